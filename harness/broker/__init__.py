@@ -1,0 +1,1 @@
+"""The embedded broker: a deterministic SQL Server stand-in that real drivers connect to."""

@@ -1,0 +1,1 @@
+"""Storage, indexes, locks, journal, transactions, scheduler and clock. Knows no T-SQL, no I/O."""

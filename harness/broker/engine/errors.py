@@ -1,0 +1,67 @@
+"""Errors as the server raises them: number, severity, state, text, and what they end.
+
+Texts live in ``messages.py``; nobody else spells one.
+"""
+
+from __future__ import annotations
+
+from harness.broker.engine.messages import ABORTS, MESSAGES
+
+NOT_SUPPORTED = 60001
+"""Number of every refusal of the embedded broker; the text names construct and position."""
+
+STATEMENT, SCOPE, BATCH, CONNECTION = "statement", "scope", "batch", "connection"
+"""What an error ends without TRY and with XACT_ABORT OFF (SET XACT_ABORT page and probes)."""
+
+
+class SqlError(Exception):
+    """A server error on its way to a CATCH block or to the client.
+
+    number, severity, state and text are the client's; procedure and line are filled in by the
+    executor; ``aborts`` says what the error ends when nobody catches it.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        *args: object,
+        state: int = 1,
+        severity: int | None = None,
+        text: str | None = None,
+        line: int = 0,
+        aborts: str | None = None,
+    ) -> None:
+        default_severity, template = MESSAGES.get(number, (16, "%s"))
+        self.number = number
+        self.severity = default_severity if severity is None else severity
+        self.state = state
+        self.text = text if text is not None else (template % args if args else template)
+        self.procedure = ""
+        self.line = line
+        self.aborts = aborts or ABORTS.get(number, STATEMENT)
+        super().__init__(self.text)
+
+    def __str__(self) -> str:
+        """Number and text, for logs and test failures."""
+        return f"Msg {self.number}, Level {self.severity}, State {self.state}: {self.text}"
+
+
+class NotSupported(SqlError):
+    """The embedded broker does not do this; it says so by name and position, never guesses."""
+
+    def __init__(self, construct: str, position: tuple[int, int] | None = None) -> None:
+        where = f" (line {position[0]}, column {position[1]})" if position else ""
+        super().__init__(
+            NOT_SUPPORTED,
+            text=f"The embedded broker does not support {construct}{where}.",
+            line=position[0] if position else 0,
+            aborts=BATCH,
+        )
+
+
+class Wait(Exception):  # noqa: N818 - not an error: control flow of the scheduler
+    """The running statement must wait; the session's wait record says for what.
+
+    The executor undoes the statement's changes, keeps its locks, and runs the same statement again
+    from its start when the wait is over.
+    """

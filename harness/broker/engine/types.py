@@ -1,0 +1,142 @@
+"""SQL types as the engine, the executor, the catalog and the wire share them.
+
+A value is a plain Python object (NULL is None, a uniqueidentifier its 36-character upper-case text);
+the static type beside it says which T-SQL type it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+MAX = -1
+"""Length of a (max) type."""
+
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+STRING_TYPES = frozenset({"char", "varchar", "nchar", "nvarchar", "text", "ntext"})
+UNICODE_TYPES = frozenset({"nchar", "nvarchar", "ntext"})
+BINARY_TYPES = frozenset({"binary", "varbinary", "image", "rowversion"})
+EXACT_TYPES = frozenset({"decimal", "numeric", "money", "smallmoney"})
+APPROXIMATE_TYPES = frozenset({"float", "real"})
+DATE_TYPES = frozenset(
+    {"date", "time", "datetime", "datetime2", "smalldatetime", "datetimeoffset"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SqlType:
+    """One T-SQL type with its facets.
+
+    name: lower-case base type name. length: characters for n/char types, bytes for binary types,
+    -1 for (max), 0 where the type has no length. precision and scale: digits of decimal and numeric;
+    scale also the fractional digits of time, datetime2 and datetimeoffset.
+    """
+
+    name: str
+    length: int = 0
+    precision: int = 0
+    scale: int = 0
+
+    def __str__(self) -> str:
+        """The declaration a DBA would write, for example ``nvarchar(128)``."""
+        if self.name in {"decimal", "numeric"}:
+            return f"{self.name}({self.precision},{self.scale})"
+        if self.name in {"time", "datetime2", "datetimeoffset"}:
+            return f"{self.name}({self.scale})"
+        if self.length:
+            return f"{self.name}({'max' if self.length == MAX else self.length})"
+        return self.name
+
+    @property
+    def is_string(self) -> bool:
+        """True for character types, Unicode or not."""
+        return self.name in STRING_TYPES
+
+    @property
+    def is_binary(self) -> bool:
+        """True for byte-string types."""
+        return self.name in BINARY_TYPES
+
+    @property
+    def is_integer(self) -> bool:
+        """True for tinyint, smallint, int and bigint (bit is not one of them)."""
+        return self.name in INTEGER_BITS
+
+
+@lru_cache(maxsize=4096)
+def sql_type(name: str, length: int = 0, precision: int = 0, scale: int = 0) -> SqlType:
+    """The one shared instance of a type, so that types compare by identity on hot paths."""
+    return SqlType(name, length, precision, scale)
+
+
+BIT = sql_type("bit")
+TINYINT = sql_type("tinyint")
+SMALLINT = sql_type("smallint")
+INT = sql_type("int")
+BIGINT = sql_type("bigint")
+FLOAT = sql_type("float")
+REAL = sql_type("real")
+UNIQUEIDENTIFIER = sql_type("uniqueidentifier")
+XML = sql_type("xml")
+SQL_VARIANT = sql_type("sql_variant")
+DATE = sql_type("date")
+DATETIME = sql_type("datetime")
+SMALLDATETIME = sql_type("smalldatetime")
+DATETIME2 = sql_type("datetime2", scale=7)
+TIME = sql_type("time", scale=7)
+DATETIMEOFFSET = sql_type("datetimeoffset", scale=7)
+ROWVERSION = sql_type("rowversion", 8)
+SYSNAME = sql_type("nvarchar", 128)
+NVARCHAR_MAX = sql_type("nvarchar", MAX)
+VARCHAR_MAX = sql_type("varchar", MAX)
+VARBINARY_MAX = sql_type("varbinary", MAX)
+
+
+def nvarchar(length: int) -> SqlType:
+    """nvarchar(length); -1 for (max)."""
+    return sql_type("nvarchar", length)
+
+
+def varchar(length: int) -> SqlType:
+    """varchar(length); -1 for (max)."""
+    return sql_type("varchar", length)
+
+
+def varbinary(length: int) -> SqlType:
+    """varbinary(length); -1 for (max)."""
+    return sql_type("varbinary", length)
+
+
+def decimal_type(precision: int, scale: int = 0) -> SqlType:
+    """decimal(precision, scale)."""
+    return sql_type("decimal", 0, precision, scale)
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A sql_variant value: the value with the type it was stored as."""
+
+    type: SqlType
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """One column of a result set as a client sees it."""
+
+    name: str
+    type: SqlType
+    nullable: bool = True
+    identity: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to the client: an error when severity is above 10, else information."""
+
+    number: int
+    severity: int
+    state: int
+    text: str
+    procedure: str = ""
+    line: int = 1
