@@ -1,0 +1,1 @@
+"""Databases, sessions, logins and activation: the broker as a whole, without any wire."""
