@@ -1,0 +1,209 @@
+"""What every node of the syntax tree shares: position, children, walking, printing.
+
+Positions are offsets into the batch text (0-based); ``Source`` turns them into the 1-based line and
+column that messages carry. Nodes compare by identity, so they can be keys of a program cache;
+``structure`` compares two trees by content.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, dataclass_transform
+
+
+@dataclass_transform(eq_default=False, kw_only_default=False)
+def node(cls: type) -> type:
+    """Make ``cls`` a syntax tree class: slots, identity comparison, fields by position."""
+    return dataclasses.dataclass(slots=True, eq=False)(cls)
+
+
+@node
+class Node:
+    """Base of the tree. pos: offset of the first character; end: offset after the last one."""
+
+    pos: int
+    end: int
+
+    def children(self) -> Iterator[Node]:
+        """Yield the direct child nodes in field order, those inside lists and tuples included."""
+        for name in child_fields(type(self)):
+            value = getattr(self, name)
+            if isinstance(value, Node):
+                yield value
+            elif isinstance(value, (list, tuple)):
+                yield from _nodes_in(value)
+
+    def walk(self) -> Iterator[Node]:
+        """Yield this node and all below it, parents first, in source order of the fields.
+
+        Iterative: a deep tree does not meet Python's recursion limit.
+        """
+        stack: list[Node] = [self]
+        while stack:
+            current = stack.pop()
+            yield current
+            stack.extend(reversed(list(current.children())))
+
+
+@node
+class Statement(Node):
+    """Base of statements. terminated: a ``;`` follows (it lies behind ``end``)."""
+
+    terminated: bool = dataclasses.field(default=False, kw_only=True)
+
+
+class Expression(Node):
+    """Base of what yields a value."""
+
+    __slots__ = ()
+
+
+class Predicate(Node):
+    """Base of what yields true, false or unknown."""
+
+    __slots__ = ()
+
+
+class TableSource(Node):
+    """Base of what may stand in FROM."""
+
+    __slots__ = ()
+
+
+@node
+class Identifier(Expression):
+    """One name. text: without delimiters, case kept; quoted: written with [] or ""."""
+
+    text: str
+    quoted: bool = False
+
+
+@node
+class ObjectName(Node):
+    """A name of one to four parts. parts: server, database, schema, object ("" when left out)."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.parts[-1]
+
+    @property
+    def schema(self) -> str | None:
+        """The schema, None when not given."""
+        return self._part(2)
+
+    @property
+    def database(self) -> str | None:
+        """The database, None when not given."""
+        return self._part(3)
+
+    @property
+    def server(self) -> str | None:
+        """The linked server, None when not given."""
+        return self._part(4)
+
+    def _part(self, from_end: int) -> str | None:
+        return (self.parts[-from_end] or None) if len(self.parts) >= from_end else None
+
+
+@node
+class Option(Node):
+    """``NAME``, ``NAME value`` or ``NAME = value`` in an option list.
+
+    name: upper case; value: None, True/False for ON/OFF, upper-case word, node, or list of options.
+    """
+
+    name: str
+    value: Any = None
+
+
+@node
+class DataType(Node):
+    """A type as written.
+
+    name: canonical words joined ("nvarchar", "double precision", "national char varying" stay as
+    written, lower case not forced); arguments: ints, "MAX", or for xml the schema collection.
+    """
+
+    name: ObjectName
+    arguments: tuple[int | str | ObjectName, ...] = ()
+    document: bool | None = None
+
+
+class Source:
+    """The text of a batch with its line starts.
+
+    first_line: number of the text's first line in the script it was cut from.
+    """
+
+    __slots__ = ("_starts", "first_line", "text")
+
+    def __init__(self, text: str, first_line: int = 1) -> None:
+        self.text = text
+        self.first_line = first_line
+        self._starts: list[int] | None = None
+
+    def line_column(self, offset: int) -> tuple[int, int]:
+        """Return the 1-based (line, column) of an offset; the column counts characters."""
+        starts = self._line_starts()
+        index = bisect_right(starts, offset) - 1
+        return self.first_line + index, offset - starts[index] + 1
+
+    def line(self, offset: int) -> int:
+        """Return the 1-based line of an offset."""
+        return self.first_line + bisect_right(self._line_starts(), offset) - 1
+
+    def slice(self, item: Node) -> str:
+        """Return the text a node was parsed from."""
+        return self.text[item.pos : item.end]
+
+    def _line_starts(self) -> list[int]:
+        if self._starts is None:
+            starts = [0]
+            find, at = self.text.find, self.text.find("\n")
+            while at >= 0:
+                starts.append(at + 1)
+                at = find("\n", at + 1)
+            self._starts = starts
+        return self._starts
+
+
+@node
+class Batch(Node):
+    """What the server compiles at once. statements: in order; source: its text and lines."""
+
+    statements: list[Statement]
+    source: Source
+
+
+@cache
+def child_fields(cls: type) -> tuple[str, ...]:
+    """Return the field names of a node class that may hold nodes."""
+    skip = {"pos", "end", "terminated", "source"}
+    return tuple(f.name for f in dataclasses.fields(cls) if f.name not in skip)
+
+
+def _nodes_in(values: list[Any] | tuple[Any, ...]) -> Iterator[Node]:
+    for value in values:
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _nodes_in(value)
+
+
+def structure(value: Any) -> Any:
+    """Return nested tuples of class names and field values, without positions, for comparing trees.
+
+    ``terminated`` is left out too: it is layout, not meaning.
+    """
+    if isinstance(value, Node):
+        fields = (structure(getattr(value, name)) for name in child_fields(type(value)))
+        return (type(value).__name__, *fields)
+    if isinstance(value, (list, tuple)):
+        return tuple(structure(item) for item in value)
+    return value
