@@ -59,7 +59,7 @@ class NotSupported(SqlError):
         )
 
 
-class Wait(Exception):  # noqa: N818 - not an error: control flow of the scheduler
+class Wait(Exception):
     """The running statement must wait; the session's wait record says for what.
 
     The executor undoes the statement's changes, keeps its locks, and runs the same statement again

@@ -1,0 +1,33 @@
+"""The engine of one instance: everything that is shared by its databases and sessions."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from harness.broker.engine.access import Access
+from harness.broker.engine.clock import RealClock, Timers, VirtualClock
+from harness.broker.engine.journal import Journal
+from harness.broker.engine.locks import LockManager
+from harness.broker.engine.storage import FIRST_HOBT
+from harness.broker.engine.transactions import TransactionManager
+
+
+class Engine:
+    """Clock, journal, timers, locks, transactions and row access, plus the instance's counters."""
+
+    def __init__(
+        self,
+        seed: int = 0,
+        clock: VirtualClock | RealClock | None = None,
+        switches: dict[str, Any] | None = None,
+    ) -> None:
+        self.seed = seed
+        self.clock = clock or VirtualClock()
+        self.switches = switches or {}
+        self.journal = Journal()
+        self.timers = Timers(self.journal)
+        self.locks = LockManager(self.journal, self.clock.now, self.timers)
+        self.transactions = TransactionManager(self.journal, self.locks)
+        self.access = Access(self.locks)
+        self.hobt_ids = count(FIRST_HOBT + 39 * 65536, 65536)

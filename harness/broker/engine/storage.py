@@ -1,0 +1,303 @@
+"""Tables and indexes: ordered rows, pre-images of uncommitted changes, raw changes.
+
+Nothing here locks or waits: ``access.py`` does. Every index, the clustered one too, is an ordered
+map from key to value with, beside it, who has an uncommitted change on which key and what stood
+there before: that is all a versioned read or a lock elision needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from sortedcontainers import SortedDict
+
+from harness.broker.engine.collation import collation_key
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.journal import MISSING, Journal, Part
+from harness.broker.engine.transactions import Transaction
+from harness.broker.engine.types import SqlType
+
+FIRST_HOBT = 72057594037927936
+"""Heap-or-B-tree ids of user objects start here on a server."""
+
+
+@dataclass(slots=True)
+class Column:
+    """One column. default: callable (session) -> value, set by the executor. identity: (seed, step)."""
+
+    name: str
+    type: SqlType
+    nullable: bool = True
+    identity: tuple[int, int] | None = None
+    default: Callable[[Any], Any] | None = None
+    default_name: str = ""
+    default_text: str = ""
+    rowversion: bool = False
+    rowguid: bool = False
+    computed: Any = None
+    case_sensitive: bool = False
+    collation: str = ""
+
+
+def key_part(column: Column) -> Callable[[Any], Any]:
+    """How a column's value is ordered inside a key: NULL first, text by the collation."""
+    if column.type.is_string and not column.case_sensitive:
+        plain: Callable[[Any], Any] = collation_key
+    else:
+        plain = _identity
+    if not column.nullable:
+        return plain
+    return lambda value: (0,) if value is None else (1, plain(value))
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+class Index(Part):
+    """An index. The clustered one maps key -> row, a nonclustered one key -> clustered key.
+
+    A key that is not unique by its columns carries the row's clustered key (or a uniquifier) behind
+    them. ``writers`` maps a key with an uncommitted change to (transaction, value before).
+    """
+
+    __slots__ = (
+        "clustered", "columns", "constraint", "entries", "hobt_id", "included", "index_id", "name",
+        "parts", "primary", "table", "unique", "where", "where_text", "writers",
+    )
+
+    def __init__(
+        self,
+        table: Table,
+        name: str,
+        columns: list[int],
+        *,
+        unique: bool,
+        clustered: bool = False,
+        primary: bool = False,
+        constraint: bool = False,
+        included: list[int] | None = None,
+        hobt_id: int = 0,
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.name = name
+        self.columns = columns
+        self.included = included or []
+        self.unique = unique
+        self.clustered = clustered
+        self.primary = primary
+        self.constraint = constraint
+        self.hobt_id = hobt_id
+        self.index_id = 1 if clustered else 2
+        self.parts = [(ordinal, key_part(table.columns[ordinal])) for ordinal in columns]
+        self.where: Callable[[Any], bool] | None = None
+        self.where_text = ""
+        self.entries: SortedDict = SortedDict()
+        self.writers: dict[Any, tuple[Transaction, Any]] = {}
+
+    def prefix(self, row: tuple) -> tuple:
+        """The ordered key columns of a row."""
+        return tuple(part(row[ordinal]) for ordinal, part in self.parts)
+
+    def normalize(self, values: list | tuple) -> tuple:
+        """Seek values, in index-column order, as a key prefix."""
+        return tuple(part(value) for (_, part), value in zip(self.parts, values, strict=False))
+
+    @property
+    def covers(self) -> frozenset[int]:
+        """Ordinals a nonclustered entry carries: its own, included ones and the clustered key's."""
+        clustered = self.table.clustered
+        return frozenset((*self.columns, *self.included, *(clustered.columns if clustered else ())))
+
+    def content(self) -> Any:
+        """Entries and uncommitted marks; columns the table masks (rowversion) do not count."""
+        mask = self.table.hash_mask if self.clustered else None
+        if mask:
+            rows = [(k, tuple(v for i, v in enumerate(row) if i not in mask))
+                    for k, row in self.entries.items()]
+        else:
+            rows = list(self.entries.items())
+        marks = sorted((repr(k), str(t.owner.id), repr(b)) for k, (t, b) in self.writers.items())
+        return self.name, rows, marks
+
+
+class Table(Part):
+    """A table: columns, its clustered index or heap, its nonclustered indexes.
+
+    ``rows`` is the clustered index (a heap's is keyed by row id and has no key columns).
+    """
+
+    __slots__ = (
+        "clustered", "columns", "database", "hash_mask", "heap", "identity_column", "indexes", "journal",
+        "lock_escalation", "name", "next_identity", "object_id", "ordinals", "page_locks",
+        "row_ids", "rows", "rowversion_column", "schema", "temporary", "types",
+    )
+
+    def __init__(
+        self,
+        journal: Journal,
+        name: str,
+        columns: list[Column],
+        *,
+        database: Any = None,
+        schema: str = "dbo",
+        object_id: int = 0,
+        temporary: bool = False,
+    ) -> None:
+        super().__init__()
+        self.journal = journal
+        self.database = database
+        self.schema = schema
+        self.name = name
+        self.object_id = object_id
+        self.temporary = temporary
+        self.columns = columns
+        self.types = [column.type for column in columns]
+        self.ordinals = {column.name.lower(): i for i, column in enumerate(columns)}
+        self.identity_column = next((i for i, c in enumerate(columns) if c.identity), None)
+        self.rowversion_column = next((i for i, c in enumerate(columns) if c.rowversion), None)
+        self.hash_mask = frozenset(i for i, c in enumerate(columns) if c.rowversion)
+        identity = columns[self.identity_column].identity if self.identity_column is not None else None
+        self.next_identity = identity[0] if identity else 0
+        self.row_ids = 0
+        self.clustered: Index | None = None
+        self.heap = Index(self, "", [], unique=False, clustered=True)
+        self.heap.index_id = 0
+        self.rows: Index = self.heap
+        self.indexes: list[Index] = []
+        self.lock_escalation = True
+        self.page_locks = True
+
+    @property
+    def full_name(self) -> str:
+        """schema.table, as error texts print it."""
+        return f"{self.schema}.{self.name}"
+
+    def add_index(self, index: Index) -> None:
+        """Attach an index to a table that has no rows yet, or build it from the rows."""
+        rows = list(self.rows.entries.values())
+        if index.clustered:
+            self.clustered = self.rows = index
+            for row in rows:
+                index.entries[self._clustered_key(row)] = row
+            for other in self.indexes:
+                other.entries.clear()
+        else:
+            index.index_id = max((i.index_id for i in self.indexes), default=1) + 1
+            self.indexes.append(index)
+        for other in self.indexes if index.clustered else [index]:
+            for key, row in self.rows.entries.items():
+                if other.where is None or other.where(row):
+                    other.entries[self.index_key(other, key, row)] = key
+
+    # ------------------------------------------------------------------ keys
+    def _clustered_key(self, row: tuple) -> tuple:
+        index = self.clustered
+        if index is None:
+            self.row_ids += 1
+            return (self.row_ids,)
+        key = index.prefix(row)
+        if index.unique:
+            return key
+        self.row_ids += 1
+        return (*key, self.row_ids)
+
+    @staticmethod
+    def index_key(index: Index, clustered_key: tuple, row: tuple) -> tuple:
+        """The key of ``row`` in a nonclustered index."""
+        key = index.prefix(row)
+        return key if index.unique else (*key, *clustered_key)
+
+    def new_key(self, row: tuple) -> tuple:
+        """The clustered key a new row will have (draws a row id where one is needed)."""
+        return self._clustered_key(row)
+
+    # ------------------------------------------------------------------ raw changes (locks are held)
+    def put(self, transaction: Transaction, index: Index, key: tuple, value: Any) -> None:
+        """Change one index entry (MISSING deletes), remembering the committed value."""
+        writers = index.writers
+        if key not in writers:
+            journal = self.journal
+            before = index.entries.get(key, MISSING)
+            if journal.recording:
+                journal.save(transaction)
+                journal.put(None, index, writers, key, (transaction, before))
+            else:
+                writers[key] = (transaction, before)
+            transaction.written.append((index, key))
+        self.journal.put(transaction, index, index.entries, key, value)
+        transaction.log_used += 100
+
+    def insert(self, transaction: Transaction, key: tuple, row: tuple) -> None:
+        """Add a row to every index. Uniqueness was checked under locks."""
+        self.put(transaction, self.rows, key, row)
+        for index in self.indexes:
+            if index.where is None or index.where(row):
+                self.put(transaction, index, self.index_key(index, key, row), key)
+
+    def delete(self, transaction: Transaction, key: tuple) -> None:
+        """Remove a row from every index."""
+        row = self.rows.entries[key]
+        self.put(transaction, self.rows, key, MISSING)
+        for index in self.indexes:
+            if index.where is None or index.where(row):
+                self.put(transaction, index, self.index_key(index, key, row), MISSING)
+
+    def replace(self, transaction: Transaction, key: tuple, row: tuple) -> None:
+        """Change a row whose clustered key stays; nonclustered entries move where they must."""
+        old = self.rows.entries[key]
+        self.put(transaction, self.rows, key, row)
+        for index in self.indexes:
+            was = index.where is None or index.where(old)
+            now = index.where is None or index.where(row)
+            old_key = self.index_key(index, key, old)
+            new_key = self.index_key(index, key, row)
+            if was and now and old_key == new_key:
+                continue
+            if was:
+                self.put(transaction, index, old_key, MISSING)
+            if now:
+                self.put(transaction, index, new_key, key)
+
+    def take_identity(self) -> int:
+        """The next identity value; never given back, rollback or not."""
+        value = self.next_identity
+        step = self.columns[self.identity_column].identity[1]  # type: ignore[index]
+        self.journal.assign(None, self, "next_identity", value + step)
+        return value
+
+    def duplicate(self, index: Index, row: tuple) -> SqlError:
+        """Error 2627 (constraint) or 2601 (unique index) for ``row``."""
+        values = ", ".join(str(row[i]) if row[i] is not None else "<NULL>" for i in index.columns)
+        if index.constraint:
+            kind = "PRIMARY KEY" if index.primary else "UNIQUE KEY"
+            return SqlError(2627, kind, index.name, self.full_name, f"({values})")
+        return SqlError(2601, self.full_name, index.name, f"({values})")
+
+    def empty_copy(self, journal: Journal, database: Any, hobts: count[int]) -> Table:
+        """The same definition with no rows, for a fresh database made from a template."""
+        copy = Table(journal, self.name, self.columns, database=database, schema=self.schema,
+                     object_id=self.object_id, temporary=self.temporary)
+        copy.lock_escalation, copy.page_locks = self.lock_escalation, self.page_locks
+        copy.heap.hobt_id = next(hobts)
+        for index in ([self.clustered] if self.clustered else []) + self.indexes:
+            twin = Index(copy, index.name, index.columns, unique=index.unique,
+                         clustered=index.clustered, primary=index.primary,
+                         constraint=index.constraint, included=index.included,
+                         hobt_id=next(hobts))
+            twin.where, twin.where_text = index.where, index.where_text
+            copy.add_index(twin)
+        return copy
+
+    def content(self) -> Any:
+        """All indexes; identity counters do not count (the explorer ranks what they gave out)."""
+        return self.full_name, [i.hash() for i in (self.rows, *self.indexes)]
+
+    def hash(self) -> bytes:
+        """Never cached: an index changes without its table."""
+        self.digest = None
+        return super().hash()

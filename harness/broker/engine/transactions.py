@@ -1,0 +1,118 @@
+"""Transactions: what a session has changed and locked since it began."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.journal import MISSING, Journal, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.broker.engine.locks import LockManager
+
+
+class Transaction(Part):
+    """One transaction. Its ``owner`` is a session: ``owner.wait``, ``owner.wake()``, ``owner.id``,
+    ``owner.lock_timeout`` (ms, -1 forever) and ``owner.deadlock_priority`` are used by the locks.
+    ``events`` are tuples left for the watchers of its end (plain data: a transaction is rewound).
+    """
+
+    __slots__ = (
+        "begun", "descriptor", "doomed", "events", "implicit", "locks", "log_used", "name", "owner",
+        "savepoints", "short_locks", "undo", "user", "written",
+    )
+
+    def __init__(self, owner: Any, descriptor: int, name: str = "user_transaction") -> None:
+        super().__init__()
+        self.owner = owner
+        self.descriptor = descriptor
+        self.name = name
+        self.undo: list[tuple] = []
+        self.locks: dict[tuple, str] = {}
+        self.short_locks: list[tuple] = []
+        self.savepoints: list[tuple[str, int]] = []
+        self.written: list[tuple[Any, Any]] = []
+        self.events: list[tuple] = []
+        self.log_used = 0
+        self.doomed = False
+        self.begun = 0.0
+        self.user = False
+        self.implicit = False
+
+    def memento(self) -> Any:
+        """All mutable fields, copied."""
+        return (
+            self.undo[:], dict(self.locks), self.short_locks[:], self.savepoints[:],
+            self.written[:], self.events[:], self.log_used, self.doomed, self.user, self.implicit,
+        )
+
+    def restore(self, memento: Any) -> None:
+        """Put the fields back (copies again: a memento may be used once only, but stays clean)."""
+        (self.undo, self.locks, self.short_locks, self.savepoints, self.written, self.events,
+         self.log_used, self.doomed, self.user, self.implicit) = memento
+
+    def content(self) -> Any:
+        """What a rollback would bring back, and the savepoints; locks are hashed as resources."""
+        return (
+            [(kind, getattr(part, "name", ""), repr(key), repr(old))
+             for kind, part, _, key, old in self.undo],
+            self.savepoints, self.doomed, self.user,
+        )
+
+
+class TransactionManager:
+    """Begins and ends transactions; the journal and the locks do the work."""
+
+    def __init__(self, journal: Journal, locks: LockManager) -> None:
+        self.journal = journal
+        self.locks = locks
+        self.watchers: list[Callable[[Transaction, bool, list[tuple]], None]] = []
+        """Called at each end with (transaction, committed, its events), locks still held."""
+
+    def commit(self, transaction: Transaction) -> None:
+        """Make the changes visible, tell the watchers, release the locks."""
+        if transaction.written:
+            self._settle(transaction)
+        self._end(transaction, True)
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Take all changes back, tell the watchers, release the locks."""
+        self.journal.undo(transaction)
+        if transaction.written:
+            self._settle(transaction)
+        self._end(transaction, False)
+
+    def save(self, transaction: Transaction, name: str) -> None:
+        """SAVE TRANSACTION: names may repeat, the newest wins (SAVE TRANSACTION page)."""
+        self.journal.save(transaction)
+        transaction.savepoints.append((name, len(transaction.undo)))
+
+    def rollback_to(self, transaction: Transaction, name: str) -> bool:
+        """ROLLBACK to a savepoint; False when there is none of that name.
+
+        Locks stay, the conversation group's too: the documented poison-message pattern
+        (handling-poison-messages page) relies on it.
+        """
+        self.journal.save(transaction)
+        for position in range(len(transaction.savepoints) - 1, -1, -1):
+            if transaction.savepoints[position][0] == name:
+                self.journal.undo(transaction, transaction.savepoints[position][1])
+                del transaction.savepoints[position + 1:]
+                return True
+        return False
+
+    def _settle(self, transaction: Transaction) -> None:
+        """Forget the pre-images other sessions read while the changes were uncommitted."""
+        put = self.journal.put
+        for index, key in transaction.written:
+            put(None, index, index.writers, key, MISSING)
+        transaction.written = []
+
+    def _end(self, transaction: Transaction, committed: bool) -> None:
+        self.journal.save(transaction)
+        events = transaction.events
+        transaction.undo, transaction.events, transaction.savepoints = [], [], []
+        for watcher in self.watchers:
+            watcher(transaction, committed, events)
+        self.locks.release_all(transaction)
