@@ -42,6 +42,19 @@ class Column:
     collation: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint. accepts: (session, row) -> True, False or None (unknown: accepted).
+
+    column: name of the column it was written on, "" for one of the table.
+    """
+
+    name: str
+    accepts: Callable[[Any, tuple], bool | None]
+    text: str = ""
+    column: str = ""
+
+
 def key_part(column: Column) -> Callable[[Any], Any]:
     """How a column's value is ordered inside a key: NULL first, text by the collation."""
     if column.type.is_string and not column.case_sensitive:
@@ -132,7 +145,8 @@ class Table(Part):
     """
 
     __slots__ = (
-        "clustered", "columns", "database", "hash_mask", "heap", "identity_column", "indexes", "journal",
+        "checks", "clustered", "columns", "database", "hash_mask", "heap", "identity_column",
+        "indexes", "journal",
         "lock_escalation", "name", "next_identity", "object_id", "ordinals", "page_locks",
         "row_ids", "rows", "rowversion_column", "schema", "temporary", "types",
     )
@@ -169,6 +183,7 @@ class Table(Part):
         self.heap.index_id = 0
         self.rows: Index = self.heap
         self.indexes: list[Index] = []
+        self.checks: list[Check] = []
         self.lock_escalation = True
         self.page_locks = True
 
@@ -283,6 +298,7 @@ class Table(Part):
         copy = Table(journal, self.name, self.columns, database=database, schema=self.schema,
                      object_id=self.object_id, temporary=self.temporary)
         copy.lock_escalation, copy.page_locks = self.lock_escalation, self.page_locks
+        copy.checks = self.checks
         copy.heap.hobt_id = next(hobts)
         for index in ([self.clustered] if self.clustered else []) + self.indexes:
             twin = Index(copy, index.name, index.columns, unique=index.unique,

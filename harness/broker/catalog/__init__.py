@@ -1,0 +1,1 @@
+"""System views, functions and procedures over the live state of an instance."""

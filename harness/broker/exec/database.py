@@ -1,0 +1,288 @@
+"""A database: its objects by name, principals and permissions, options, versions, its broker."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from harness.broker.engine.collation import DEFAULT_COLLATION
+from harness.broker.engine.ids import stream_guid
+from harness.broker.engine.journal import MISSING, Part
+from harness.broker.engine.kernel import Engine
+from harness.broker.engine.storage import Table
+from harness.broker.engine.transactions import Transaction
+from harness.broker.exec.objects import (
+    CONSTRAINT_KINDS,
+    SYSTEM_VIEWS,
+    Module,
+    Schema,
+    Sequence,
+    VirtualTable,
+)
+from harness.broker.exec.principals import DB_OWNER, FIRST_USER, Principal, fixed_principals
+
+FIRST_OBJECT = 100
+FIRST_ROWVERSION = 2000
+"""A new database's rowversions start at 0x7D1 (observed)."""
+
+FIRST_SCHEMA = 5
+FIRST_USER_TYPE = 257
+SYSTEM_SCHEMAS = {"sys": 4, "information_schema": 3}
+
+_versions = count(1)  # never rewound: a schema version is never used for two different schemas
+
+
+class Database(Part):
+    """One database.
+
+    objects: {(schema, name) in lower case: Table, Module, Sequence, Constraint, ssb Queue ...};
+    types: the same for alias and table types; schemas: {lower name: Schema}; principals: {lower
+    name: Principal}; members: {(role id, member id): True}; permissions: {(class, major id, minor
+    id, permission, grantee id): (state G, W or D; grantor id)}; properties: extended properties
+    {(class, major id, minor id, name): value}; dates: {object id: (created, modified)}; owners:
+    {object id: principal id} where it is not the schema's; broker: its ssb.Broker.
+    """
+
+    __slots__ = (
+        "_next_object", "active_rowversions", "broker", "created", "dates", "engine", "id",
+        "members", "name", "next_principal", "next_schema", "next_type", "objects", "options",
+        "owner", "owners", "permissions", "principals", "properties", "recovery", "rowversion",
+        "schema_version", "schemas", "server", "types", "user_access",
+    )
+
+    def __init__(self, engine: Engine, database_id: int, name: str, server: Any = None) -> None:
+        super().__init__()
+        self.engine = engine
+        self.id = database_id
+        self.name = name
+        self.server = server
+        self.created = engine.clock.utc()
+        self.objects: dict[tuple[str, str], Any] = {}
+        self.types: dict[tuple[str, str], Any] = {}
+        self.schemas: dict[str, Schema] = {
+            "dbo": Schema(1, "dbo"), "guest": Schema(2, "guest", 2),
+            "information_schema": Schema(3, "INFORMATION_SCHEMA", 3), "sys": Schema(4, "sys", 4),
+        }
+        self.principals: dict[str, Principal] = fixed_principals()
+        self.members: dict[tuple[int, int], bool] = {(DB_OWNER, 1): True}
+        self.permissions: dict[tuple, tuple[str, int]] = {}
+        self.properties: dict[tuple, Any] = {}
+        self.dates: dict[int, tuple[Any, Any]] = {}
+        self.owners: dict[int, int] = {}
+        self.owner = "sa"
+        self.options: dict[str, Any] = {
+            "rcsi": False, "trustworthy": False, "honor_broker_priority": False,
+            "collation": DEFAULT_COLLATION, "compatibility_level": 160,
+        }
+        self.recovery = "FULL"
+        self.user_access = "MULTI_USER"
+        self.schema_version = next(_versions)
+        self._next_object = FIRST_OBJECT
+        self.next_principal = FIRST_USER
+        self.next_schema = FIRST_SCHEMA
+        self.next_type = FIRST_USER_TYPE
+        self.rowversion = FIRST_ROWVERSION
+        self.active_rowversions: dict[Transaction, int] = {}
+        self.broker: Any = None
+        _watch(engine)
+
+    # ------------------------------------------------------------------ look-ups
+    @property
+    def rcsi(self) -> bool:
+        """READ_COMMITTED_SNAPSHOT."""
+        return self.options["rcsi"]
+
+    def resolve(self, schema: str | None, name: str, session: Any = None) -> Any:
+        """The table, queue, view, module or system view of that name; None when there is none.
+
+        Without a schema: the user's default schema, then dbo. Constraints have no name a query
+        could use, so they are not found.
+        """
+        lowered = name.lower()
+        if schema is not None:
+            found = self.objects.get((schema.lower(), lowered))
+            if found is None:
+                return self._system_view(schema.lower(), lowered)
+        else:
+            user = getattr(session, "user", None)
+            first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
+            found = self.objects.get((first, lowered)) or self.objects.get(("dbo", lowered))
+        if found is not None and getattr(found, "kind", "") in CONSTRAINT_KINDS:
+            return None
+        return found
+
+    def _system_view(self, schema: str, name: str) -> VirtualTable | None:
+        view = SYSTEM_VIEWS.get((schema, name)) if schema in SYSTEM_SCHEMAS else None
+        return view.bound(self) if view is not None else None
+
+    def resolve_type(self, schema: str | None, name: str, session: Any = None) -> Any:
+        """The alias or table type of that name; None when there is none."""
+        lowered = name.lower()
+        if schema is not None:
+            return self.types.get((schema.lower(), lowered))
+        user = getattr(session, "user", None)
+        first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
+        return self.types.get((first, lowered)) or self.types.get(("dbo", lowered))
+
+    def object_by_id(self, object_id: int) -> Any:
+        """The object with that id, types' tables and system views included; None without one."""
+        for item in self.objects.values():
+            if item.object_id == object_id:
+                return item
+        for item in self.types.values():
+            if getattr(item, "type_table_id", 0) == object_id:
+                return item
+        return next((v for v in SYSTEM_VIEWS.values() if v.object_id == object_id), None)
+
+    def schema_of(self, item: Any) -> Schema:
+        """The schema an object is in."""
+        return self.schemas[item.schema.lower()]
+
+    def owner_of(self, item: Any) -> int:
+        """Principal id of an object's effective owner: its own, or its schema's."""
+        return self.owners.get(item.object_id) or self.schema_of(item).owner
+
+    def principal(self, principal_id: int) -> Principal | None:
+        """The user or role with that id."""
+        return next((p for p in self.principals.values() if p.id == principal_id), None)
+
+    def tables(self) -> list[Table]:
+        """User tables, by object id."""
+        found = [item for item in self.objects.values() if isinstance(item, Table)]
+        return sorted(found, key=lambda table: table.object_id)
+
+    def modules(self, kind: type = Module) -> list[Module]:
+        """Procedures, views and functions of a class, by object id."""
+        found = [item for item in self.objects.values() if isinstance(item, kind)]
+        return sorted(found, key=lambda module: module.object_id)
+
+    # ------------------------------------------------------------------ changes
+    def bump(self, transaction: Transaction | None = None) -> None:
+        """Say that definitions have changed: programs bound to the old ones are stale.
+
+        The new version is one never used before, and a rollback brings the old version back with
+        the old definitions.
+        """
+        self.engine.journal.assign(transaction, self, "schema_version", next(_versions))
+
+    def put(self, transaction: Transaction | None, item: Any, old: Any = None) -> None:
+        """Add an object (or put a new definition in the place of ``old``) and bump."""
+        journal = self.engine.journal
+        now = self.engine.clock.utc()
+        key = (item.schema.lower(), item.name.lower())
+        created = self.dates.get(item.object_id, (now, now))[0]
+        journal.put(transaction, self, self.objects, key, item)
+        journal.put(transaction, self, self.dates, item.object_id, (created, now))
+        self.bump(transaction)
+
+    def remove(self, transaction: Transaction | None, item: Any) -> None:
+        """Take an object out, with its permissions, properties and dates, and bump."""
+        journal = self.engine.journal
+        journal.put(transaction, self, self.objects, (item.schema.lower(), item.name.lower()),
+                    MISSING)
+        self.forget(transaction, 1, item.object_id)
+        journal.put(transaction, self, self.dates, item.object_id, MISSING)
+        journal.put(transaction, self, self.owners, item.object_id, MISSING)
+        self.bump(transaction)
+
+    def forget(self, transaction: Transaction | None, securable_class: int, major: int) -> None:
+        """Drop the permissions and extended properties of something that is dropped."""
+        journal = self.engine.journal
+        for mapping in (self.permissions, self.properties):
+            for key in [k for k in mapping if k[0] == securable_class and k[1] == major]:
+                journal.put(transaction, self, mapping, key, MISSING)
+
+    def next_object_id(self) -> int:
+        """A new object id; never given out twice, rollback or not."""
+        number = self._next_object
+        self.engine.journal.assign(None, self, "_next_object", number + 1)
+        return number
+
+    def next_number(self, name: str) -> int:
+        """Count up ``next_principal``, ``next_schema`` or ``next_type``; not undone by ROLLBACK."""
+        number = getattr(self, name)
+        self.engine.journal.assign(None, self, name, number + 1)
+        return number
+
+    def new_guid(self, purpose: str) -> str:
+        """A uniqueidentifier of the database itself (broker identity), from its own stream."""
+        return stream_guid(self.engine.seed, f"database/{self.name.lower()}/{purpose}", 0)
+
+    # ------------------------------------------------------------------ rowversion
+    def next_rowversion(self, transaction: Transaction | None = None) -> bytes:
+        """The next rowversion, 8 bytes; not undone by a rollback (rowversion page).
+
+        With its transaction given, MIN_ACTIVE_ROWVERSION knows until the end that it is in use.
+        """
+        journal = self.engine.journal
+        number = self.rowversion + 1
+        journal.assign(None, self, "rowversion", number)
+        if transaction is not None and transaction not in self.active_rowversions:
+            journal.put(None, self, self.active_rowversions, transaction, number)
+            journal.save(transaction)
+            transaction.events.append(("rowversion", self))
+        return number.to_bytes(8, "big")
+
+    def last_rowversion(self) -> bytes:
+        """@@DBTS: the last rowversion given out."""
+        return self.rowversion.to_bytes(8, "big")
+
+    def min_active_rowversion(self) -> bytes:
+        """The lowest rowversion of an open transaction; @@DBTS + 1 when there is none."""
+        lowest = min(self.active_rowversions.values(), default=self.rowversion + 1)
+        return lowest.to_bytes(8, "big")
+
+    # ------------------------------------------------------------------ templates
+    def copy(self, database_id: int, name: str, engine: Engine | None = None,
+             server: Any = None) -> Database:
+        """A fresh database with the definitions of this one, empty tables and no messages.
+
+        Definitions are shared (they are immutable), tables are new, programs compile anew. The
+        broker copies itself and gets a new identity.
+        """
+        engine = engine or self.engine
+        twin = Database(engine, database_id, name, server or self.server)
+        for key, item in self.objects.items():
+            if isinstance(item, Table):
+                twin.objects[key] = item.empty_copy(engine.journal, twin, engine.hobt_ids)
+            elif isinstance(item, Module):
+                twin.objects[key] = item.copy(twin)
+            elif isinstance(item, Sequence):
+                twin.objects[key] = item.copy()
+            else:
+                twin.objects[key] = item
+        for field in ("types", "schemas", "principals", "members", "permissions", "properties",
+                      "dates", "owners", "options"):
+            setattr(twin, field, dict(getattr(self, field)))
+        for field in ("owner", "recovery", "user_access", "_next_object", "next_principal",
+                      "next_schema", "next_type"):
+            setattr(twin, field, getattr(self, field))
+        if self.broker is not None:
+            twin.broker = self.broker.copy(twin)
+        return twin
+
+    # ------------------------------------------------------------------ explorer
+    def content(self) -> Any:
+        """Definitions by name; the tables, queues and sequences hash themselves."""
+        return (
+            self.name, sorted(self.objects), sorted(self.types), sorted(self.schemas),
+            sorted(self.principals), sorted(self.members), sorted(map(repr, self.permissions)),
+            sorted(self.options.items(), key=repr),
+        )
+
+
+def _watch(engine: Engine) -> None:
+    """Have ended transactions taken out of ``active_rowversions``, once per engine."""
+    watchers = engine.transactions.watchers
+    if any(getattr(watcher, "__name__", "") == _release_rowversions.__name__
+           for watcher in watchers):
+        return
+    watchers.append(_release_rowversions)
+
+
+def _release_rowversions(transaction: Transaction, committed: bool, events: list[tuple]) -> None:
+    for event in events:
+        if event[0] == "rowversion":
+            database = event[1]
+            database.engine.journal.put(None, database, database.active_rowversions, transaction,
+                                        MISSING)

@@ -1,0 +1,1 @@
+"""Statements that define things: tables, indexes, types, modules, databases, principals."""

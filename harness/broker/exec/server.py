@@ -1,0 +1,102 @@
+"""What belongs to the instance and not to one database: databases, logins, server permissions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.journal import MISSING, Part
+from harness.broker.engine.kernel import Engine
+from harness.broker.engine.transactions import Transaction
+from harness.broker.exec.database import Database
+from harness.broker.exec.principals import FIRST_LOGIN, Login, login_sid, password_digest
+
+SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
+FIRST_DATABASE = 5
+
+
+class Server(Part):
+    """Databases and logins.
+
+    databases: {lower name: Database}; logins: {lower name: Login}; permissions: {(permission,
+    login id): state}; sessions: gives the live sessions (set by the instance); new_broker: makes
+    the broker of a database (set by the instance); deadlocks: reports as the ring buffer has them;
+    messages: of sp_addmessage.
+    """
+
+    __slots__ = (
+        "databases", "deadlocks", "engine", "logins", "messages", "new_broker", "next_database",
+        "next_login", "permissions", "sessions",
+    )
+
+    def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
+        super().__init__()
+        self.engine = engine
+        self.new_broker = new_broker
+        self.sessions: Callable[[], list[Any]] = list
+        self.databases: dict[str, Database] = {}
+        self.logins: dict[str, Login] = {}
+        self.permissions: dict[tuple[str, int], str] = {}
+        self.messages: dict[tuple[int, int], Any] = {}
+        self.deadlocks: list[Any] = []
+        self.next_database = 1
+        self.next_login = FIRST_LOGIN
+        for name in SYSTEM_DATABASES:
+            self.create_database(None, name)
+
+    # ------------------------------------------------------------------ databases
+    def create_database(self, transaction: Transaction | None, name: str,
+                        template: Database | None = None, owner: str = "sa") -> Database:
+        """A new database, empty or made from a template. Raises SqlError 1801 when it exists."""
+        if name.lower() in self.databases:
+            raise SqlError(1801, name, state=3)
+        number = self.next_database
+        self.engine.journal.assign(None, self, "next_database", number + 1)
+        if template is not None:
+            database = template.copy(number, name, self.engine, self)
+        else:
+            database = Database(self.engine, number, name, self)
+            database.owner = owner
+            if self.new_broker is not None:
+                database.broker = self.new_broker(database)
+        self.engine.journal.put(transaction, self, self.databases, name.lower(), database)
+        return database
+
+    def drop_database(self, transaction: Transaction | None, name: str) -> None:
+        """Take a database away. Raises SqlError 3701 when there is none, 3708 for a system one."""
+        database = self.databases.get(name.lower())
+        if database is None:
+            raise SqlError(3701, "drop", "database", name)
+        if name.lower() in SYSTEM_DATABASES:
+            raise SqlError(3708, "drop", "database", name)
+        self.engine.journal.put(transaction, self, self.databases, name.lower(), MISSING)
+
+    def database(self, name: str) -> Database:
+        """The database of that name. Raises SqlError 911."""
+        found = self.databases.get(name.lower())
+        if found is None:
+            raise SqlError(911, name)
+        return found
+
+    def database_by_id(self, number: int) -> Database | None:
+        """The database with that id, None when there is none."""
+        return next((d for d in self.databases.values() if d.id == number), None)
+
+    # ------------------------------------------------------------------ logins
+    def create_login(self, transaction: Transaction | None, name: str, password: str,
+                     default_database: str = "master", roles: frozenset[str] = frozenset(),
+                     sid: bytes | None = None) -> Login:
+        """A new SQL login. Raises SqlError 15025 when the name is taken."""
+        if name.lower() in self.logins:
+            raise SqlError(15025, name)
+        number = 1 if name.lower() == "sa" else self.next_login
+        self.engine.journal.assign(None, self, "next_login", self.next_login + 1)
+        login = Login(number, name, b"\x01" if number == 1 else sid or login_sid(name, number),
+                      password_digest(name, password), default_database, False, roles)
+        self.engine.journal.put(transaction, self, self.logins, name.lower(), login)
+        return login
+
+    def content(self) -> Any:
+        """Databases and logins by name; each database hashes itself."""
+        return sorted(self.databases), sorted(self.logins), sorted(self.permissions)
