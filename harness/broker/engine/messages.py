@@ -10,37 +10,78 @@ MESSAGES: dict[int, tuple[int, str]] = {
     102: (15, "Incorrect syntax near '%s'."),
     105: (15, "Unclosed quotation mark after the character string '%s'."),
     111: (15, "'%s' must be the first statement in a query batch."),
+    116: (16, "Only one expression can be specified in the select list when the subquery is "
+              "not introduced with EXISTS."),
+    131: (15, "The size (%s) given to the type '%s' exceeds the maximum allowed for any data "
+              "type (%s)."),
     134: (15, "The variable name '%s' has already been declared. Variable names must be unique "
               "within a query batch or stored procedure."),
     137: (15, "Must declare the scalar variable \"%s\"."),
+    147: (15, "An aggregate may not appear in the WHERE clause unless it is in a subquery "
+              "contained in a HAVING clause or a select list, and the column being aggregated "
+              "is an outer reference."),
+    155: (15, "'%s' is not a recognized %s option."),
     156: (15, "Incorrect syntax near the keyword '%s'."),
+    174: (15, "The %s function requires %s argument(s)."),
+    183: (15, "The scale (%s) must be less than or equal to the precision."),
+    189: (15, "The %s function requires %s to %s arguments."),
+    195: (15, "'%s' is not a recognized built-in function name."),
     201: (16, "Procedure or function '%s' expects parameter '%s', which was not supplied."),
     206: (16, "Operand type clash: %s is incompatible with %s"),
     207: (16, "Invalid column name '%s'."),
     208: (16, "Invalid object name '%s'."),
+    209: (16, "Ambiguous column name '%s'."),
     213: (16, "Column name or number of supplied values does not match table definition."),
     217: (16, "Maximum stored procedure, function, trigger, or view nesting level exceeded "
               "(limit 32)."),
     220: (16, "Arithmetic overflow error for data type %s, value = %s."),
     229: (14, "The %s permission was denied on the object '%s', database '%s', schema '%s'."),
+    232: (16, "Arithmetic overflow error for type %s, value = %s."),
+    234: (16, "There is insufficient result space to convert a %s value to %s."),
     235: (16, "Cannot convert a char value to money. The char value has incorrect syntax."),
     241: (16, "Conversion failed when converting date and/or time from character string."),
     242: (16, "The conversion of a %s data type to a %s data type resulted in an out-of-range "
               "value."),
+    243: (16, "Type %s is not a defined system type."),
+    244: (16, "The conversion of the %s value '%s' overflowed an %s column. Use a larger "
+              "integer column."),
     245: (16, "Conversion failed when converting the %s value '%s' to data type %s."),
+    248: (16, "The conversion of the %s value '%s' overflowed an int column."),
     257: (16, "Implicit conversion from data type %s to %s is not allowed. Use the CONVERT "
               "function to run this query."),
     266: (16, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT "
               "statements. Previous count = %d, current count = %d."),
+    289: (16, "Cannot construct data type %s, some of the arguments have values which are not "
+              "valid."),
     295: (16, "Conversion failed when converting character string to smalldatetime data type."),
     297: (16, "The user does not have permission to perform this action."),
+    302: (16, "The newsequentialid() built-in function can only be used in a DEFAULT "
+              "expression for a column of type 'uniqueidentifier' in a CREATE TABLE or ALTER "
+              "TABLE statement. It cannot be combined with other operators to form a complex "
+              "scalar expression."),
+    305: (16, "The xml data type cannot be compared or sorted, except when using the IS NULL "
+              "operator."),
     334: (16, "The target table '%s' of the DML statement cannot have any enabled triggers if the "
               "statement contains an OUTPUT clause without INTO clause."),
+    402: (16, "The data types %s and %s are incompatible in the %s operator."),
+    447: (16, "Expression type %s is invalid for COLLATE clause."),
+    468: (16, "Cannot resolve the collation conflict between \"%s\" and \"%s\" in the %s "
+              "operation."),
+    493: (16, "The column '%s' that was returned from the nodes() method cannot be used "
+              "directly. It can only be used with one of the four XML data type methods, "
+              "exist(), nodes(), query(), and value(), or in IS NULL and IS NOT NULL checks."),
+    506: (16, "The invalid escape character \"%s\" was specified in a %s predicate."),
     512: (16, "Subquery returned more than 1 value. This is not permitted when the subquery "
               "follows =, !=, <, <= , >, >= or when the subquery is used as an expression."),
     515: (16, "Cannot insert the value NULL into column '%s', table '%s'; column does not allow "
               "nulls. %s fails."),
+    517: (16, "Adding a value to a '%s' column caused an overflow."),
     529: (16, "Explicit conversion from data type %s to %s is not allowed."),
+    535: (16, "The datediff function resulted in an overflow. The number of dateparts "
+              "separating two date/time instances is too large. Try to use datediff with a "
+              "less precise datepart."),
+    536: (16, "Invalid length parameter passed to the %s function."),
+    537: (16, "Invalid length parameter passed to the LEFT or SUBSTRING function."),
     544: (16, "Cannot insert explicit value for identity column in table '%s' when "
               "IDENTITY_INSERT is set to OFF."),
     547: (16, "The %s statement conflicted with the %s constraint \"%s\". The conflict occurred in "
@@ -52,9 +93,19 @@ MESSAGES: dict[int, tuple[int, str]] = {
     911: (16, "Database '%s' does not exist. Make sure that the name is entered correctly."),
     916: (14, "The server principal \"%s\" is not able to access the database \"%s\" under the "
               "current security context."),
+    1001: (15, "Line %s: Length or precision specification is invalid."),
+    1002: (15, "Line %s: Specified scale is invalid."),
+    1007: (15, "The number '%s' is out of the range for numeric representation (maximum "
+              "precision 38)."),
+    1023: (15, "Invalid parameter %s specified for %s."),
+    1046: (15, "Subqueries are not allowed in this context. Only scalar expressions are allowed."),
     1205: (13, "Transaction (Process ID %d) was deadlocked on %s resources with another process "
                "and has been chosen as the deadlock victim. Rerun the transaction."),
     1222: (16, "Lock request time out period exceeded."),
+    2209: (16, "XQuery [%s()]: Syntax error near '%s'"),
+    2229: (16, "XQuery [%s()]: The name \"%s\" does not denote a namespace."),
+    2389: (16, "XQuery [%s()]: '%s' requires a singleton (or empty sequence), found operand of "
+              "type 'xdt:untypedAtomic *'"),
     2601: (14, "Cannot insert duplicate key row in object '%s' with unique index '%s'. The "
                "duplicate key value is %s."),
     2627: (14, "Violation of %s constraint '%s'. Cannot insert duplicate key in object '%s'. The "
@@ -62,12 +113,15 @@ MESSAGES: dict[int, tuple[int, str]] = {
     2628: (16, "String or binary data would be truncated in table '%s', column '%s'. Truncated "
                "value: '%s'."),
     2714: (16, "There is already an object named '%s' in the database."),
+    2750: (16, "Column, parameter, or variable #%s: Specified column precision %s is greater "
+              "than the maximum precision of %s."),
     2778: (16, "Only System Administrator can specify WITH LOG option for RAISERROR command."),
     2812: (16, "Could not find stored procedure '%s'."),
     3609: (16, "The transaction ended in the trigger. The batch has been aborted."),
     3616: (16, "An error was raised during trigger execution. The batch has been aborted and the "
                "user transaction, if any, has been rolled back."),
     3621: (0, "The statement has been terminated."),
+    3623: (16, "An invalid floating point operation occurred."),
     3701: (11, "Cannot %s the %s '%s', because it does not exist or you do not have permission."),
     3902: (16, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION."),
     3903: (16, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION."),
@@ -78,16 +132,52 @@ MESSAGES: dict[int, tuple[int, str]] = {
     3998: (16, "Uncommittable transaction is detected at the end of the batch. The transaction is "
                "rolled back."),
     4060: (11, "Cannot open database \"%s\" requested by the login. The login failed."),
+    4104: (16, "The multi-part identifier \"%s\" could not be bound."),
+    4121: (16, "Cannot find either column \"%s\" or the user-defined function or aggregate "
+              "\"%s\", or the name is ambiguous."),
+    4151: (16, "The type of the first argument to NULLIF cannot be the NULL constant because "
+              "the type of the first argument has to be known."),
+    6354: (16, "Target string size is too small to represent the XML instance"),
+    6359: (16, "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style "
+              "option 2 to enable limited internal subset DTD support."),
     6401: (16, "Cannot roll back %s. No transaction or savepoint of that name was found."),
     8114: (16, "Error converting data type %s to %s."),
     8115: (16, "Arithmetic overflow error converting %s to data type %s."),
+    8116: (16, "Argument data type %s is invalid for argument %s of %s function."),
+    8117: (16, "Operand data type %s is invalid for %s operator."),
+    8133: (16, "At least one of the result expressions in a CASE specification must be an "
+              "expression other than the NULL constant."),
     8134: (16, "Divide by zero error encountered."),
     8144: (16, "Procedure or function %s has too many arguments specified."),
     8145: (16, "%s is not a parameter for procedure %s."),
     8152: (16, "String or binary data would be truncated."),
     8169: (16, "Conversion failed when converting from a character string to uniqueidentifier."),
+    8170: (16, "Insufficient result space to convert uniqueidentifier value to char."),
     8179: (16, "Could not find prepared statement with handle %d."),
+    9400: (16, "XML parsing: line %d, character %d, unexpected end of input"),
+    9402: (16, "XML parsing: line %d, character %d, unable to switch the encoding"),
+    9410: (16, "XML parsing: line %d, character %d, whitespace expected"),
+    9411: (16, "XML parsing: line %d, character %d, semicolon expected"),
+    9412: (16, "XML parsing: line %d, character %d, '>' expected"),
+    9413: (16, "XML parsing: line %d, character %d, A string literal was expected"),
+    9414: (16, "XML parsing: line %d, character %d, equal expected"),
     9420: (16, "XML parsing: line %d, character %d, illegal xml character"),
+    9422: (16, "XML parsing: line %d, character %d, incorrect document syntax"),
+    9436: (16, "XML parsing: line %d, character %d, end tag does not match start tag"),
+    9437: (16, "XML parsing: line %d, character %d, duplicate attribute"),
+    9448: (16, "XML parsing: line %d, character %d, well formed check: undeclared entity"),
+    9455: (16, "XML parsing: line %d, character %d, illegal qualified name character"),
+    9459: (16, "XML parsing: line %d, character %d, undeclared prefix"),
+    9810: (16, "The datepart %s is not supported by date function %s for data type %s."),
+    10760: (16, "Scale argument is not valid. Valid expressions for data type %s scale "
+              "argument are integer constants and integer constant expressions."),
+    13607: (16, "JSON path is not properly formatted. Unexpected character '%s' is found at "
+              "position %d."),
+    13608: (16, "Property cannot be found on the specified JSON path."),
+    13609: (16, "JSON text is not properly formatted. Unexpected character '%s' is found at "
+              "position %d."),
+    13623: (16, "Scalar value cannot be found in the specified JSON path."),
+    13624: (16, "Object or array cannot be found in the specified JSON path."),
     15151: (16, "Cannot %s the %s '%s', because it does not exist or you do not have permission."),
     18456: (14, "Login failed for user '%s'."),
 }

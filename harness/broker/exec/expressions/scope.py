@@ -1,0 +1,120 @@
+"""What names mean where an expression stands: variables, columns, and the statement's hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.collation import Collation
+from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.engine.types import SqlType
+from harness.broker.exec.expressions.expr import Expr, column, variable
+
+if TYPE_CHECKING:
+    from harness.tsql.ast import ColumnRef, Node, Source, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeColumn:
+    """A column that may be named.
+
+    qualifiers: the names that may stand before it, outermost first and lower case: ("t",) for an
+    alias, ("db", "dbo", "t") for a table without one. index: place in the flat row.
+    """
+
+    qualifiers: tuple[str, ...]
+    name: str
+    type: SqlType
+    index: int
+    nullable: bool = True
+    collation: Collation | None = None
+
+    def answers(self, qualifier: tuple[str, ...]) -> bool:
+        """True when the lower-case name parts before the column may mean this one."""
+        if not qualifier:
+            return True
+        known = self.qualifiers[-len(qualifier):]
+        return len(known) == len(qualifier) and all(
+            part in {"", name} for part, name in zip(qualifier, known)
+        )
+
+
+@dataclass
+class Scope:
+    """Where an expression is compiled.
+
+    variables: lower-case name with @ -> (slot, type). columns: of this query level; ``parent`` is
+    the enclosing query's scope, whose rows are a prefix of this one's. source: text for positions.
+    namespaces: prefix (None for DEFAULT) -> uri of WITH XMLNAMESPACES.
+
+    Hooks, all optional, set by the statement compiler:
+    compile_subquery(query, scope) -> object with rows(s, v, r), exists(s, v, r) and columns;
+    aggregate(call) and window(call) -> Expr of an already computed slot;
+    scalar_function(name) -> build(arguments, call) -> Expr, or None when there is no such function;
+    replaced(node) -> Expr for a node computed elsewhere (GROUP BY expressions), or None;
+    user_type(schema, name) -> SqlType of an alias type, or None;
+    updated_column(name) -> Expr of bit for UPDATE(column) in a trigger.
+    """
+
+    variables: dict[str, tuple[int, SqlType]] = field(default_factory=dict)
+    columns: Sequence[ScopeColumn] = ()
+    parent: Scope | None = None
+    source: Source | None = None
+    namespaces: dict[str | None, str] = field(default_factory=dict)
+    compile_subquery: Callable[..., Any] | None = None
+    aggregate: Callable[..., Expr] | None = None
+    window: Callable[..., Expr] | None = None
+    scalar_function: Callable[..., Any] | None = None
+    replaced: Callable[..., Expr | None] | None = None
+    user_type: Callable[..., SqlType | None] | None = None
+    updated_column: Callable[..., Any] | None = None
+
+    def child(self, columns: Sequence[ScopeColumn]) -> Scope:
+        """The scope of a query inside this one: same variables and hooks, rows prefixed by ours."""
+        return Scope(
+            variables=self.variables, columns=columns, parent=self, source=self.source,
+            namespaces=self.namespaces, compile_subquery=self.compile_subquery,
+            scalar_function=self.scalar_function, user_type=self.user_type,
+            updated_column=self.updated_column,
+        )
+
+    def line(self, node: Node) -> int:
+        """The 1-based line of a node, 0 when the text is not known."""
+        return self.source.line(node.pos) if self.source else 0
+
+    def position(self, node: Node) -> tuple[int, int] | None:
+        """The (line, column) of a node."""
+        return self.source.line_column(node.pos) if self.source else None
+
+    def refuse(self, construct: str, node: Node) -> NotSupported:
+        """The refusal of a construct, naming its position."""
+        return NotSupported(construct, self.position(node))
+
+    def resolve_variable(self, node: Variable) -> Expr:
+        """The local variable; 137 when it is not declared."""
+        found = self.variables.get(node.name.lower())
+        if found is None:
+            raise SqlError(137, node.name, state=2, severity=15, line=self.line(node),
+                           aborts="batch")
+        return variable(*found)
+
+    def resolve_column(self, node: ColumnRef) -> Expr:
+        """The column of the innermost query that has it.
+
+        207 or 4104 when none has, 209 when one query has several.
+        """
+        name = node.parts[-1].lower()
+        qualifier = tuple(part.lower() for part in node.parts[:-1])
+        scope: Scope | None = self
+        while scope is not None:
+            found = [c for c in scope.columns if c.name.lower() == name and c.answers(qualifier)]
+            if len(found) > 1:
+                raise SqlError(209, node.parts[-1], line=self.line(node), aborts="batch")
+            if found:
+                return column(found[0].index, found[0].type, found[0].nullable,
+                              found[0].collation)
+            scope = scope.parent
+        if qualifier:
+            raise SqlError(4104, ".".join(node.parts), line=self.line(node), aborts="scope")
+        raise SqlError(207, node.parts[-1], line=self.line(node))
