@@ -26,7 +26,11 @@ FIRST_HOBT = 72057594037927936
 
 @dataclass(slots=True)
 class Column:
-    """One column. default: callable (session) -> value, set by the executor. identity: (seed, step)."""
+    """One column.
+
+    default: callable (session) -> value, set by the executor. identity: (seed, step). user_type:
+    "sysname" or the schema.name of the alias type it was declared with, "" otherwise.
+    """
 
     name: str
     type: SqlType
@@ -40,6 +44,7 @@ class Column:
     computed: Any = None
     case_sensitive: bool = False
     collation: str = ""
+    user_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

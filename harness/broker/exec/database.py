@@ -124,6 +124,10 @@ class Database(Part):
         first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
         return self.types.get((first, lowered)) or self.types.get(("dbo", lowered))
 
+    def find_type(self, name: Any, session: Any = None) -> Any:
+        """``resolve_type`` for a name as parsed (``ast.ObjectName``)."""
+        return self.resolve_type(name.schema, name.name, session)
+
     def object_by_id(self, object_id: int) -> Any:
         """The object with that id, types' tables and system views included; None without one."""
         for item in self.objects.values():

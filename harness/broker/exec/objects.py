@@ -110,10 +110,11 @@ class Constraint(DatabaseObject):
 
 @dataclass(slots=True, eq=False)
 class AliasType(DatabaseObject):
-    """CREATE TYPE name FROM base."""
+    """CREATE TYPE name FROM type. user_type_id: of sys.types."""
 
-    base: SqlType | None = None
+    type: SqlType | None = None
     nullable: bool = True
+    user_type_id: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -122,6 +123,7 @@ class TableType(DatabaseObject):
 
     definition: Any = None
     type_table_id: int = 0
+    user_type_id: int = 0
 
 
 class Sequence(Part):
