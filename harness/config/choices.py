@@ -1,0 +1,71 @@
+"""The choices a config makes (design 3.1), and which of them can be rendered today."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Key(StrEnum):
+    """Who shares a dialog."""
+
+    SPID = "spid"
+    APPLICATION = "application"
+    POOL = "pool"
+    SINGLE = "single"
+    MESSAGE = "message"
+
+
+class Recycle(StrEnum):
+    """When a dialog is replaced."""
+
+    NEVER = "never"
+    TIMER = "timer"
+    AGED_OUT = "aged_out"
+
+
+class TimerStrategy(StrEnum):
+    """How the timer's procedure gets at the row; all but ``two_phase`` are for comparison only."""
+
+    TWO_PHASE = "two_phase"
+    ARTICLE = "article"
+    LOCK_TIMEOUT = "lock_timeout"
+    LOCK_TIMEOUT_REARM = "lock_timeout_rearm"
+    LOW_PRIORITY = "low_priority"
+
+
+class Order(StrEnum):
+    """What order the target can restore."""
+
+    CONVERSATION = "conversation"
+    KEY = "key"
+
+
+class Delivery(StrEnum):
+    """What a resend may do to the target."""
+
+    AT_LEAST_ONCE = "at_least_once"
+    EXACTLY_ONCE = "exactly_once"
+
+
+class Validation(StrEnum):
+    """VALIDATION clause of a message type (CREATE MESSAGE TYPE page)."""
+
+    NONE = "none"
+    EMPTY = "empty"
+    WELL_FORMED_XML = "well_formed_xml"
+
+    @property
+    def sql(self) -> str:
+        """The clause's keyword."""
+        return self.value.upper()
+
+
+AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
+    Key: (Key.SPID,),
+    Recycle: (Recycle.TIMER,),
+    TimerStrategy: (TimerStrategy.TWO_PHASE, TimerStrategy.ARTICLE),
+    Order: (Order.CONVERSATION,),
+    Delivery: (Delivery.AT_LEAST_ONCE,),
+    Validation: (Validation.NONE, Validation.EMPTY, Validation.WELL_FORMED_XML),
+}
+"""What templates exist for; a modelled value outside is refused by name, never ignored."""

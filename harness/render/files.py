@@ -1,0 +1,44 @@
+"""Writing and checking ``sql/generated/<name>``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.config import Config
+from harness.render.renderer import SQL, render
+
+
+def write(config: Config, root: Path = SQL) -> list[Path]:
+    """Render ``config`` into ``root/generated/<name>``; remove what is no longer rendered there.
+
+    Returns the paths whose content changed.
+    """
+    directory = root / "generated" / config.name
+    directory.mkdir(parents=True, exist_ok=True)
+    files = render(config, root)
+    changed = []
+    for name, text in files.items():
+        path = directory / name
+        if not path.exists() or path.read_bytes() != text.encode():
+            path.write_bytes(text.encode())
+            changed.append(path)
+    for path in sorted(directory.glob("*")):
+        if path.name not in files:
+            path.unlink()
+            changed.append(path)
+    return changed
+
+
+def check(config: Config, root: Path = SQL) -> list[str]:
+    """What ``sql/generated/<name>`` and a fresh rendering differ in: empty means up to date."""
+    directory = root / "generated" / config.name
+    files = render(config, root)
+    present = {p.name for p in directory.glob("*")} if directory.is_dir() else set()
+    stale = [f"{name}: missing; run invoke render" for name in files if name not in present]
+    stale += [f"{name}: not rendered any more; run invoke render" for name in present - set(files)]
+    stale += [
+        f"{name}: stale; run invoke render"
+        for name, text in files.items()
+        if name in present and (directory / name).read_bytes() != text.encode()
+    ]
+    return sorted(stale)

@@ -1,0 +1,18 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NULL
+BEGIN
+    CREATE ROLE [audit_sender];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NULL
+BEGIN
+    CREATE ROLE [audit_operator];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NULL
+BEGIN
+    CREATE ROLE [audit_reader];
+END;
+GO

@@ -1,0 +1,155 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_Send]
+    @fromService sysname,
+    @toService sysname,
+    @onContract sysname,
+    @messageType sysname,
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @key nvarchar(200) = NULL,          /* not used with key = spid: must be NULL */
+    @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sends one message on the conversation of this session, or raises: it never returns 0 without the
+   message being part of the transaction. Returns 0; answers by no result set.
+   Locks: the key's row R, then the conversation group G, both kept to the end of the transaction
+   (the caller's if there is one). Nothing else is waited for. */
+BEGIN
+    SET NOCOUNT ON;
+    /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
+       UNCOMMITTED. Ends with this procedure (F-116). */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @errors nvarchar(4000) = N'';
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @state char(2);
+    DECLARE @error int;
+    DECLARE @attempt int = 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: every wrong one is named, then one error is raised                               */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+        SET @errors = @errors + N'@fromService must be ''//redial/audit/initiator''. ';
+    IF ISNULL(@toService, N'') <> N'//redial/audit/target'
+        SET @errors = @errors + N'@toService must be ''//redial/audit/target''. ';
+    IF ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+        SET @errors = @errors + N'@onContract must be ''//redial/audit/contract''. ';
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
+    IF ISNULL(@messageType, N'') NOT IN (N'//redial/audit/event')
+        SET @errors = @errors + N'@messageType must be one of: ''//redial/audit/event''. ';
+    IF @key IS NOT NULL
+        SET @errors = @errors + N'@key must be NULL: this configuration has key = spid. ';
+    IF @messageId IS NOT NULL
+        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+
+    IF @errors <> N''
+    BEGIN
+        SET @errors = LEFT(RTRIM(@errors), 2040);
+        THROW 50100, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SET @attempt = @attempt + 1;
+
+        BEGIN TRY
+            /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
+                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END;
+
+            /* -- 2.2  R ------------------------------------------------------------------------- */
+            SET @handle = NULL;
+            SELECT @handle = sc.Handle
+            FROM [audit].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before our SEND
+                   commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
+
+            /* -- 2.3  A look at the state keeps dead handles rare. NULL (not visible, or gone) is
+                       left to SEND: taking it for dead could begin a dialog per message ---------- */
+            SET @state = NULL;
+            IF @handle IS NOT NULL
+            BEGIN
+                SELECT @state = ce.state
+                FROM sys.conversation_endpoints AS ce
+                    WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                WHERE ce.conversation_handle = @handle;
+            END;
+
+            /* -- 2.4  First use, or a dead dialog: begin one in the same row -------------------- */
+            IF @handle IS NULL OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+            BEGIN
+                EXECUTE [audit].[usp_BeginConversation]
+                    @conversationKey = @conversationKey,
+                    @oldHandle = @handle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+            END;
+
+            /* -- 2.5  G. In a caller's transaction a dead handle must not doom the caller's work:
+                       XACT_ABORT is OFF for this one statement ---------------------------------- */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
+            IF @messageBody IS NULL
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
+            END
+            ELSE
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
+            END;
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW: what an error does to the caller's
+                                           transaction is the caller's choice */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 8426, 8429: no such handle, or it can no longer send; 2627: another transaction of
+               this key made the row. All else, and a transaction that can only be rolled back by
+               the caller, is the caller's to know. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            IF @error <> 2627
+                SET @deadHandle = @handle;
+        END CATCH;
+    END;
+END;
+GO

@@ -1,0 +1,157 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_ResendPending]
+    @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
+    @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
+    @description nvarchar(3000) = NULL,
+    @allowResend bit = 1                /* 0: dead-letter everything (a resend failed before) */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Accounts for every message of a dialog that is still pending, then ends the dialog, all in one
+   transaction: resent on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
+   of @handle and of dialogs begun here; never R. */
+BEGIN
+    SET NOCOUNT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @sent bigint;
+    DECLARE @resent bigint = 0;
+    DECLARE @deadLettered bigint = 0;
+    DECLARE @fetch int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Refuse to end blindly                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    /* sys.transmission_queue is filtered by the same test and shows no row to anyone else (F-113). */
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+        THROW 50110, N'usp_ResendPending cannot see sys.transmission_queue, so it does not end the conversation: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; then call it again.', 1;
+
+    IF @ownsTransaction = 1
+    BEGIN
+        SET XACT_ABORT ON;
+        BEGIN TRANSACTION;
+    END;
+
+    /* Takes G before anything is read, so what is pending cannot change below (F-109); in an ended
+       dialog the timer is refused, and the caller that received its message holds G already. */
+    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+
+    SELECT @conversationId = ce.conversation_id, @sent = ce.send_sequence
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* our own endpoint, under G (F-126) */
+    WHERE ce.conversation_handle = @handle;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Resend: only after errors that say nothing against the message itself (F-111)            */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
+    BEGIN
+        /* STATIC: the rows as they are now; what is sent below does not join them. Broker rows are
+           left out: an EndOfStream belongs to the old dialog, EndDialog and Error are not messages.
+           A row here may have been delivered and only its acknowledgement lost: duplicates are
+           possible (F-110). */
+        DECLARE pending CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            SELECT tq.message_sequence_number, tq.message_type_name, tq.message_body
+            FROM sys.transmission_queue AS tq
+            WHERE tq.conversation_handle = @handle
+              AND tq.is_end_of_dialog = 0
+              AND tq.is_conversation_error = 0
+              AND tq.message_type_name <> N'EndOfStream'
+            ORDER BY tq.message_sequence_number;
+
+        OPEN pending;
+        FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
+        SET @fetch = @@FETCH_STATUS;
+
+        WHILE @fetch = 0
+        BEGIN
+            IF @newHandle IS NULL
+            BEGIN
+                /* A private dialog: no row, no timer, so nobody else sends on it. */
+                BEGIN DIALOG CONVERSATION @newHandle
+                    FROM SERVICE [//redial/audit/initiator]
+                    TO SERVICE N'//redial/audit/target'
+                    ON CONTRACT [//redial/audit/contract]
+                    WITH LIFETIME = 2592000, ENCRYPTION = OFF;
+            END;
+
+            IF @body IS NULL
+            BEGIN
+                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
+            END
+            ELSE
+            BEGIN
+                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
+            END;
+
+            SET @resent = @resent + 1;
+            FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
+            SET @fetch = @@FETCH_STATUS;
+        END;
+
+        CLOSE pending;
+        DEALLOCATE pending;
+
+        IF @newHandle IS NOT NULL
+        BEGIN
+            /* It is complete, so its EndOfStream follows at once: the target ends it first, the
+               EndDialog ends it here. If it fails too, its own Error message comes back to us. */
+            SEND ON CONVERSATION @newHandle MESSAGE TYPE [EndOfStream];
+
+            INSERT INTO [audit].[ConversationLog]
+                (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages)
+            SELECT @newHandle, ce.conversation_id, 1, @handle, SYSUTCDATETIME(), @resent
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own row, just made (F-126) */
+            WHERE ce.conversation_handle = @newHandle;
+        END;
+    END
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Every other code, positive ones too: byte-exact to DeadLetter                            */
+    /* ----------------------------------------------------------------------------------------- */
+    ELSE
+    BEGIN
+        INSERT INTO [audit].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'initiator', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name,
+            tq.message_body, @code, @description
+        FROM sys.transmission_queue AS tq
+        WHERE tq.conversation_handle = @handle
+          AND tq.is_end_of_dialog = 0
+          AND tq.is_conversation_error = 0
+          AND tq.message_type_name <> N'EndOfStream'
+        ORDER BY tq.message_sequence_number;
+
+        SET @deadLettered = @@ROWCOUNT;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  END, last: it deletes what is pending (F-108)                                            */
+    /* ----------------------------------------------------------------------------------------- */
+    UPDATE cl
+    SET EndedUtc = SYSUTCDATETIME(),
+        Messages = ISNULL(cl.Messages, @sent),
+        Resent = @resent,
+        DeadLettered = @deadLettered,
+        Code = @code,
+        Reason = @description
+    FROM [audit].[ConversationLog] AS cl
+        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+    WHERE cl.Handle = @handle;
+
+    END CONVERSATION @handle;
+
+    IF @ownsTransaction = 1
+        COMMIT TRANSACTION;
+
+    RETURN 0;
+END;
+GO

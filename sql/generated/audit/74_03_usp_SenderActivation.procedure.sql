@@ -1,0 +1,140 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_SenderActivation]
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Empties the initiator's queue: timers recycle a dialog, EndDialog and Error end it. One message per
+   transaction, and that transaction owns the conversation group only; the row R is the business of a
+   second transaction, after the first has committed (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @sequence bigint;
+    DECLARE @body varbinary(max);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @poisoned bit;
+    DECLARE @resend bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @phase = 0;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Transaction 1: receive. From here on G is ours                                     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            RECEIVE TOP (1)
+                @handle = conversation_handle,
+                @messageType = message_type_name,
+                @sequence = message_sequence_number,
+                @body = message_body
+            FROM [audit].[InitiatorQueue];
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                RETURN 0;
+            END;
+
+            SET @phase = 1;
+            SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
+
+            SET @poisoned = 0;
+            IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
+                       WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence
+                         AND pa.MessageType = @messageType AND pa.Attempts >= 1)
+                SET @poisoned = 1;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  Timer: re-arm, commit (G is free again), only then look at R                        */
+            /* ------------------------------------------------------------------------------------ */
+            IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
+            BEGIN
+                /* Re-armed without looking: a read of R here would be G then R. The new timer is what
+                   retries after a crash, a kill or a busy row. */
+                IF @poisoned = 0
+                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+
+                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+            BEGIN
+                SET @code = 0;
+                SET @description = NULL;
+                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
+                    EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @body,
+                        @code = @code OUTPUT, @description = @description OUTPUT;
+
+                /* Asked here as well as inside: the refusal must not roll back the RECEIVE. The
+                   message is consumed, the dialog stays, the log says how to end it. */
+                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1
+                BEGIN
+                    SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
+                    EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
+                        @description = @description, @allowResend = @resend;
+                END
+                ELSE
+                BEGIN
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''audit_module'' is not a member of db_owner. Add it, then EXECUTE [audit].[usp_ResendPending] @handle = ''',
+                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+                    EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                        @handle = @handle, @sequence = @sequence, @message = @description;
+                END;
+
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+
+                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  Nothing else is in the contract for this side: kept, not dropped                    */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE
+            BEGIN
+                INSERT INTO [audit].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Unexpected message type on the initiator''s queue.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 9617, the queue is off, is somebody's decision and not news. */
+            IF ERROR_NUMBER() <> 9617
+                EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                    @handle = @handle, @sequence = @sequence;
+
+            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). */
+            IF @phase = 0
+                RETURN 1;
+
+            IF @phase = 1
+                EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
+                    @messageType = @messageType;
+        END CATCH;
+    END;
+END;
+GO

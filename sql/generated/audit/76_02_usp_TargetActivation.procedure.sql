@@ -1,0 +1,217 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_TargetActivation]
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
+   first, always. Touches no table a sender writes (F-129). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @received TABLE
+    (
+        QueuingOrder bigint NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+    DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @order bigint;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @ended bit;                 /* an EndOfStream, EndDialog or Error row was seen */
+    DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
+    DECLARE @more bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @phase = 0;
+        DELETE FROM @received;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            WAITFOR (
+                RECEIVE TOP (500)
+                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [audit].[TargetQueue]
+                INTO @received
+            ), TIMEOUT 1000;
+
+            SET @handle = NULL;
+            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                RETURN 0;
+            END;
+
+            SET @phase = 1;
+            SET @ended = 0;
+            SET @failed = 0;
+            SET @more = 1;
+            SET @conversationId = NULL;
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own endpoint, under G; ids never change (F-126) */
+            WHERE ce.conversation_handle = @handle;
+
+            WHILE @more = 1
+            BEGIN
+                SET @more = 0;
+
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+                    SET @failed = 1;
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType IN (N'EndOfStream',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'))
+                    SET @ended = 1;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 2  Rows known to be poison: dead-lettered unprocessed                              */
+                /* -------------------------------------------------------------------------------- */
+                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
+                           WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1)
+                BEGIN
+                    INSERT INTO [audit].[DeadLetter]
+                        (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+                    SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
+                        pa.ErrorNumber, pa.ErrorMessage
+                    FROM @received AS r
+                    INNER JOIN [audit].[PoisonAttempt] AS pa
+                        ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
+                        AND pa.MessageType = r.MessageType
+                    WHERE pa.Attempts >= 1
+                    ORDER BY r.QueuingOrder;
+
+                    DELETE r
+                    FROM @received AS r
+                    INNER JOIN [audit].[PoisonAttempt] AS pa
+                        ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
+                        AND pa.MessageType = r.MessageType
+                    WHERE pa.Attempts >= 1;
+                END;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 3  Land the batch; row by row if it cannot land as one                             */
+                /* -------------------------------------------------------------------------------- */
+                SAVE TRANSACTION BeforeLanding;
+                BEGIN TRY
+                    INSERT INTO [audit].[Landing]
+                        (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
+                    SELECT @conversationId, r.Handle, ISNULL(r.MessageSequence, -1), r.MessageType, r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 1
+                        THROW;          /* doomed: section 6 finds the row */
+                    ROLLBACK TRANSACTION BeforeLanding;
+
+                    SET @order = -1;
+                    WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+                    BEGIN
+                        SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
+                            @messageType = r.MessageType, @body = r.Body
+                        FROM @received AS r
+                        WHERE r.QueuingOrder > @order
+                        ORDER BY r.QueuingOrder;
+
+                        SAVE TRANSACTION BeforeRow;
+                        BEGIN TRY
+                            EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+                        END TRY
+                        BEGIN CATCH
+                            IF XACT_STATE() <> 1
+                                THROW;
+                            ROLLBACK TRANSACTION BeforeRow;
+                            INSERT INTO [audit].[DeadLetter]
+                                (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+                            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
+                                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+                        END CATCH;
+                    END;
+                END CATCH;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 4  An Error row overtakes unread rows, and END would delete them: take them first  */
+                /* -------------------------------------------------------------------------------- */
+                IF @failed = 1
+                BEGIN
+                    DELETE FROM @received;
+                    RECEIVE TOP (500)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue]
+                    INTO @received
+                    WHERE conversation_handle = @handle;
+                    IF EXISTS (SELECT 1 FROM @received)
+                        SET @more = 1;
+                END;
+            END;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
+            /* ------------------------------------------------------------------------------------ */
+            IF @ended = 1
+            BEGIN
+                DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
+                END CONVERSATION @handle;
+            END;
+
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
+                EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
+
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is the
+               server's trouble (disk, memory), not the row's: leave, and blame no row. */
+            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+                RETURN 1;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 6  The one rollback of a doomed batch. Table variables survive it, so each row is now  */
+            /*    tried alone and always undone, with no RECEIVE around it: what fails is recorded.   */
+            /*    None fails (a deadlock, say): the next RECEIVE simply lands them.                   */
+            /* ------------------------------------------------------------------------------------ */
+            SET @order = -1;
+            WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+            BEGIN
+                SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
+                    @messageType = r.MessageType, @body = r.Body
+                FROM @received AS r
+                WHERE r.QueuingOrder > @order
+                ORDER BY r.QueuingOrder;
+
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+                    ROLLBACK TRANSACTION;
+                END TRY
+                BEGIN CATCH
+                    IF @@TRANCOUNT > 0
+                        ROLLBACK TRANSACTION;
+                    EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+                END CATCH;
+            END;
+        END CATCH;
+    END;
+END;
+GO

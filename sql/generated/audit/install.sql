@@ -1,0 +1,1559 @@
+-- 10_broker.option.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Service Broker must be on. ENABLE_BROKER keeps the broker's guid and needs the database for
+   itself, hence ROLLBACK IMMEDIATE (F-101). Managed Instance (engine edition 8) has it on and
+   refuses the statement (F-102), so it is issued only where it is off and may be switched. */
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) <> 8
+   AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0)
+BEGIN
+    ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;
+END;
+GO
+-- 20_01_module.user.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The one principal every procedure of this configuration runs as: a user nobody can log in with.
+   It owns the schema, the services and the contract, so ownership gives it all it needs and the
+   application is granted EXECUTE on usp_Send alone. */
+IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NULL
+BEGIN
+    CREATE USER [audit_module] WITHOUT LOGIN;
+END;
+GO
+/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
+   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
+IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 0
+BEGIN
+    ALTER ROLE [db_owner] ADD MEMBER [audit_module];
+END;
+GO
+-- 20_02_schema.schema.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF SCHEMA_ID(N'audit') IS NULL
+BEGIN
+    EXECUTE sys.sp_executesql
+        N'CREATE SCHEMA [audit] AUTHORIZATION [audit_module];';
+END;
+GO
+/* A schema that was there before keeps its owner; the module user needs its objects all the same. */
+GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
+GO
+-- 20_03_roles.role.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NULL
+BEGIN
+    CREATE ROLE [audit_sender];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NULL
+BEGIN
+    CREATE ROLE [audit_operator];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NULL
+BEGIN
+    CREATE ROLE [audit_reader];
+END;
+GO
+-- 30_ConversationLog.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* One row per dialog this side began: without it nobody can audit what was sent.
+   Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
+   later change is made by a transaction that owns the dialog's conversation group. So a row of this
+   table is never waited for while its owner waits for the group (F-127). */
+IF OBJECT_ID(N'[audit].[ConversationLog]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[ConversationLog]
+    (
+        Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConfigId int NOT NULL,
+        ConversationKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+        ResendOf uniqueidentifier NULL,
+        BegunUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
+        EndOfStreamUtc datetime2(3) NULL,
+        EndedUtc datetime2(3) NULL,
+        Messages bigint NULL,
+        Resent bigint NULL,
+        DeadLettered bigint NULL,
+        Code int NULL,
+        Reason nvarchar(3000) NULL,
+        CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    ALTER TABLE [audit].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+-- 30_DeadLetter.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
+IF OBJECT_ID(N'[audit].[DeadLetter]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[DeadLetter]
+    (
+        DeadLetterId bigint IDENTITY(1, 1) NOT NULL,
+        AddedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        Side nvarchar(10) NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NULL,
+        Body varbinary(max) NULL,
+        Code int NULL,
+        Reason nvarchar(3000) NULL,
+        CONSTRAINT [PK_DeadLetter] PRIMARY KEY CLUSTERED (DeadLetterId)
+    );
+END;
+GO
+-- 30_DeploymentHistory.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF OBJECT_ID(N'[audit].[DeploymentHistory]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[DeploymentHistory]
+    (
+        DeploymentId int IDENTITY(1, 1) NOT NULL,
+        DeployedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
+        DeployedBy nvarchar(128) NOT NULL
+            CONSTRAINT [DF_DeploymentHistory_DeployedBy] DEFAULT (ORIGINAL_LOGIN()),
+        ConfigName nvarchar(128) NOT NULL,
+        Version nvarchar(30) NOT NULL,
+        ContentHash char(64) NOT NULL,
+        CONSTRAINT [PK_DeploymentHistory] PRIMARY KEY CLUSTERED (DeploymentId)
+    );
+END;
+GO
+-- 30_ErrorLog.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
+   LOG, which their principal may not use (2778, F-117). */
+IF OBJECT_ID(N'[audit].[ErrorLog]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[ErrorLog]
+    (
+        ErrorLogId bigint IDENTITY(1, 1) NOT NULL,
+        AddedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_ErrorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        ProcedureName nvarchar(128) NOT NULL,
+        ConversationHandle uniqueidentifier NULL,
+        MessageSequence bigint NULL,
+        ErrorNumber int NULL,
+        ErrorLine int NULL,
+        ErrorMessage nvarchar(4000) NULL,
+        CONSTRAINT [PK_ErrorLog] PRIMARY KEY CLUSTERED (ErrorLogId)
+    );
+END;
+GO
+-- 30_Landing.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
+   Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
+   clustered key and the range readers ask for (rows with from <= RowVersion < mark).
+   Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
+   broker does not tell apart (F-107).
+   ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
+IF OBJECT_ID(N'[audit].[Landing]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[Landing]
+    (
+        RowVersion rowversion NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL,
+        LandedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Landing_LandedUtc] DEFAULT (SYSUTCDATETIME()),
+        ConversationKey nvarchar(200) NULL,
+        KeySequence bigint NULL,
+        MessageId uniqueidentifier NULL,
+        CONSTRAINT [PK_Landing] PRIMARY KEY CLUSTERED (RowVersion)
+    );
+END;
+GO
+-- 30_OwnedObject.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Database-wide objects this configuration created (services, contract, message types have no
+   schema). Uninstall drops these and nothing else. */
+IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[OwnedObject]
+    (
+        Kind nvarchar(30) NOT NULL,
+        Name nvarchar(128) NOT NULL,
+        CreatedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_OwnedObject_CreatedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_OwnedObject] PRIMARY KEY CLUSTERED (Kind, Name)
+    );
+END;
+GO
+-- 30_PoisonAttempt.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* How often a queue row made its transaction roll back. A row that reached the limit is
+   dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
+   rollbacks that switch it off (F-118). */
+IF OBJECT_ID(N'[audit].[PoisonAttempt]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[PoisonAttempt]
+    (
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Attempts int NOT NULL,
+        LastUtc datetime2(3) NOT NULL,
+        ErrorNumber int NULL,
+        ErrorMessage nvarchar(3000) NULL,
+        CONSTRAINT [PK_PoisonAttempt] PRIMARY KEY CLUSTERED
+            (ConversationHandle, MessageSequence, MessageType)
+    );
+END;
+GO
+-- 30_SessionConversations.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
+   EndOfStream, once (F-128).
+   - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
+     900 bytes of a clustered key.
+   - ConversationKey is compared by code point (BIN2), whatever the database's collation.
+   - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
+     index is never locked before the clustered key: see usp_RecycleConversation.
+   - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
+   - No trigger, foreign key or indexed view may ever be put on this table: each takes locks that
+     the proof in docs/facts.md (F-127) does not know. */
+IF OBJECT_ID(N'[audit].[SessionConversations]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[SessionConversations]
+    (
+        ConfigId int NOT NULL,
+        ConversationKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+        Handle uniqueidentifier NOT NULL,
+        CONSTRAINT [PK_SessionConversations] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    CREATE UNIQUE NONCLUSTERED INDEX [UX_SessionConversations_Handle]
+        ON [audit].[SessionConversations] (Handle)
+        WITH (ALLOW_PAGE_LOCKS = OFF);
+    ALTER TABLE [audit].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+-- 40_01_message_types.message_type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/audit/event')
+BEGIN
+    CREATE MESSAGE TYPE [//redial/audit/event]
+        AUTHORIZATION [audit_module]
+        VALIDATION = NONE;
+    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'//redial/audit/event');
+END;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
+BEGIN
+    CREATE MESSAGE TYPE [EndOfStream]
+        AUTHORIZATION [audit_module]
+        VALIDATION = EMPTY;
+    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'EndOfStream');
+END;
+GO
+-- 40_02_contract.contract.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* One way: every type is sent by the initiator. */
+IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/audit/contract')
+BEGIN
+    CREATE CONTRACT [//redial/audit/contract]
+        AUTHORIZATION [audit_module]
+    (
+        [//redial/audit/event] SENT BY INITIATOR,
+        [EndOfStream] SENT BY INITIATOR
+    );
+    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/audit/contract');
+END;
+GO
+-- 50_queues.queue.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* POISON_MESSAGE_HANDLING stays on: no path of ours rolls a RECEIVE back in normal work, so five
+   rollbacks mean a fault that must stop the queue rather than spin (F-118). */
+IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NULL
+BEGIN
+    CREATE QUEUE [audit].[InitiatorQueue]
+        WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+END;
+GO
+IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NULL
+BEGIN
+    CREATE QUEUE [audit].[TargetQueue]
+        WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+END;
+GO
+-- 60_services.service.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Owned by the module user: the right to SEND to the target service is checked against the owner of
+   the initiating service (F-112), and an owner needs no grant. */
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/initiator')
+BEGIN
+    CREATE SERVICE [//redial/audit/initiator]
+        AUTHORIZATION [audit_module]
+        ON QUEUE [audit].[InitiatorQueue];
+    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/initiator');
+END;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/target')
+BEGIN
+    CREATE SERVICE [//redial/audit/target]
+        AUTHORIZATION [audit_module]
+        ON QUEUE [audit].[TargetQueue] ([//redial/audit/contract]);
+    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/target');
+END;
+GO
+-- 70_usp_ArmTimer.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_ArmTimer]
+    @handle uniqueidentifier,
+    @seconds int
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sets the conversation timer where it can be set. Takes G and nothing else.
+   It may be refused: the dialog is gone (8426), has ended (8458), or would outlive its lifetime (8410).
+   Each of these comes with an EndDialog or Error message that ends the dialog, so no timer is needed. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a refusal must not doom the RECEIVE around it */
+
+    BEGIN TRY
+        BEGIN CONVERSATION TIMER (@handle) TIMEOUT = @seconds;
+    END TRY
+    BEGIN CATCH
+        IF ERROR_NUMBER() NOT IN (8410, 8426, 8458) OR XACT_STATE() = -1
+            THROW;
+    END CATCH;
+END;
+GO
+-- 70_usp_LogError.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_LogError]
+    @procedureName nvarchar(128),
+    @handle uniqueidentifier = NULL,
+    @sequence bigint = NULL,
+    @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+BEGIN
+    SET NOCOUNT ON;
+
+    INSERT INTO [audit].[ErrorLog]
+        (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
+    VALUES
+        (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
+END;
+GO
+-- 70_usp_ReadErrorBody.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_ReadErrorBody]
+    @messageBody varbinary(max),
+    @code int OUTPUT,                   /* NULL when the body cannot be read */
+    @description nvarchar(3000) OUTPUT
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Code and description of an Error message. Never casts: a malformed body must not doom the
+   transaction that received it (F-115), so every conversion is a TRY_ one. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
+
+    WITH XMLNAMESPACES ('http://schemas.microsoft.com/SQL/ServiceBroker/Error' AS ssb)
+    SELECT
+        @code = TRY_CONVERT(int, @body.value('(/ssb:Error/ssb:Code)[1]', 'nvarchar(20)')),
+        @description = @body.value('(/ssb:Error/ssb:Description)[1]', 'nvarchar(3000)');
+END;
+GO
+-- 70_usp_RecordPoison.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_RecordPoison]
+    @handle uniqueidentifier,
+    @sequence bigint,
+    @messageType nvarchar(256)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Counts one rollback against one queue row, in a transaction of its own: called from a CATCH block
+   after the rollback, so the count outlives it. */
+BEGIN
+    SET NOCOUNT ON;
+
+    UPDATE [audit].[PoisonAttempt]
+    SET Attempts = Attempts + 1,
+        LastUtc = SYSUTCDATETIME(),
+        ErrorNumber = ERROR_NUMBER(),
+        ErrorMessage = LEFT(ERROR_MESSAGE(), 3000)
+    WHERE ConversationHandle = @handle
+      AND MessageSequence = @sequence
+      AND MessageType = @messageType;
+
+    IF @@ROWCOUNT = 0
+    BEGIN
+        INSERT INTO [audit].[PoisonAttempt]
+            (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
+        VALUES
+            (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+    END;
+END;
+GO
+-- 72_01_usp_BeginConversation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_BeginConversation]
+    @conversationKey nvarchar(200),
+    @oldHandle uniqueidentifier,        /* NULL: the key has no row yet; else the dead handle of its row */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Begins a dialog for a key and puts its handle into the key's row. Called by usp_Send, inside a
+   transaction. Raises 2627 when another transaction made the key's row meanwhile: look it up again.
+   Order: row first, conversation group second, as everywhere on this side (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+
+    /* In a caller's transaction a taken key must not doom what the caller did before. The setting
+       ends with this procedure (F-116). In a transaction of our own it stays ON, so that a client's
+       cancel leaves nothing open. */
+    IF @ownsTransaction = 0
+        SET XACT_ABORT OFF;
+
+    DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @rowHandle uniqueidentifier = ISNULL(@oldHandle, NEWID());
+    /* A random spread, so that dialogs begun together are not recycled together. Two bytes of a
+       fresh GUID are 0..65535 and never negative. */
+    DECLARE @timeout int = 3600
+        + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601;
+
+    BEGIN TRY
+        /* -- 1  The row: a placeholder that is unique, because the index on Handle is ----------- */
+        IF @oldHandle IS NULL
+        BEGIN
+            INSERT INTO [audit].[SessionConversations] (ConfigId, ConversationKey, Handle)
+            VALUES (1, @conversationKey, @rowHandle);
+        END;
+
+        /* -- 2  The dialog, with the timer that will recycle it --------------------------------- */
+        BEGIN DIALOG CONVERSATION @newHandle
+            FROM SERVICE [//redial/audit/initiator]
+            TO SERVICE N'//redial/audit/target'
+            ON CONTRACT [//redial/audit/contract]
+            WITH LIFETIME = 2592000, ENCRYPTION = OFF;
+
+        BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
+
+        /* -- 3  The handle into the row --------------------------------------------------------- */
+        UPDATE sc
+        SET Handle = @newHandle
+        FROM [audit].[SessionConversations] AS sc
+            /* INDEX, FORCESEEK: both columns below are unique, and a seek by Handle would lock the
+               Handle index before the row (F-120); a scan would stop at other sessions' rows.
+               ROWLOCK: one row, nothing wider (F-121). Proved by the explorer's send scenarios. */
+            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @conversationKey
+          AND sc.Handle = @rowHandle;
+
+        /* -- 4  The audit row. Only ever inserted here (see ConversationLog) -------------------- */
+        INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
+        SELECT @newHandle, ce.conversation_id, 1, @conversationKey
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)   /* our own row, just made; never wait here while holding R and G (F-126) */
+        WHERE ce.conversation_handle = @newHandle;
+
+        SET @handle = @newHandle;
+    END TRY
+    BEGIN CATCH
+        /* A caller who goes on after our error must not commit a placeholder or a dialog nobody
+           knows. In a transaction of our own usp_Send rolls all of it back. */
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1
+        BEGIN
+            IF @newHandle IS NOT NULL
+            BEGIN
+                END CONVERSATION @newHandle;
+            END;
+
+            IF @oldHandle IS NULL AND ERROR_NUMBER() <> 2627
+            BEGIN
+                DELETE sc
+                FROM [audit].[SessionConversations] AS sc
+                    WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as above */
+                WHERE sc.ConfigId = 1
+                  AND sc.ConversationKey = @conversationKey
+                  AND sc.Handle = @rowHandle;
+            END;
+        END;
+
+        THROW;
+    END CATCH;
+END;
+GO
+-- 72_02_usp_Send.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_Send]
+    @fromService sysname,
+    @toService sysname,
+    @onContract sysname,
+    @messageType sysname,
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @key nvarchar(200) = NULL,          /* not used with key = spid: must be NULL */
+    @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sends one message on the conversation of this session, or raises: it never returns 0 without the
+   message being part of the transaction. Returns 0; answers by no result set.
+   Locks: the key's row R, then the conversation group G, both kept to the end of the transaction
+   (the caller's if there is one). Nothing else is waited for. */
+BEGIN
+    SET NOCOUNT ON;
+    /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
+       UNCOMMITTED. Ends with this procedure (F-116). */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @errors nvarchar(4000) = N'';
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @state char(2);
+    DECLARE @error int;
+    DECLARE @attempt int = 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: every wrong one is named, then one error is raised                               */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+        SET @errors = @errors + N'@fromService must be ''//redial/audit/initiator''. ';
+    IF ISNULL(@toService, N'') <> N'//redial/audit/target'
+        SET @errors = @errors + N'@toService must be ''//redial/audit/target''. ';
+    IF ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+        SET @errors = @errors + N'@onContract must be ''//redial/audit/contract''. ';
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
+    IF ISNULL(@messageType, N'') NOT IN (N'//redial/audit/event')
+        SET @errors = @errors + N'@messageType must be one of: ''//redial/audit/event''. ';
+    IF @key IS NOT NULL
+        SET @errors = @errors + N'@key must be NULL: this configuration has key = spid. ';
+    IF @messageId IS NOT NULL
+        SET @errors = @errors + N'@messageId must be NULL: this configuration has delivery = at_least_once. ';
+
+    IF @errors <> N''
+    BEGIN
+        SET @errors = LEFT(RTRIM(@errors), 2040);
+        THROW 50100, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SET @attempt = @attempt + 1;
+
+        BEGIN TRY
+            /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
+                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END;
+
+            /* -- 2.2  R ------------------------------------------------------------------------- */
+            SET @handle = NULL;
+            SELECT @handle = sc.Handle
+            FROM [audit].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before our SEND
+                   commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
+
+            /* -- 2.3  A look at the state keeps dead handles rare. NULL (not visible, or gone) is
+                       left to SEND: taking it for dead could begin a dialog per message ---------- */
+            SET @state = NULL;
+            IF @handle IS NOT NULL
+            BEGIN
+                SELECT @state = ce.state
+                FROM sys.conversation_endpoints AS ce
+                    WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+                WHERE ce.conversation_handle = @handle;
+            END;
+
+            /* -- 2.4  First use, or a dead dialog: begin one in the same row -------------------- */
+            IF @handle IS NULL OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+            BEGIN
+                EXECUTE [audit].[usp_BeginConversation]
+                    @conversationKey = @conversationKey,
+                    @oldHandle = @handle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+            END;
+
+            /* -- 2.5  G. In a caller's transaction a dead handle must not doom the caller's work:
+                       XACT_ABORT is OFF for this one statement ---------------------------------- */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
+            IF @messageBody IS NULL
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
+            END
+            ELSE
+            BEGIN
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
+            END;
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW: what an error does to the caller's
+                                           transaction is the caller's choice */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 8426, 8429: no such handle, or it can no longer send; 2627: another transaction of
+               this key made the row. All else, and a transaction that can only be rolled back by
+               the caller, is the caller's to know. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            IF @error <> 2627
+                SET @deadHandle = @handle;
+        END CATCH;
+    END;
+END;
+GO
+-- 74_01_usp_RecycleConversation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
+    @handle uniqueidentifier,
+    @sendEndOfStream bit                /* 1: the timer fired. 0: the dialog has ended, drop its row */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* The second transaction of two_phase: takes R, then G, as usp_Send does, and waits for neither R
+   nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @deleted int;
+    DECLARE @sent bigint;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The proof needs empty hands: no lock may be held on entry                                */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @@TRANCOUNT <> 0
+        THROW 50120, N'usp_RecycleConversation must be called outside a transaction: it takes the row before the conversation group.', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  Handle to key, holding nothing                                                     */
+            /* ------------------------------------------------------------------------------------ */
+            SET @conversationKey = NULL;
+            SELECT @conversationKey = sc.ConversationKey
+            FROM [audit].[SessionConversations] AS sc
+                /* A plain read of the Handle index; it locks nothing that stays. NOWAIT: a sender in
+                   a long transaction may be writing this entry, and a queue reader must not wait
+                   for it; busy and gone stay two answers. */
+                WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+            WHERE sc.Handle = @handle;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  R, then G                                                                          */
+            /* ------------------------------------------------------------------------------------ */
+            IF @conversationKey IS NOT NULL
+            BEGIN
+                BEGIN TRANSACTION;
+
+                DELETE sc
+                FROM [audit].[SessionConversations] AS sc
+                    /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
+                       Handle it would be the other way round and deadlock with a sender (F-120).
+                       NOWAIT: a busy row is in use by a sender; the re-armed timer asks again.
+                       ROWLOCK: one row. Handle is checked again, under the lock. */
+                    WITH (ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WHERE sc.ConfigId = 1
+                  AND sc.ConversationKey = @conversationKey
+                  AND sc.Handle = @handle;
+                SET @deleted = @@ROWCOUNT;
+
+                IF @deleted = 1 AND @sendEndOfStream = 1
+                BEGIN
+                    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+
+                    SET @sent = NULL;
+                    SELECT @sent = ce.send_sequence
+                    FROM sys.conversation_endpoints AS ce
+                        WITH (NOLOCK)   /* our own change, under G; never wait while holding R and G (F-126) */
+                    WHERE ce.conversation_handle = @handle;
+
+                    /* The last number given went to EndOfStream; numbers start at 0. */
+                    UPDATE cl
+                    SET EndOfStreamUtc = SYSUTCDATETIME(),
+                        Messages = @sent - 1
+                    FROM [audit].[ConversationLog] AS cl
+                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+                    WHERE cl.Handle = @handle;
+                END;
+
+                COMMIT TRANSACTION;
+            END;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  Nothing left to retry: push the re-armed timer far away (it cannot be cancelled).    */
+            /*    Alone and holding nothing, so it only ever takes G                                  */
+            /* ------------------------------------------------------------------------------------ */
+            IF @sendEndOfStream = 1
+                EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 3600;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            IF ERROR_NUMBER() = 1222
+                RETURN 1;
+
+            /* The dialog is dead, so nobody can or need be told: delete the row and stop. */
+            IF ERROR_NUMBER() IN (8426, 8429) AND @sendEndOfStream = 1
+                SET @sendEndOfStream = 0;
+            ELSE
+            BEGIN
+                EXECUTE [audit].[usp_LogError] @procedureName = N'usp_RecycleConversation', @handle = @handle;
+                RETURN 2;
+            END;
+        END CATCH;
+    END;
+END;
+GO
+-- 74_02_usp_ResendPending.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_ResendPending]
+    @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
+    @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
+    @description nvarchar(3000) = NULL,
+    @allowResend bit = 1                /* 0: dead-letter everything (a resend failed before) */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Accounts for every message of a dialog that is still pending, then ends the dialog, all in one
+   transaction: resent on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
+   of @handle and of dialogs begun here; never R. */
+BEGIN
+    SET NOCOUNT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @sent bigint;
+    DECLARE @resent bigint = 0;
+    DECLARE @deadLettered bigint = 0;
+    DECLARE @fetch int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Refuse to end blindly                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    /* sys.transmission_queue is filtered by the same test and shows no row to anyone else (F-113). */
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+        THROW 50110, N'usp_ResendPending cannot see sys.transmission_queue, so it does not end the conversation: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; then call it again.', 1;
+
+    IF @ownsTransaction = 1
+    BEGIN
+        SET XACT_ABORT ON;
+        BEGIN TRANSACTION;
+    END;
+
+    /* Takes G before anything is read, so what is pending cannot change below (F-109); in an ended
+       dialog the timer is refused, and the caller that received its message holds G already. */
+    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+
+    SELECT @conversationId = ce.conversation_id, @sent = ce.send_sequence
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* our own endpoint, under G (F-126) */
+    WHERE ce.conversation_handle = @handle;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Resend: only after errors that say nothing against the message itself (F-111)            */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
+    BEGIN
+        /* STATIC: the rows as they are now; what is sent below does not join them. Broker rows are
+           left out: an EndOfStream belongs to the old dialog, EndDialog and Error are not messages.
+           A row here may have been delivered and only its acknowledgement lost: duplicates are
+           possible (F-110). */
+        DECLARE pending CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            SELECT tq.message_sequence_number, tq.message_type_name, tq.message_body
+            FROM sys.transmission_queue AS tq
+            WHERE tq.conversation_handle = @handle
+              AND tq.is_end_of_dialog = 0
+              AND tq.is_conversation_error = 0
+              AND tq.message_type_name <> N'EndOfStream'
+            ORDER BY tq.message_sequence_number;
+
+        OPEN pending;
+        FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
+        SET @fetch = @@FETCH_STATUS;
+
+        WHILE @fetch = 0
+        BEGIN
+            IF @newHandle IS NULL
+            BEGIN
+                /* A private dialog: no row, no timer, so nobody else sends on it. */
+                BEGIN DIALOG CONVERSATION @newHandle
+                    FROM SERVICE [//redial/audit/initiator]
+                    TO SERVICE N'//redial/audit/target'
+                    ON CONTRACT [//redial/audit/contract]
+                    WITH LIFETIME = 2592000, ENCRYPTION = OFF;
+            END;
+
+            IF @body IS NULL
+            BEGIN
+                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
+            END
+            ELSE
+            BEGIN
+                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
+            END;
+
+            SET @resent = @resent + 1;
+            FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
+            SET @fetch = @@FETCH_STATUS;
+        END;
+
+        CLOSE pending;
+        DEALLOCATE pending;
+
+        IF @newHandle IS NOT NULL
+        BEGIN
+            /* It is complete, so its EndOfStream follows at once: the target ends it first, the
+               EndDialog ends it here. If it fails too, its own Error message comes back to us. */
+            SEND ON CONVERSATION @newHandle MESSAGE TYPE [EndOfStream];
+
+            INSERT INTO [audit].[ConversationLog]
+                (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages)
+            SELECT @newHandle, ce.conversation_id, 1, @handle, SYSUTCDATETIME(), @resent
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own row, just made (F-126) */
+            WHERE ce.conversation_handle = @newHandle;
+        END;
+    END
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Every other code, positive ones too: byte-exact to DeadLetter                            */
+    /* ----------------------------------------------------------------------------------------- */
+    ELSE
+    BEGIN
+        INSERT INTO [audit].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'initiator', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name,
+            tq.message_body, @code, @description
+        FROM sys.transmission_queue AS tq
+        WHERE tq.conversation_handle = @handle
+          AND tq.is_end_of_dialog = 0
+          AND tq.is_conversation_error = 0
+          AND tq.message_type_name <> N'EndOfStream'
+        ORDER BY tq.message_sequence_number;
+
+        SET @deadLettered = @@ROWCOUNT;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  END, last: it deletes what is pending (F-108)                                            */
+    /* ----------------------------------------------------------------------------------------- */
+    UPDATE cl
+    SET EndedUtc = SYSUTCDATETIME(),
+        Messages = ISNULL(cl.Messages, @sent),
+        Resent = @resent,
+        DeadLettered = @deadLettered,
+        Code = @code,
+        Reason = @description
+    FROM [audit].[ConversationLog] AS cl
+        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+    WHERE cl.Handle = @handle;
+
+    END CONVERSATION @handle;
+
+    IF @ownsTransaction = 1
+        COMMIT TRANSACTION;
+
+    RETURN 0;
+END;
+GO
+-- 74_03_usp_SenderActivation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_SenderActivation]
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Empties the initiator's queue: timers recycle a dialog, EndDialog and Error end it. One message per
+   transaction, and that transaction owns the conversation group only; the row R is the business of a
+   second transaction, after the first has committed (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @sequence bigint;
+    DECLARE @body varbinary(max);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @poisoned bit;
+    DECLARE @resend bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @phase = 0;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Transaction 1: receive. From here on G is ours                                     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            RECEIVE TOP (1)
+                @handle = conversation_handle,
+                @messageType = message_type_name,
+                @sequence = message_sequence_number,
+                @body = message_body
+            FROM [audit].[InitiatorQueue];
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                RETURN 0;
+            END;
+
+            SET @phase = 1;
+            SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
+
+            SET @poisoned = 0;
+            IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
+                       WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence
+                         AND pa.MessageType = @messageType AND pa.Attempts >= 1)
+                SET @poisoned = 1;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  Timer: re-arm, commit (G is free again), only then look at R                        */
+            /* ------------------------------------------------------------------------------------ */
+            IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
+            BEGIN
+                /* Re-armed without looking: a read of R here would be G then R. The new timer is what
+                   retries after a crash, a kill or a busy row. */
+                IF @poisoned = 0
+                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+
+                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+            BEGIN
+                SET @code = 0;
+                SET @description = NULL;
+                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
+                    EXECUTE [audit].[usp_ReadErrorBody] @messageBody = @body,
+                        @code = @code OUTPUT, @description = @description OUTPUT;
+
+                /* Asked here as well as inside: the refusal must not roll back the RECEIVE. The
+                   message is consumed, the dialog stays, the log says how to end it. */
+                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1
+                BEGIN
+                    SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
+                    EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code,
+                        @description = @description, @allowResend = @resend;
+                END
+                ELSE
+                BEGIN
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''audit_module'' is not a member of db_owner. Add it, then EXECUTE [audit].[usp_ResendPending] @handle = ''',
+                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+                    EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                        @handle = @handle, @sequence = @sequence, @message = @description;
+                END;
+
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+
+                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  Nothing else is in the contract for this side: kept, not dropped                    */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE
+            BEGIN
+                INSERT INTO [audit].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Unexpected message type on the initiator''s queue.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 9617, the queue is off, is somebody's decision and not news. */
+            IF ERROR_NUMBER() <> 9617
+                EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                    @handle = @handle, @sequence = @sequence;
+
+            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). */
+            IF @phase = 0
+                RETURN 1;
+
+            IF @phase = 1
+                EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
+                    @messageType = @messageType;
+        END CATCH;
+    END;
+END;
+GO
+-- 76_01_usp_LandRow.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_LandRow]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @sequence bigint,
+    @messageType nvarchar(256),
+    @body varbinary(max)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Lands one row: for the row-by-row pass and the search for a poison row. */
+BEGIN
+    SET NOCOUNT ON;
+
+    INSERT INTO [audit].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
+    VALUES (@conversationId, @handle, @sequence, @messageType, @body);
+END;
+GO
+-- 76_02_usp_TargetActivation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_TargetActivation]
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
+   first, always. Touches no table a sender writes (F-129). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @received TABLE
+    (
+        QueuingOrder bigint NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+    DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @order bigint;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @ended bit;                 /* an EndOfStream, EndDialog or Error row was seen */
+    DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
+    DECLARE @more bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @phase = 0;
+        DELETE FROM @received;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            WAITFOR (
+                RECEIVE TOP (500)
+                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [audit].[TargetQueue]
+                INTO @received
+            ), TIMEOUT 1000;
+
+            SET @handle = NULL;
+            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                RETURN 0;
+            END;
+
+            SET @phase = 1;
+            SET @ended = 0;
+            SET @failed = 0;
+            SET @more = 1;
+            SET @conversationId = NULL;
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own endpoint, under G; ids never change (F-126) */
+            WHERE ce.conversation_handle = @handle;
+
+            WHILE @more = 1
+            BEGIN
+                SET @more = 0;
+
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+                    SET @failed = 1;
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType IN (N'EndOfStream',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'))
+                    SET @ended = 1;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 2  Rows known to be poison: dead-lettered unprocessed                              */
+                /* -------------------------------------------------------------------------------- */
+                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
+                           WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1)
+                BEGIN
+                    INSERT INTO [audit].[DeadLetter]
+                        (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+                    SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
+                        pa.ErrorNumber, pa.ErrorMessage
+                    FROM @received AS r
+                    INNER JOIN [audit].[PoisonAttempt] AS pa
+                        ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
+                        AND pa.MessageType = r.MessageType
+                    WHERE pa.Attempts >= 1
+                    ORDER BY r.QueuingOrder;
+
+                    DELETE r
+                    FROM @received AS r
+                    INNER JOIN [audit].[PoisonAttempt] AS pa
+                        ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
+                        AND pa.MessageType = r.MessageType
+                    WHERE pa.Attempts >= 1;
+                END;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 3  Land the batch; row by row if it cannot land as one                             */
+                /* -------------------------------------------------------------------------------- */
+                SAVE TRANSACTION BeforeLanding;
+                BEGIN TRY
+                    INSERT INTO [audit].[Landing]
+                        (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
+                    SELECT @conversationId, r.Handle, ISNULL(r.MessageSequence, -1), r.MessageType, r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 1
+                        THROW;          /* doomed: section 6 finds the row */
+                    ROLLBACK TRANSACTION BeforeLanding;
+
+                    SET @order = -1;
+                    WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+                    BEGIN
+                        SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
+                            @messageType = r.MessageType, @body = r.Body
+                        FROM @received AS r
+                        WHERE r.QueuingOrder > @order
+                        ORDER BY r.QueuingOrder;
+
+                        SAVE TRANSACTION BeforeRow;
+                        BEGIN TRY
+                            EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+                        END TRY
+                        BEGIN CATCH
+                            IF XACT_STATE() <> 1
+                                THROW;
+                            ROLLBACK TRANSACTION BeforeRow;
+                            INSERT INTO [audit].[DeadLetter]
+                                (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+                            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
+                                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+                        END CATCH;
+                    END;
+                END CATCH;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 4  An Error row overtakes unread rows, and END would delete them: take them first  */
+                /* -------------------------------------------------------------------------------- */
+                IF @failed = 1
+                BEGIN
+                    DELETE FROM @received;
+                    RECEIVE TOP (500)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue]
+                    INTO @received
+                    WHERE conversation_handle = @handle;
+                    IF EXISTS (SELECT 1 FROM @received)
+                        SET @more = 1;
+                END;
+            END;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
+            /* ------------------------------------------------------------------------------------ */
+            IF @ended = 1
+            BEGIN
+                DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
+                END CONVERSATION @handle;
+            END;
+
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
+                EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
+
+            /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is the
+               server's trouble (disk, memory), not the row's: leave, and blame no row. */
+            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+                RETURN 1;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 6  The one rollback of a doomed batch. Table variables survive it, so each row is now  */
+            /*    tried alone and always undone, with no RECEIVE around it: what fails is recorded.   */
+            /*    None fails (a deadlock, say): the next RECEIVE simply lands them.                   */
+            /* ------------------------------------------------------------------------------------ */
+            SET @order = -1;
+            WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+            BEGIN
+                SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
+                    @messageType = r.MessageType, @body = r.Body
+                FROM @received AS r
+                WHERE r.QueuingOrder > @order
+                ORDER BY r.QueuingOrder;
+
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+                    ROLLBACK TRANSACTION;
+                END TRY
+                BEGIN CATCH
+                    IF @@TRANCOUNT > 0
+                        ROLLBACK TRANSACTION;
+                    EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+                END CATCH;
+            END;
+        END CATCH;
+    END;
+END;
+GO
+-- 78_usp_EndLeaked.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_EndLeaked]
+    @WhatIf bit = 1                     /* 1: only show what would be done */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* For an operator: endpoints of this configuration's services that nobody will end any more.
+   - DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending: ended.
+   - CLOSED past its time: ended WITH CLEANUP.
+   - Rows of SessionConversations whose dialog is gone: deleted.
+   Returns one row each: what, and whether it was done. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @leaked TABLE
+    (
+        LeakedId int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) NOT NULL,
+        ConversationKey nvarchar(200) NULL,
+        Action nvarchar(30) NOT NULL,
+        Outcome nvarchar(400) NOT NULL
+    );
+    DECLARE @id int;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @key nvarchar(200);
+    DECLARE @action nvarchar(30);
+    DECLARE @done bit;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Pending messages must be visible                                                         */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @@TRANCOUNT <> 0
+        THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+        THROW 50131, N'usp_EndLeaked cannot see sys.transmission_queue: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; then call it again.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Candidates                                                                               */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action, Outcome)
+    SELECT ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END', N'would be ended'
+    FROM sys.conversation_endpoints AS ce
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+      AND ce.state IN ('DI', 'ER');
+
+    /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
+       and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action, Outcome)
+    SELECT ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP',
+        N'would be cleaned up'
+    FROM sys.conversation_endpoints AS ce
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+      AND ce.state = 'CD'
+      AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
+           OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
+
+    INSERT INTO @leaked (Handle, IsInitiator, State, ConversationKey, Action, Outcome)
+    SELECT sc.Handle, 1, N'gone', sc.ConversationKey, N'DELETE ROW', N'would be deleted'
+    FROM [audit].[SessionConversations] AS sc
+        WITH (READPAST, READCOMMITTEDLOCK)   /* a row in use is no leak; do not wait for it */
+    WHERE NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = sc.Handle);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  One by one, each checked again in its own transaction                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @id = 0;
+    WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
+    BEGIN
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @key = l.ConversationKey, @action = l.Action
+        FROM @leaked AS l
+        WHERE l.LeakedId > @id
+        ORDER BY l.LeakedId;
+
+        SET @done = 0;
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            IF @action = N'DELETE ROW'
+            BEGIN
+                IF @WhatIf = 0
+                BEGIN
+                    DELETE sc
+                    FROM [audit].[SessionConversations] AS sc
+                        /* Clustered key first, then the Handle entry (F-120); READPAST: a row in use
+                           is a sender's, who heals it (it holds R and finds the handle dead). */
+                        WITH (ROWLOCK, READPAST, INDEX ([PK_SessionConversations]), FORCESEEK)
+                    WHERE sc.ConfigId = 1
+                      AND sc.ConversationKey = @key
+                      AND sc.Handle = @handle;
+                    SET @done = @@ROWCOUNT;
+                END;
+            END
+            ELSE IF @action = N'END WITH CLEANUP'
+            BEGIN
+                IF @WhatIf = 0
+                BEGIN
+                    END CONVERSATION @handle WITH CLEANUP;
+                    SET @done = 1;
+                END;
+            END
+            /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
+               be. A plain read: it waits for a reader that holds the rows, and so is told the truth. */
+            ELSE IF EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+                 OR EXISTS (SELECT 1 FROM [audit].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
+            BEGIN
+                UPDATE @leaked SET Outcome = N'kept: unread messages are left; its activation handles them' WHERE LeakedId = @id;
+            END
+            ELSE IF EXISTS (SELECT 1 FROM sys.transmission_queue AS tq
+                            WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0)
+            BEGIN
+                UPDATE @leaked SET Outcome = N'kept: messages are pending; call usp_ResendPending' WHERE LeakedId = @id;
+            END
+            ELSE IF @WhatIf = 0
+            BEGIN
+                END CONVERSATION @handle;
+                SET @done = 1;
+            END;
+
+            COMMIT TRANSACTION;
+
+            IF @done = 1
+                UPDATE @leaked SET Outcome = N'done' WHERE LeakedId = @id;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            UPDATE @leaked SET Outcome = LEFT(CONCAT(N'failed: ', ERROR_MESSAGE()), 400) WHERE LeakedId = @id;
+        END CATCH;
+    END;
+
+    SELECT l.Handle, l.ConversationId, l.IsInitiator, l.State, l.ConversationKey, l.Action, l.Outcome
+    FROM @leaked AS l
+    ORDER BY l.LeakedId;
+
+    RETURN 0;
+END;
+GO
+-- 80_queues.activation.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). */
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 2
+                 AND q.activation_procedure = N'[audit].[usp_SenderActivation]'
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
+BEGIN
+    ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [audit].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 2,
+        EXECUTE AS N'audit_module'
+    );
+END;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 4
+                 AND q.activation_procedure = N'[audit].[usp_TargetActivation]'
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
+BEGIN
+    ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [audit].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 4,
+        EXECUTE AS N'audit_module'
+    );
+END;
+GO
+-- 85_roles.grant.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The application's whole right. */
+GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender];
+GO
+GRANT EXECUTE ON OBJECT::[audit].[usp_ResendPending] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_EndLeaked] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[DeadLetter] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[ErrorLog] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[PoisonAttempt] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[DeploymentHistory] TO [audit_operator];
+GO
+GRANT SELECT ON OBJECT::[audit].[Landing] TO [audit_reader];
+GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_reader];
+GO
+-- 90_deployment.data.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* One row per change of content: deploying the same scripts again adds none. */
+IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
+           ORDER BY h.DeploymentId DESC), N'') <> N'4bc3d69e8017df617f1b420e2f717e5cf0cc3d844dcea1c15508adc2c6948a45'
+BEGIN
+    INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
+    VALUES (N'audit', N'0.1.0', N'4bc3d69e8017df617f1b420e2f717e5cf0cc3d844dcea1c15508adc2c6948a45');
+END;
+GO
