@@ -12,10 +12,18 @@ MESSAGES: dict[int, tuple[int, str]] = {
     111: (15, "'%s' must be the first statement in a query batch."),
     116: (16, "Only one expression can be specified in the select list when the subquery is "
               "not introduced with EXISTS."),
+    119: (15, "Must pass parameter number %d and subsequent parameters as '@name = value'. After "
+              "the form '@name = value' has been used, all subsequent parameters must be passed in "
+              "the form '@name = value'."),
     131: (15, "The size (%s) given to the type '%s' exceeds the maximum allowed for any data "
               "type (%s)."),
+    132: (15, "The label '%s' has already been declared. Label names must be unique within a "
+              "query batch or stored procedure."),
+    133: (15, "A GOTO statement references the label '%s' but the label has not been declared."),
     134: (15, "The variable name '%s' has already been declared. Variable names must be unique "
               "within a query batch or stored procedure."),
+    135: (15, "Cannot use a BREAK statement outside the scope of a WHILE statement."),
+    136: (15, "Cannot use a CONTINUE statement outside the scope of a WHILE statement."),
     137: (15, "Must declare the scalar variable \"%s\"."),
     147: (15, "An aggregate may not appear in the WHERE clause unless it is in a subquery "
               "contained in a HAVING clause or a select list, and the column being aggregated "
@@ -87,6 +95,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     547: (16, "The %s statement conflicted with the %s constraint \"%s\". The conflict occurred in "
               "database \"%s\", table \"%s\"%s."),
     596: (21, "Cannot continue the execution because the session is in the kill state."),
+    627: (16, "Cannot use SAVE TRANSACTION within a distributed transaction."),
     628: (16, "Cannot issue SAVE TRANSACTION when there is no active transaction."),
     650: (16, "You can only specify the READPAST lock in the READ COMMITTED or REPEATABLE READ "
               "isolation levels."),
@@ -98,6 +107,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     1007: (15, "The number '%s' is out of the range for numeric representation (maximum "
               "precision 38)."),
     1023: (15, "Invalid parameter %s specified for %s."),
+    1026: (15, "GOTO cannot be used to jump into a TRY or CATCH scope."),
     1046: (15, "Subqueries are not allowed in this context. Only scalar expressions are allowed."),
     1205: (13, "Transaction (Process ID %d) was deadlocked on %s resources with another process "
                "and has been chosen as the deadlock victim. Rerun the transaction."),
@@ -115,7 +125,12 @@ MESSAGES: dict[int, tuple[int, str]] = {
     2714: (16, "There is already an object named '%s' in the database."),
     2750: (16, "Column, parameter, or variable #%s: Specified column precision %s is greater "
               "than the maximum precision of %s."),
+    2754: (16, "Error severity levels greater than 18 can only be specified by members of the "
+               "sysadmin role, using the WITH LOG option."),
     2778: (16, "Only System Administrator can specify WITH LOG option for RAISERROR command."),
+    2786: (16, "The data type of substitution parameter %s does not match the expected type of "
+              "the format specification."),
+    2787: (16, "Invalid format specification: '%s'."),
     2812: (16, "Could not find stored procedure '%s'."),
     3609: (16, "The transaction ended in the trigger. The batch has been aborted."),
     3616: (16, "An error was raised during trigger execution. The batch has been aborted and the "
@@ -133,10 +148,13 @@ MESSAGES: dict[int, tuple[int, str]] = {
                "rolled back."),
     4060: (11, "Cannot open database \"%s\" requested by the login. The login failed."),
     4104: (16, "The multi-part identifier \"%s\" could not be bound."),
+    4108: (15, "Windowed functions can only appear in the SELECT or ORDER BY clauses."),
     4121: (16, "Cannot find either column \"%s\" or the user-defined function or aggregate "
               "\"%s\", or the name is ambiguous."),
     4151: (16, "The type of the first argument to NULLIF cannot be the NULL constant because "
               "the type of the first argument has to be known."),
+    6104: (16, "Cannot use KILL to kill your own process."),
+    6106: (16, "Process ID %d is not an active process ID."),
     6354: (16, "Target string size is too small to represent the XML instance"),
     6359: (16, "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style "
               "option 2 to enable limited internal subset DTD support."),
@@ -151,8 +169,12 @@ MESSAGES: dict[int, tuple[int, str]] = {
     8144: (16, "Procedure or function %s has too many arguments specified."),
     8145: (16, "%s is not a parameter for procedure %s."),
     8152: (16, "String or binary data would be truncated."),
+    8162: (16, "The formal parameter \"%s\" was not declared as an OUTPUT parameter, but the "
+              "actual "
+               "parameter passed in requested output."),
     8169: (16, "Conversion failed when converting from a character string to uniqueidentifier."),
     8170: (16, "Insufficient result space to convert uniqueidentifier value to char."),
+    8178: (16, "The parameterized query '%s' expects the parameter '%s', which was not supplied."),
     8179: (16, "Could not find prepared statement with handle %d."),
     9400: (16, "XML parsing: line %d, character %d, unexpected end of input"),
     9402: (16, "XML parsing: line %d, character %d, unable to switch the encoding"),
@@ -169,6 +191,10 @@ MESSAGES: dict[int, tuple[int, str]] = {
     9455: (16, "XML parsing: line %d, character %d, illegal qualified name character"),
     9459: (16, "XML parsing: line %d, character %d, undeclared prefix"),
     9810: (16, "The datepart %s is not supported by date function %s for data type %s."),
+    9812: (16, "The timezone provided to builtin function switchoffset is invalid."),
+    10704: (15, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert "
+                "the THROW statement inside a CATCH block, or add error parameters to the THROW "
+                "statement."),
     10760: (16, "Scale argument is not valid. Valid expressions for data type %s scale "
               "argument are integer constants and integer constant expressions."),
     13607: (16, "JSON path is not properly formatted. Unexpected character '%s' is found at "
@@ -178,8 +204,17 @@ MESSAGES: dict[int, tuple[int, str]] = {
               "position %d."),
     13623: (16, "Scalar value cannot be found in the specified JSON path."),
     13624: (16, "Object or array cannot be found in the specified JSON path."),
+    13625: (16, "String value in the specified JSON path would be truncated."),
     15151: (16, "Cannot %s the %s '%s', because it does not exist or you do not have permission."),
+    15406: (16, "Cannot execute as the server principal because the principal \"%s\" does not "
+              "exist, "
+                "this type of principal cannot be impersonated, or you do not have permission."),
+    15517: (16, "Cannot execute as the database principal because the principal \"%s\" does not "
+                "exist, this type of principal cannot be impersonated, or you do not have "
+              "permission."),
     18456: (14, "Login failed for user '%s'."),
+    35100: (16, "Error number %s in the THROW statement is outside the valid range. Specify an "
+                "error number in the valid range of 50000 to 2147483647."),
 }
 
 ABORTS: dict[int, str] = {

@@ -106,11 +106,12 @@ def _with_milliseconds(source: SqlType) -> Callable[[object], str]:
 
 
 def _european(source: SqlType) -> Callable[[object], str]:
+    old = source.name in _OLD_TYPES
+
     def run(value: object) -> str:
         m = _moment(value)
         return (f"{m.day:02} {_ABBREVIATIONS[m.month - 1]} {m.year:04} {m:%H:%M:%S}"
-                f"{_fraction(m, 3, ':') if source.name in _OLD_TYPES else ''}"
-                f"{'' if source.name in _OLD_TYPES else _fraction(m, _digits(source))}")
+                f"{_fraction(m, 3, ':') if old else _fraction(m, _digits(source))}")
 
     return run
 
@@ -121,8 +122,9 @@ def _clock(digits: bool) -> Callable[[SqlType], Callable[[object], str]]:
             m = _moment(value)
             if not digits:
                 return f"{m:%H:%M:%S}"
-            old = source.name in _OLD_TYPES
-            return f"{m:%H:%M:%S}" + _fraction(m, 3 if old else _digits(source), ":" if old else ".")
+            if source.name in _OLD_TYPES:
+                return f"{m:%H:%M:%S}{_fraction(m, 3, ':')}"
+            return f"{m:%H:%M:%S}{_fraction(m, _digits(source))}"
 
         return run
 

@@ -28,9 +28,12 @@ from harness.broker.exec.expressions.operands import converted
 from harness.broker.exec.expressions.registry import compile_condition, compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 
+# Registering the compilers of calls: these packages build on the modules above.
+from harness.broker.exec import functions, xml  # isort: skip
+
 __all__ = [
     "Expr", "Scope", "ScopeColumn", "binary_operation", "choices", "closure", "column", "compare",
     "compile_assignment_conversion", "compile_condition", "compile_expression", "constant",
-    "converted", "explicit_conversion", "fold", "key_of", "like", "logic", "null", "resolve_type",
-    "sets", "strict", "variable",
+    "converted", "explicit_conversion", "fold", "functions", "key_of", "like", "logic", "null", "resolve_type",
+    "sets", "strict", "variable", "xml",
 ]

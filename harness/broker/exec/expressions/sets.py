@@ -52,8 +52,7 @@ def _constant_set(operand: Expr, items: list[Expr]) -> Fn | None:
 
 @condition(ast.Exists)
 def _exists(node: ast.Exists, scope: Scope) -> Fn:
-    exists = subquery(node.query, scope, node).exists
-    return lambda s, v, r: exists(s, v, r)
+    return subquery(node.query, scope, node).exists
 
 
 @condition(ast.InQuery)
