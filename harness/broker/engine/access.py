@@ -120,6 +120,7 @@ class Access:
         low: tuple[Any, bool] | None = None,
         high: tuple[Any, bool] | None = None,
         covered: bool = False,
+        limit: int | None = None,
     ) -> list[tuple[tuple, tuple]]:
         """Rows as (clustered key, row), in index order, locked as ``mode`` says.
 
@@ -127,7 +128,8 @@ class Access:
         value, inclusive) bounds of the next key column. covered: the nonclustered index has every
         column the statement needs, so the clustered key is not locked. accept: the rest of the
         WHERE clause; a lock taken for a row it refuses is given back (not under REPEATABLE READ
-        scans of the server's later operators: see docs/facts.md).
+        scans of the server's later operators: see docs/facts.md). limit: stop, and lock no more
+        keys, after so many rows (TOP without a sort).
         Raises Wait, or SqlError 1222 and 1205.
         """
         found: list[tuple[tuple, tuple]] = []
@@ -137,6 +139,8 @@ class Access:
                                        mode.ranges and not exact)
             if row is not None:
                 found.append((row_key, row))
+                if limit is not None and len(found) >= limit:
+                    return found
         if mode.ranges and mode.lock and not (exact and found):
             self._lock_gap(transaction, index, prefix, high, mode)
         return found
