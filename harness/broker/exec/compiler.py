@@ -1,0 +1,339 @@
+"""From syntax tree to program: the registry of statement compilers and the flow of control.
+
+``compiles`` registers one compiler per node class; it returns ``run(s, v)``. Statements that name
+database objects are compiled at their first execution (deferred name resolution, as the server
+does), and again when the database's schema has changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.exec.expressions import Expr, Scope, compile_condition, compile_expression
+from harness.broker.exec.program import Program, StatementInfo
+from harness.tsql import ast
+
+if TYPE_CHECKING:
+    from harness.broker.exec.session import SessionState
+
+Run = Callable[["SessionState", list], int | None]
+Compile = Callable[[Any, "Context"], Run]
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """How a statement kind is compiled. shared: others can see it; work: it needs a transaction;
+    lazy: compiled at first execution."""
+
+    compile: Compile
+    shared: bool
+    work: bool
+    lazy: bool
+
+
+REGISTRY: dict[type, Registration] = {}
+
+
+def compiles(
+    *nodes: type, shared: bool = True, work: bool | None = None, lazy: bool | None = None
+) -> Callable[[Compile], Compile]:
+    """Register the compiler of one or more statement classes.
+
+    shared: the statement reads or changes what other sessions can see. work (default: like shared):
+    it runs in a transaction, an autocommit one if need be. lazy (default: like shared): it is
+    compiled when it is first executed.
+    """
+
+    def register(function: Compile) -> Compile:
+        entry = Registration(
+            function,
+            shared,
+            shared if work is None else work,
+            shared if lazy is None else lazy,
+        )
+        for node in nodes:
+            REGISTRY[node] = entry
+        return function
+
+    return register
+
+
+class Context:
+    """What a statement compiler may ask: names, expressions, positions."""
+
+    __slots__ = ("program", "scope", "session", "table_variables", "uses_temp")
+
+    def __init__(self, program: Program, scope: Scope, session: SessionState) -> None:
+        self.program = program
+        self.scope = scope
+        self.session = session
+        self.table_variables: dict[str, tuple[int, Any]] = {}
+        self.uses_temp = False
+
+    @property
+    def database(self) -> Any:
+        """The database names are resolved in."""
+        return self.program.database
+
+    @property
+    def options(self) -> Any:
+        """SET options of the compiling session."""
+        return self.session.options
+
+    def expression(self, node: Any) -> Expr:
+        """Compile a scalar expression without columns."""
+        return compile_expression(node, self.scope)
+
+    def condition(self, node: Any) -> Callable[[Any, list, tuple], bool | None]:
+        """Compile a predicate without columns."""
+        return compile_condition(node, self.scope)
+
+    def line(self, node: Any) -> int:
+        """The 1-based line of a node."""
+        return self.program.source.line(node.pos)
+
+    def fail(self, node: Any, error: SqlError) -> SqlError:
+        """The error with the node's line, ready to raise."""
+        error.line = self.line(node)
+        return error
+
+    def not_supported(self, node: Any, construct: str) -> NotSupported:
+        """The refusal of a construct, with its position, ready to raise."""
+        return NotSupported(construct, self.program.source.line_column(node.pos))
+
+
+class ProgramCompiler:
+    """Lays statements out as code. One instance per program."""
+
+    def __init__(self, program: Program, session: SessionState) -> None:
+        self.program = program
+        self.scope = Scope()
+        self.context = Context(program, self.scope, session)
+        self.loops: list[tuple[int, list[int], int, int]] = []
+        self.labels: dict[str, tuple[int, int, int]] = {}
+        self.gotos: list[tuple[int, ast.Goto, int, int]] = []
+        self.try_depth = 0
+        self.catch_depth = 0
+
+    # ------------------------------------------------------------------ variables
+    def declare(self, name: str, type_: Any) -> int:
+        """Give a variable a slot; 134 when the name is taken."""
+        key = name.lower()
+        if key in self.scope.variables:
+            raise SqlError(134, name, aborts="batch")
+        slot = len(self.program.slots)
+        self.program.slots.append((name, type_))
+        self.scope.variables[key] = (slot, type_)
+        return slot
+
+    def declare_table(self, name: str, definition: Any) -> int:
+        """Give a table variable a slot; the table itself is made with each frame."""
+        slot = self.declare(name, None)
+        self.program.table_slots.append((slot, definition))
+        self.context.table_variables[name.lower()] = (slot, definition)
+        return slot
+
+    # ------------------------------------------------------------------ code
+    def emit(self, node: Any, step: Run, shared: bool = False) -> int:
+        """Append one step; returns its program counter."""
+        pc = len(self.program.code)
+        self.program.code.append(step)
+        line = self.program.source.line(node.pos) if node is not None else 0
+        self.program.infos.append(StatementInfo(node, line, shared, pc + 1))
+        return pc
+
+    def here(self) -> int:
+        """The program counter of the next step."""
+        return len(self.program.code)
+
+    def statements(self, nodes: list[Any]) -> None:
+        """Compile statements in order."""
+        for node in nodes:
+            self.statement(node)
+
+    def statement(self, node: Any) -> None:
+        """Compile one statement: flow here, the rest through the registry."""
+        flow = FLOW.get(type(node))
+        if flow is not None:
+            flow(self, node)
+            return
+        entry = REGISTRY.get(type(node))
+        if entry is None:
+            raise self.context.not_supported(node, describe(node))
+        self.check_variables(node)
+        shared = entry.shared or (not entry.lazy and touches_data(node))
+        work = entry.work or (not entry.lazy and shared)
+        pc = self.here()
+        if entry.lazy or shared:
+            step = lazy_step(self.program, pc, node, entry.compile, self.context, work)
+            self.emit(node, step, shared)
+        else:
+            self.emit(node, entry.compile(node, self.context), shared)
+
+    def check_variables(self, node: Any) -> None:
+        """137 for a variable used before (or without) its declaration, at compile time."""
+        for part in node.walk():
+            if isinstance(part, ast.Variable) and part.name.lower() not in self.scope.variables:
+                raise self.context.fail(part, SqlError(137, part.name, aborts="batch"))
+
+    def condition_step(
+        self, node: Any, condition: Any, decide: Callable[[bool | None], int | None]
+    ) -> int:
+        """A step that evaluates a predicate and jumps by it."""
+        self.check_variables(condition)
+        shared = touches_data(condition)
+        pc = self.here()
+
+        def compile_test(_: Any, context: Context) -> Run:
+            test = context.condition(condition)
+
+            def run(s: SessionState, v: list) -> int | None:
+                return decide(test(s, v, ()))
+
+            return run
+
+        if shared:
+            step = lazy_step(self.program, pc, node, compile_test, self.context, True)
+        else:
+            step = compile_test(node, self.context)
+        return self.emit(node, step, shared)
+
+    def finish(self) -> None:
+        """End of the program: an implicit RETURN, then every GOTO finds its label."""
+        from harness.broker.exec.flow import end_of_program
+
+        self.emit(None, end_of_program)
+        for pc, node, tries, catches in self.gotos:
+            found = self.labels.get(node.label.lower())
+            if found is None:
+                raise self.context.fail(
+                    node, SqlError(133, node.label, aborts="batch"))
+            target, target_tries, target_catches = found
+            if target_tries > tries or target_catches > catches:
+                raise self.context.fail(node, SqlError(1026, aborts="batch"))
+            self.program.code[pc] = jump(target, target_tries, target_catches)
+
+
+def jump(target: int, tries: int, catches: int) -> Run:
+    """A step that goes to ``target``, leaving TRY and CATCH blocks on the way."""
+
+    def run(s: SessionState, _: list) -> int:
+        frame = s.frames[-1]
+        if len(frame.handlers) > tries:
+            del frame.handlers[tries:]
+        keep = frame.errors + catches
+        if len(s.error_stack) > keep:
+            del s.error_stack[keep:]
+        return target
+
+    return run
+
+
+def lazy_step(
+    program: Program, pc: int, node: Any, compile_node: Compile, context: Context, work: bool
+) -> Run:
+    """A step that compiles its statement when it is first run, and after each schema change."""
+
+    def lazy(s: SessionState, v: list) -> int | None:
+        database = s.database if not program.object_id else program.database
+        fresh = Context(program, context.scope, s)
+        fresh.table_variables = context.table_variables
+        if database is not program.database:
+            program.database = database
+        version = database.schema_version
+        try:
+            run = compile_node(node, fresh)
+        except SqlError as error:
+            error.compiling = True
+            error.line = error.line or program.source.line(node.pos)
+            raise
+        step = working_step(run) if work else run
+        if not fresh.uses_temp:
+            program.code[pc] = guarded_step(step, lazy, database, version)
+        return step(s, v)
+
+    return lazy
+
+
+def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
+    """Run the compiled step while the schema it was compiled against still stands."""
+
+    def guarded(s: SessionState, v: list) -> int | None:
+        if database.schema_version != version or (
+                s.database is not database and not s.frames[-1].program.object_id):
+            return lazy(s, v)
+        return step(s, v)
+
+    return guarded
+
+
+def working_step(run: Run) -> Run:
+    """Run a statement in a transaction: the caller's, or its own that ends with it."""
+
+    def step(s: SessionState, v: list) -> int | None:
+        transaction = s.transaction
+        if transaction is None:
+            transaction = s.work()
+        s.mark = len(transaction.undo)
+        result = run(s, v)
+        if transaction.short_locks:
+            s.engine.locks.release_short(transaction)
+        if s.auto:
+            s.commit()
+        else:
+            s.mark = len(transaction.undo)  # what comes next is not this statement's to undo
+        return result
+
+    return step
+
+
+DATA_NODES = (ast.Query, ast.Exists, ast.InQuery, ast.QuantifiedComparison, ast.ScalarSubquery,
+              ast.NextValueFor)
+
+
+def touches_data(node: Any) -> bool:
+    """Whether a node reads tables: then other sessions can see it happen."""
+    return any(isinstance(part, DATA_NODES) for part in node.walk())
+
+
+def describe(node: Any) -> str:
+    """A statement kind as a DBA would name it: CreateServerRole -> CREATE SERVER ROLE."""
+    words: list[str] = []
+    for letter in type(node).__name__:
+        if letter.isupper() or not words:
+            words.append(letter)
+        else:
+            words[-1] += letter
+    return " ".join(words).upper()
+
+
+Flow = Callable[[ProgramCompiler, Any], None]
+FLOW: dict[type, Flow] = {}
+
+
+def flow(*nodes: type) -> Callable[[Flow], Flow]:
+    """Register how a flow-of-control node is laid out."""
+
+    def register(function: Flow) -> Flow:
+        for node in nodes:
+            FLOW[node] = function
+        return function
+
+    return register
+
+
+def compile_program(program: Program, nodes: list[Any], session: SessionState,
+                    prepare: Callable[[ProgramCompiler], None] | None = None) -> Program:
+    """Compile ``nodes`` into ``program``. prepare: declares parameters first.
+
+    Raises SqlError for what the server refuses at compile time, NotSupported for what we refuse.
+    """
+    compiler = ProgramCompiler(program, session)
+    if prepare is not None:
+        prepare(compiler)
+    compiler.statements(nodes)
+    compiler.finish()
+    return program

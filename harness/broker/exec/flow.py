@@ -1,0 +1,345 @@
+"""Flow of control: blocks, IF, WHILE, TRY, GOTO, RETURN, DECLARE, SET @v, waits, messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.errors import THROWN, SqlError
+from harness.broker.engine.types import INT
+from harness.broker.exec.compiler import Context, ProgramCompiler, Run, compiles, flow, jump
+from harness.broker.exec.conversion import compile_assignment_conversion, resolve_type
+from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.program import SWITCH
+from harness.tsql import ast
+
+if TYPE_CHECKING:
+    from harness.broker.exec.session import SessionState
+
+
+def end_of_program(s: SessionState, _: list) -> int:
+    """Leave the current frame; the machine does the rest."""
+    s.instance.machine.leave(s)
+    return SWITCH
+
+
+# ---------------------------------------------------------------------- blocks and loops
+@flow(ast.Block)
+def block(compiler: ProgramCompiler, node: ast.Block) -> None:
+    """BEGIN ... END."""
+    compiler.statements(node.statements)
+
+
+@flow(ast.If)
+def if_(compiler: ProgramCompiler, node: ast.If) -> None:
+    """IF: unknown counts as false. An error in the predicate leaves the whole statement."""
+    targets = [0]
+
+    def decide(value: bool | None) -> int | None:
+        return None if value else targets[0]
+
+    pc = compiler.condition_step(node, node.condition, decide)
+    compiler.statement(node.then)
+    if node.otherwise is not None:
+        skip = compiler.emit(None, lambda s, v: None)
+        targets[0] = compiler.here()
+        compiler.statement(node.otherwise)
+        compiler.program.code[skip] = jump_only(compiler.here())
+    else:
+        targets[0] = compiler.here()
+    compiler.program.infos[pc].resume = compiler.here()
+
+
+def jump_only(target: int) -> Run:
+    """A step that goes to ``target`` within the same blocks."""
+    return lambda s, v: target
+
+
+@flow(ast.While)
+def while_(compiler: ProgramCompiler, node: ast.While) -> None:
+    """WHILE with BREAK and CONTINUE."""
+    targets = [0]
+
+    def decide(value: bool | None) -> int | None:
+        return None if value else targets[0]
+
+    start = compiler.condition_step(node, node.condition, decide)
+    breaks: list[int] = []
+    compiler.loops.append((start, breaks, compiler.try_depth, compiler.catch_depth))
+    compiler.statement(node.body)
+    compiler.loops.pop()
+    compiler.emit(None, jump_only(start))
+    targets[0] = compiler.here()
+    compiler.program.infos[start].resume = targets[0]
+    for pc in breaks:
+        compiler.program.code[pc] = jump(targets[0], compiler.try_depth, compiler.catch_depth)
+
+
+@flow(ast.Break)
+def break_(compiler: ProgramCompiler, node: ast.Break) -> None:
+    """BREAK leaves the innermost loop."""
+    if not compiler.loops:
+        raise compiler.context.fail(node, SqlError(135, aborts="batch"))
+    compiler.loops[-1][1].append(compiler.emit(node, lambda s, v: None))
+
+
+@flow(ast.Continue)
+def continue_(compiler: ProgramCompiler, node: ast.Continue) -> None:
+    """CONTINUE tests the innermost loop again."""
+    if not compiler.loops:
+        raise compiler.context.fail(node, SqlError(136, aborts="batch"))
+    start, _, tries, catches = compiler.loops[-1]
+    compiler.emit(node, jump(start, tries, catches))
+
+
+@flow(ast.Label)
+def label(compiler: ProgramCompiler, node: ast.Label) -> None:
+    """A GOTO target."""
+    key = node.name.lower()
+    if key in compiler.labels:
+        raise compiler.context.fail(node, SqlError(132, node.name, aborts="batch"))
+    compiler.labels[key] = (compiler.here(), compiler.try_depth, compiler.catch_depth)
+
+
+@flow(ast.Goto)
+def goto(compiler: ProgramCompiler, node: ast.Goto) -> None:
+    """GOTO; the label is found when the program is complete."""
+    pc = compiler.emit(node, lambda s, v: None)
+    compiler.gotos.append((pc, node, compiler.try_depth, compiler.catch_depth))
+
+
+@flow(ast.TryCatch)
+def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
+    """TRY ... CATCH: the handler's address is pushed, an error jumps to it."""
+    handler = [0]
+
+    def enter(s: SessionState, _: list) -> None:
+        s.frames[-1].handlers.append((handler[0], len(s.error_stack)))
+
+    compiler.emit(None, enter)
+    compiler.try_depth += 1
+    compiler.statements(node.body)
+    compiler.try_depth -= 1
+    leave = compiler.emit(None, lambda s, v: None)
+    handler[0] = compiler.here()
+    compiler.catch_depth += 1
+    compiler.statements(node.handler)
+    compiler.catch_depth -= 1
+    compiler.emit(None, leave_catch)
+    compiler.program.code[leave] = jump(
+        compiler.here(), compiler.try_depth, compiler.catch_depth)
+
+
+def leave_catch(s: SessionState, _: list) -> None:
+    """END CATCH: the error it handled is no longer current."""
+    s.error_stack.pop()
+
+
+@flow(ast.Return)
+def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
+    """RETURN [status]. A NULL status is returned as 0 (RETURN page)."""
+    if node.value is not None:
+        compiler.check_variables(node.value)
+        value = compiler.context.expression(node.value)
+        convert = compile_assignment_conversion(value.type, INT)
+        evaluate = value.fn
+
+        def give(s: SessionState, v: list) -> int:
+            status = evaluate(s, v, ())
+            if status is not None and convert is not None:
+                status = convert(status)
+            s.frames[-1].status = status or 0
+            return end_of_program(s, v)
+
+        compiler.emit(node, give)
+        return
+    compiler.emit(node, end_of_program)
+
+
+# ---------------------------------------------------------------------- variables
+@flow(ast.DeclareVariable)
+def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
+    """DECLARE: slots at compile time, initial values at run time."""
+    for item in node.declarations:
+        if item.data_type is None:
+            compiler.declare(item.variable.name, None)
+            continue
+        table_type = find_table_type(compiler.context, item.data_type)
+        if table_type is not None:
+            compiler.declare_table(item.variable.name, table_type)
+            continue
+        type_ = declared_type(compiler.context, item.data_type)
+        if item.value is not None:
+            compiler.check_variables(item.value)
+        compiler.declare(item.variable.name, type_)
+        if item.value is not None:
+            set_node = ast.SetVariable(item.pos, item.end, item.variable, "=", item.value)
+            compiler.statement(set_node)
+
+
+def declared_type(context: Context, data_type: ast.DataType) -> Any:
+    """The type of a variable or parameter as declared, alias types included."""
+    return resolve_type(data_type, "declare", user_type=alias_type(context),
+                        position=context.program.source.line_column(data_type.pos))
+
+
+def alias_type(context: Context) -> Any:
+    """Looks up alias types of the database: (schema, name) -> base type or None."""
+
+    def find(schema: str | None, name: str) -> Any:
+        found = context.database.resolve_type(schema, name, context.session)
+        return getattr(found, "base", None)
+
+    return find
+
+
+def find_table_type(context: Context, data_type: ast.DataType) -> Any:
+    """The table type a name stands for, or None."""
+    name = data_type.name
+    found = context.database.resolve_type(name.schema, name.name, context.session)
+    return getattr(found, "definition", None)
+
+
+@flow(ast.DeclareTableVariable)
+def declare_table(compiler: ProgramCompiler, node: ast.DeclareTableVariable) -> None:
+    """DECLARE @t TABLE (...)."""
+    from harness.broker.exec.query import table_definition
+
+    definition = table_definition(node.elements, compiler.context, node.variable.name)
+    compiler.declare_table(node.variable.name, definition)
+
+
+@compiles(ast.SetVariable, shared=False)
+def set_variable(node: ast.SetVariable, context: Context) -> Run:
+    """SET @v = value, and the compound forms."""
+    if isinstance(node.value, ast.CursorDefinition):
+        from harness.broker.exec.cursors import set_cursor_variable
+
+        return set_cursor_variable(node, context)
+    slot, type_ = context.scope.variables[node.variable.name.lower()]
+    value_node = node.value
+    if node.op != "=":
+        value_node = ast.BinaryOp(node.pos, node.end, node.op[:-1], node.variable, node.value)
+    value = compile_expression(value_node, context.scope)
+    evaluate = value.fn
+    convert = compile_assignment_conversion(value.type, type_)
+    if convert is None:
+        def assign(s: SessionState, v: list) -> None:
+            v[slot] = evaluate(s, v, ())
+            s.rowcount = 1
+    else:
+        def assign(s: SessionState, v: list) -> None:
+            found = evaluate(s, v, ())
+            v[slot] = None if found is None else convert(found)
+            s.rowcount = 1
+
+    return assign
+
+
+# ---------------------------------------------------------------------- messages and errors
+@compiles(ast.Print, shared=False)
+def print_(node: ast.Print, context: Context) -> Run:
+    """PRINT: information message 0, at most 8,000 bytes (4,000 characters of Unicode)."""
+    value = context.expression(node.value)
+    convert = compile_assignment_conversion(value.type, resolve_text(value.type))
+
+    def run(s: SessionState, v: list) -> None:
+        text = value.fn(s, v, ())
+        if text is not None and convert is not None:
+            text = convert(text)
+        s.rowcount = 0
+        s.info("" if text is None else str(text)[:4000])
+
+    return run
+
+
+def resolve_text(type_: Any) -> Any:
+    """The type PRINT shows a value as."""
+    from harness.broker.engine.types import nvarchar
+
+    return type_ if type_.is_string else nvarchar(4000)
+
+
+@compiles(ast.Throw, shared=False)
+def throw(node: ast.Throw, context: Context) -> Run:
+    """THROW number, message, state, or the error being handled again."""
+    if node.number is None:
+        def rethrow(s: SessionState, _: list) -> None:
+            info = s.error_info
+            if info is None:
+                raise SqlError(10704, aborts="batch")
+            error = SqlError(info.number, text=info.message, state=info.state,
+                             severity=info.severity, line=info.line, aborts=THROWN)
+            error.procedure = info.procedure or ""
+            raise error
+
+        return rethrow
+    number, message, state = (context.expression(part) for part in
+                              (node.number, node.message, node.state))
+
+    def run(s: SessionState, v: list) -> None:
+        code = number.fn(s, v, ())
+        if code is None or not 50000 <= code <= 2147483647:
+            raise SqlError(35100, code)
+        raise SqlError(code, text=str(message.fn(s, v, ()) or ""), severity=16,
+                       state=(state.fn(s, v, ()) or 0) & 255, aborts=THROWN)
+
+    return run
+
+
+@compiles(ast.RaiseError, shared=False)
+def raiserror(node: ast.RaiseError, context: Context) -> Run:
+    """RAISERROR(text or number, severity, state, arguments...) WITH LOG, NOWAIT, SETERROR."""
+    from harness.broker.exec.functions.formatting import format_message
+
+    values = [context.expression(part) for part in node.arguments]
+    log = "LOG" in node.options
+    set_error = "SETERROR" in node.options
+
+    def run(s: SessionState, v: list) -> None:
+        given = [value.fn(s, v, ()) for value in values]
+        text, severity, state, *arguments = [*given, *([None] * (3 - len(given)))]
+        number = 50000
+        if isinstance(text, int):
+            number = text
+            text = s.instance.message_text(number)
+        severity, state = int(severity or 0), max(0, min(int(state or 0), 255))
+        if log and not s.instance.may_log(s):
+            raise SqlError(2778, line=0)
+        if severity > 18 and not log:
+            raise SqlError(2754)
+        text = format_message(str(text or ""), arguments)[:2047]
+        if log:
+            s.instance.log_error(s, number, severity, state, text)
+        if severity <= 10:
+            s.error = number if set_error else 0
+            s.rowcount = 0
+            s.info(text, severity, number if number != 50000 else 50000, state)
+            return
+        error = SqlError(number, text=text, severity=severity, state=state)
+        error.raised = True
+        raise error
+
+    return run
+
+
+# ---------------------------------------------------------------------- waiting
+@compiles(ast.WaitForDelay, ast.WaitForTime, lazy=False, work=False)
+def wait_for_delay(node: Any, context: Context) -> Run:
+    """WAITFOR DELAY 'hh:mm:ss' by the instance's clock. WAITFOR TIME waits for a time of day."""
+    from harness.broker.exec.conversion import seconds_of_day
+
+    is_delay = isinstance(node, ast.WaitForDelay)
+    value = context.expression(node.delay if is_delay else node.time)
+
+    def run(s: SessionState, v: list) -> None:
+        if s.expired:
+            s.rowcount = 0
+            return
+        seconds = seconds_of_day(value.fn(s, v, ()))
+        if not is_delay:
+            now = s.now()
+            seconds -= now.hour * 3600 + now.minute * 60 + now.second + now.microsecond / 1e6
+            seconds %= 86400
+        s.wait_for("delay", seconds, int(seconds * 1000))
+
+    return run

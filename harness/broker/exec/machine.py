@@ -1,0 +1,284 @@
+"""The machine that runs sessions: one statement after the other, errors and waits between them.
+
+A session is data; this is the only loop. A statement that must wait raises ``Wait``: its changes
+are undone, its locks stay, and the same statement runs again later. An error looks for a CATCH
+block up the frames, or ends statement, batch or connection by its class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.errors import (
+    BATCH,
+    CONNECTION,
+    SCOPE,
+    THROWN,
+    SqlError,
+    Wait,
+)
+from harness.broker.engine.types import Message
+from harness.broker.exec.program import SWITCH, Frame, Program
+from harness.broker.exec.session import ErrorInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.broker.exec.session import SessionState
+
+READY, WAITING, FINISHED = "ready", "waiting", "finished"
+NEST_LIMIT = 32
+TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
+"""Statement errors after which the server adds 3621, "The statement has been terminated."."""
+
+
+class Machine:
+    """Runs sessions. Holds no state of its own: everything is in the session."""
+
+    def __init__(self, finished: Callable[[Any], None]) -> None:
+        self.finished = finished
+        """Called with a session whose last frame has returned."""
+
+    # ------------------------------------------------------------------ running
+    def run(self, s: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
+        """Run until the session waits, finishes, or ``budget`` statements are done.
+
+        single: the explorer's step: one statement others can see, with the local ones around it.
+        Returns READY, WAITING or FINISHED.
+        """
+        s.engine.journal.save(s)
+        if s.wait is not None:
+            return WAITING
+        done_shared = False
+        while s.frames:
+            frame = s.frames[-1]
+            code, v, pc = frame.program.code, frame.v, frame.pc
+            infos = frame.program.infos
+            try:
+                if s.pending is not None:
+                    error, s.pending = s.pending, None
+                    raise error
+                while True:
+                    frame.pc = pc
+                    if budget <= 0 or (done_shared and infos[pc].shared):
+                        return READY
+                    budget -= 1
+                    if single and infos[pc].shared:
+                        done_shared = True
+                    following = code[pc](s, v)
+                    if s.deadline is not None or s.expired:
+                        self._end_deadline(s)
+                    if following is None:
+                        pc += 1
+                        s.error = 0
+                    elif following >= 0:
+                        pc = following
+                        s.error = 0
+                    else:
+                        break
+            except Wait:
+                self._undo_statement(s)
+                return WAITING
+            except SqlError as error:
+                self._end_deadline(s)
+                self.fail(s, error)
+        self.finished(s)
+        return FINISHED
+
+    @staticmethod
+    def _end_deadline(s: SessionState) -> None:
+        if s.deadline is not None:
+            s.engine.timers.cancel(None, "wait", s)
+            s.deadline = None
+        s.expired = False
+
+    @staticmethod
+    def _undo_statement(s: SessionState) -> None:
+        """Take the running statement's changes back; an autocommit transaction keeps its locks."""
+        transaction = s.transaction
+        if transaction is not None and len(transaction.undo) > s.mark:
+            s.engine.journal.undo(transaction, s.mark)
+
+    # ------------------------------------------------------------------ frames
+    def call(
+        self,
+        s: SessionState,
+        program: Program,
+        values: list,
+        *,
+        next_pc: int | None = None,
+        user: Any = None,
+    ) -> Frame:
+        """Push a frame. values: of the parameters, in order; the other locals start as NULL.
+
+        next_pc: where the calling frame goes on. Raises SqlError 217 beyond 32 levels.
+        """
+        if len(s.frames) > NEST_LIMIT:
+            raise SqlError(217)
+        v = values + [None] * (len(program.slots) - len(values))
+        for slot, definition in program.table_slots:
+            if v[slot] is None:
+                v[slot] = definition.new_table(s.engine)
+        if next_pc is not None:
+            s.frames[-1].pc = next_pc
+        frame = Frame(program, v, s)
+        if user is not None:
+            s.user = user
+        if program.object_id:
+            options = s.options
+            if (options.quoted_identifier, options.ansi_nulls) != (
+                    program.quoted_identifier, program.ansi_nulls):
+                s.options = options.changed(quoted_identifier=program.quoted_identifier,
+                                            ansi_nulls=program.ansi_nulls)
+        s.frames.append(frame)
+        return frame
+
+    def leave(self, s: SessionState) -> None:
+        """The current frame has reached its end: hand results back, undo its SET options."""
+        frame = s.frames.pop()
+        del s.error_stack[frame.errors:]
+        if s.frames:
+            s.options = frame.saved_options
+            s.user = frame.saved_user
+            if s.database is not frame.database:
+                s.database = frame.database
+        self._drop_locals(s, frame)
+        for slot, give in frame.outputs:
+            give(frame.v[slot])
+        if frame.on_return is not None:
+            frame.on_return(s, frame.status)
+        if s.frames and frame.program.object_id and s.trancount != frame.trancount:
+            error = SqlError(266, frame.trancount, s.trancount, state=2)
+            error.procedure = frame.program.name
+            self._next_pc_back(s)
+            self.fail(s, error)
+
+    @staticmethod
+    def _next_pc_back(s: SessionState) -> None:
+        """The caller's counter already points behind the EXEC; an error belongs to the EXEC."""
+        s.frames[-1].pc -= 1
+
+    @staticmethod
+    def _drop_locals(s: SessionState, frame: Frame) -> None:
+        """Local cursors and the module's own #temp tables end with the frame."""
+        depth = len(s.frames) + 1
+        for name, cursor in list(s.cursors.items()):
+            if getattr(cursor, "frame", None) is frame:
+                del s.cursors[name]
+        for name, table in list(s.temp_tables.items()):
+            if getattr(table, "depth", 0) == depth and depth > 1:
+                del s.temp_tables[name]
+
+    # ------------------------------------------------------------------ errors
+    def fail(self, s: SessionState, error: SqlError) -> None:
+        """The running statement failed: find a handler, or end what the error ends."""
+        frame = s.frames[-1]
+        info = frame.program.infos[frame.pc]
+        if not error.line:
+            error.line = info.line
+        if not error.procedure and frame.program.object_id:
+            error.procedure = frame.program.name
+        self._undo_failed(s, error)
+        s.error = error.number
+        if error.severity < 20 and self._catch(s, error):
+            return
+        s.sink.message(Message(error.number, error.severity, error.state, error.text,
+                               error.procedure, error.line))
+        self._end_failed(s, error, info.resume)
+
+    def _undo_failed(self, s: SessionState, error: SqlError) -> None:
+        transaction = s.transaction
+        if transaction is None:
+            return
+        if error.number == 1205:
+            # A deadlock victim's work and locks are gone at once; the count stays until ROLLBACK.
+            self._undo_all(s, transaction)
+        elif s.auto:
+            s.rollback()
+        else:
+            if len(transaction.undo) > s.mark:
+                s.engine.journal.undo(transaction, s.mark)
+            s.engine.locks.release_short(transaction)
+
+    @staticmethod
+    def _undo_all(s: SessionState, transaction: Any) -> None:
+        if s.auto:
+            s.rollback()
+            return
+        s.engine.transactions.rollback(transaction)
+        transaction.doomed = True
+
+    def _catch(self, s: SessionState, error: SqlError) -> bool:
+        """Enter the innermost CATCH block that may see the error; False when there is none."""
+        position = len(s.frames) - 1
+        if error.compiling:
+            position -= 1  # name resolution errors pass the TRY blocks of their own scope
+        while position >= 0 and not s.frames[position].handlers:
+            position -= 1
+        if position < 0:
+            return False
+        while len(s.frames) - 1 > position:
+            self.unwind(s)
+        frame = s.frames[-1]
+        catch_pc, depth = frame.handlers.pop()
+        del s.error_stack[depth:]
+        s.error_stack.append(ErrorInfo(error.number, error.severity, error.state,
+                                       error.procedure or None, error.line, error.text))
+        frame.pc = catch_pc
+        transaction = s.transaction
+        if transaction is not None and (
+                error.aborts == BATCH or s.options.xact_abort):
+            s.engine.journal.save(transaction)
+            transaction.doomed = True
+        return True
+
+    def unwind(self, s: SessionState) -> None:
+        """Leave a frame because of an error: no output values, no return status."""
+        frame = s.frames.pop()
+        s.options = frame.saved_options if s.frames else s.options
+        s.user = frame.saved_user
+        s.database = frame.database
+        self._drop_locals(s, frame)
+
+    def _end_failed(self, s: SessionState, error: SqlError, resume: int) -> None:
+        if error.aborts == CONNECTION or error.severity >= 20:
+            self.end_batch(s, rollback=True)
+            s.instance.disconnect(s)
+            return
+        xact_abort = s.options.xact_abort and not error.raised and not error.compiling
+        if error.aborts == BATCH or xact_abort:
+            self.end_batch(s, rollback=True)
+            return
+        if error.aborts == THROWN:
+            self.end_batch(s, rollback=False)
+            return
+        if error.number in TERMINATED_NOTE:
+            s.sink.message(Message(3621, 0, 0, "The statement has been terminated.",
+                                   error.procedure, error.line))
+        s.sink.done(0, None, True)
+        s.return_status = -6
+        if error.aborts == SCOPE and len(s.frames) > 1:
+            self.unwind(s)
+            return
+        if error.aborts == SCOPE:
+            self.end_batch(s, rollback=False)
+            return
+        s.frames[-1].pc = resume
+
+    def end_batch(self, s: SessionState, *, rollback: bool) -> None:
+        """End the whole batch after an error: every frame goes, the transaction too if asked."""
+        while s.frames:
+            self.unwind(s)
+        s.error_stack.clear()
+        if rollback and s.transaction is not None:
+            s.rollback()
+        s.sink.done(0, None, True)
+
+    @staticmethod
+    def settle(s: SessionState) -> None:
+        """End of a request: a doomed transaction is rolled back with 3998."""
+        if s.transaction is not None and s.transaction.doomed:
+            s.rollback()
+            s.sink.message(Message(3998, 16, 1, "Uncommittable transaction is detected at the end "
+                                   "of the batch. The transaction is rolled back.", "", 1))
+            s.sink.done(0, None, True)

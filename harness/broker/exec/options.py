@@ -1,0 +1,95 @@
+"""SET options of a session. Changing one inside a module is undone when the module returns.
+
+Source: SET statements page; defaults are those of ODBC and JDBC connections.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+ON_OFF = {
+    "NOCOUNT": "nocount",
+    "XACT_ABORT": "xact_abort",
+    "QUOTED_IDENTIFIER": "quoted_identifier",
+    "ANSI_NULLS": "ansi_nulls",
+    "ANSI_PADDING": "ansi_padding",
+    "ANSI_WARNINGS": "ansi_warnings",
+    "ANSI_NULL_DFLT_ON": "ansi_null_dflt_on",
+    "ARITHABORT": "arithabort",
+    "CONCAT_NULL_YIELDS_NULL": "concat_null_yields_null",
+    "NUMERIC_ROUNDABORT": "numeric_roundabort",
+    "IMPLICIT_TRANSACTIONS": "implicit_transactions",
+    "CURSOR_CLOSE_ON_COMMIT": "cursor_close_on_commit",
+    "FMTONLY": "fmtonly",
+    "NOEXEC": "noexec",
+    "PARSEONLY": "parseonly",
+}
+"""Option word -> attribute of ``Options``."""
+
+ONLY_ON = frozenset({"ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "CONCAT_NULL_YIELDS_NULL"})
+"""Turning these OFF would change results in ways the executor does not follow: refused by name,
+but ANSI_NULLS is frozen at creation time, so inside a module setting it does nothing anyway."""
+
+DEADLOCK_PRIORITIES = {"LOW": -5, "NORMAL": 0, "HIGH": 5}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One set of SET options; immutable, so that a module's caller keeps its own by reference."""
+
+    nocount: bool = False
+    xact_abort: bool = False
+    quoted_identifier: bool = True
+    ansi_nulls: bool = True
+    ansi_padding: bool = True
+    ansi_warnings: bool = True
+    ansi_null_dflt_on: bool = True
+    arithabort: bool = True
+    concat_null_yields_null: bool = True
+    numeric_roundabort: bool = False
+    implicit_transactions: bool = False
+    cursor_close_on_commit: bool = False
+    fmtonly: bool = False
+    noexec: bool = False
+    parseonly: bool = False
+    isolation: str = "read committed"
+    lock_timeout: int = -1
+    deadlock_priority: int = 0
+    textsize: int = -1
+    rowcount: int = 0
+    datefirst: int = 7
+    dateformat: str = "mdy"
+    language: str = "us_english"
+    _changes: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Value of an option by its T-SQL word or attribute name."""
+        return getattr(self, ON_OFF.get(name.upper(), name.lower()), default)
+
+    def __getitem__(self, name: str) -> Any:
+        """Like ``get``; KeyError for an unknown word."""
+        try:
+            return getattr(self, ON_OFF.get(name.upper(), name.lower()))
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def changed(self, **values: Any) -> Options:
+        """The options with some changed; the same change of the same options is made once."""
+        key = tuple(values.items())
+        changed = self._changes.get(key)
+        if changed is None:
+            changed = self._changes[key] = replace(self, **values, _changes={})
+        return changed
+
+    @property
+    def mask(self) -> int:
+        """@@OPTIONS (configuration page "user options")."""
+        bits = (
+            (2, self.implicit_transactions), (4, self.cursor_close_on_commit),
+            (8, self.ansi_warnings), (16, self.ansi_padding), (32, self.ansi_nulls),
+            (64, self.arithabort), (256, self.quoted_identifier), (512, self.nocount),
+            (1024, self.ansi_null_dflt_on), (4096, self.concat_null_yields_null),
+            (8192, self.numeric_roundabort), (16384, self.xact_abort),
+        )
+        return sum(bit for bit, on in bits if on)

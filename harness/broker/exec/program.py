@@ -1,0 +1,110 @@
+"""Programs: a batch or module as a flat array of statement closures, and frames that run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.types import SqlType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from harness.broker.exec.session import SessionState
+    from harness.tsql.ast import Node, Source
+
+    Step = Callable[[SessionState, list], int | None]
+
+SWITCH = -1
+"""A step returns this when it has pushed or popped a frame."""
+
+
+@dataclass(slots=True)
+class StatementInfo:
+    """What is known of the statement behind one program counter.
+
+    shared: it may read or change what other sessions see (the explorer yields before it).
+    resume: where to go on after an error that only ends the statement.
+    """
+
+    node: Node | None
+    line: int
+    shared: bool = False
+    resume: int = 0
+
+
+@dataclass(slots=True)
+class ParameterInfo:
+    """A parameter: its slot is its position. default: callable (session) -> value, or None."""
+
+    name: str
+    type: SqlType
+    output: bool = False
+    readonly: bool = False
+    default: Callable[[SessionState], Any] | None = None
+    table_type: Any = None
+
+
+@dataclass(slots=True)
+class Program:
+    """A compiled batch, procedure or dynamic text. Shared by sessions; holds no state of a run."""
+
+    name: str
+    schema: str
+    database: Any
+    source: Source
+    object_id: int = 0
+    code: list[Step] = field(default_factory=list)
+    infos: list[StatementInfo] = field(default_factory=list)
+    parameters: list[ParameterInfo] = field(default_factory=list)
+    slots: list[tuple[str, SqlType | None]] = field(default_factory=list)
+    table_slots: list[tuple[int, Any]] = field(default_factory=list)
+    execute_as: Any = None
+    quoted_identifier: bool = True
+    ansi_nulls: bool = True
+
+    @property
+    def full_name(self) -> str:
+        """database.schema.name of a module, "adhoc" for a batch."""
+        if not self.name:
+            return "adhoc"
+        return f"{self.database.name}.{self.schema}.{self.name}"
+
+
+class Frame:
+    """One activation of a program: counter, local values, active TRY blocks.
+
+    handlers: (catch pc, depth of the session's error stack) per TRY block entered.
+    outputs: (parameter slot, setter) to run when a call returns. on_return: (session, status).
+    """
+
+    __slots__ = (
+        "database", "errors", "handlers", "on_return", "outputs", "pc", "program", "saved_options",
+        "saved_user", "status", "trancount", "v",
+    )
+
+    def __init__(self, program: Program, v: list, session: SessionState) -> None:
+        self.program = program
+        self.pc = 0
+        self.v = v
+        self.handlers: list[tuple[int, int]] = []
+        self.errors = len(session.error_stack)
+        self.outputs: list[tuple[int, Callable[[Any], None]]] = []
+        self.on_return: Callable[[SessionState, int], None] | None = None
+        self.status = 0
+        self.trancount = session.trancount
+        self.saved_options = session.options
+        self.saved_user = session.user
+        self.database = session.database
+
+    def copy(self) -> tuple:
+        """The mutable fields, for a memento."""
+        return (self, self.pc, self.v[:], self.handlers[:], self.status)
+
+    @staticmethod
+    def back(saved: tuple) -> Frame:
+        """The frame as ``copy`` found it."""
+        frame, pc, v, handlers, status = saved
+        frame.pc, frame.handlers, frame.status = pc, handlers, status
+        frame.v[:] = v  # in place: output setters of a callee hold this list
+        return frame

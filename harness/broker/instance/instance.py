@@ -1,0 +1,328 @@
+"""An instance: databases, sessions and logins over one engine, and the scheduler's loop.
+
+Only one thread may touch an instance. Nothing in it blocks: ``pump`` runs what is ready, ``next_due``
+says when time alone will make something ready.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import Any
+
+import harness.broker.catalog
+import harness.broker.exec.statements  # noqa: F401 - registers the statement compilers
+from harness.broker.engine.clock import RealClock, VirtualClock
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.journal import Part
+from harness.broker.engine.kernel import Engine
+from harness.broker.engine.locks import Deadlock
+from harness.broker.exec.database import Database
+from harness.broker.exec.machine import READY, Machine
+from harness.broker.exec.objects import CATALOG_FUNCTIONS
+from harness.broker.exec.server import Server
+from harness.broker.instance.activation import Activation
+from harness.broker.instance.errorlog import ErrorLog
+from harness.broker.instance.session import Session
+from harness.broker.ssb import Broker
+from harness.tsql import TsqlSyntaxError, ast, parse_batch
+
+USER = "sa"
+PASSWORD = "Redial-2026"  # noqa: S105 - of a test double on the loopback address
+FIRST_SPID = 51
+QUANTUM = 200
+"""Statements a session may run before the next ready one has its turn."""
+
+VERSION_TEXT = (
+    "Microsoft SQL Server 2022 (RTM) - 16.0.4100.1 (X64) \n"
+    "\tREDIAL EMBEDDED BROKER: a test double, not SQL Server. Measure nothing here for SQL Server."
+)
+
+
+class ProgramCache:
+    """The last batches and dynamic texts compiled, by text and what their meaning depends on."""
+
+    def __init__(self, limit: int = 2000) -> None:
+        self._limit = limit
+        self._programs: OrderedDict[Any, Any] = OrderedDict()
+
+    def get(self, key: Any) -> Any:
+        """The program of that key, or None."""
+        return self._programs.get(key)
+
+    def put(self, key: Any, program: Any) -> None:
+        """Keep a program; the oldest goes when there are too many."""
+        self._programs[key] = program
+        if len(self._programs) > self._limit:
+            self._programs.popitem(last=False)
+
+
+class Instance:
+    """One embedded broker.
+
+    seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
+    named options that stand for what no document settles (see ``ssb.switches``). password: of the
+    login sa.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        clock: VirtualClock | RealClock | None = None,
+        switches: dict[str, Any] | None = None,
+        password: str = PASSWORD,
+    ) -> None:
+        self.engine = Engine(seed, clock, switches)
+        self.clock = self.engine.clock
+        self.server_name = "REDIAL-EMBEDDED"
+        self.version_text = VERSION_TEXT
+        self.machine = Machine(self._finished)
+        self.programs = ProgramCache()
+        self.error_log = ErrorLog(self.engine)
+        self.sessions: dict[int, Session] = {}
+        self._ready: deque[Session] = deque()
+        self._parsed: dict[str, ast.Batch] = {}
+        self._generations: dict[int, int] = {}
+        self.activation = Activation(self)
+        self.server = Server(self.engine, self._new_broker)
+        self.server.sessions = lambda: list(self.sessions.values())
+        self.server.create_login(None, USER, password, roles=frozenset({"sysadmin"}))
+        self.engine.locks.on_deadlock = self._deadlock
+
+    # ------------------------------------------------------------------ sessions
+    def login(
+        self,
+        user: str,
+        password: str,
+        database: str = "",
+        *,
+        app: str = "",
+        host: str = "",
+        client_pid: int = 0,
+    ) -> Session:
+        """A new session. Raises SqlError 18456 (name or password) or 4060 (database)."""
+        login = self.server.logins.get(user.lower())
+        if login is None or not login.accepts(password):
+            self.error_log.write("Logon", f"Login failed for user '{user}'.")
+            raise SqlError(18456, user)
+        session = self._new_session(FIRST_SPID)
+        session.login = login
+        session.login_name = session.original_login = login.name
+        session.app_name, session.host_name, session.host_pid = app, host, client_pid
+        try:
+            self.enter_database(session, database or login.default_database)
+        except SqlError:
+            del self.sessions[session.id]
+            raise SqlError(4060, database) from None
+        return session
+
+    def connect(self, database: str = "") -> Session:
+        """An in-process session of sa whose results go to a ``Collector``."""
+        from harness.broker.instance.results import Collector
+
+        session = self._new_session(FIRST_SPID)
+        session.login = self.server.logins[USER]
+        session.login_name = session.original_login = USER
+        session.app_name, session.host_name = "in-process", "localhost"
+        session.sink = Collector()
+        self.enter_database(session, database or "master")
+        return session
+
+    def _new_session(self, first: int, stream: str = "") -> Session:
+        number = first
+        while number in self.sessions:
+            number += 1
+        generation = self._generations[number] = self._generations.get(number, 0) + 1
+        session = Session(self.engine, self, number, stream or f"{number}.{generation}")
+        self.sessions[number] = session
+        return session
+
+    def background_session(self, stream: str) -> Session:
+        """A session of the instance itself (activated tasks), with a low id."""
+        session = self._new_session(21, stream)
+        session.background = True
+        session.login = self.server.logins[USER]
+        return session
+
+    def disconnect(self, session: Session) -> None:
+        """End a session: its transaction is rolled back, its id may be given out again."""
+        if self.sessions.get(session.id) is session:
+            session.abandon()
+            del self.sessions[session.id]
+
+    def kill(self, session_id: int) -> None:
+        """KILL: the session's work is rolled back and its connection ends with 596.
+
+        Raises SqlError 6106 when there is none.
+        """
+        session = self.sessions.get(session_id)
+        if session is None:
+            raise SqlError(6106, session_id)
+        session.killed()
+
+    # ------------------------------------------------------------------ running
+    def ready(self, session: Session) -> None:
+        """The session can go on (the lock manager, queues and timers say so)."""
+        if not self.engine.journal.recording:
+            self._ready.append(session)
+
+    def pump(self, max_steps: int = 1000) -> bool:
+        """Run ready sessions in turn, at most about ``max_steps`` statements.
+
+        Returns True when there is more to do at once.
+        """
+        left = max_steps
+        self.fire_timers()
+        while self._ready and left > 0:
+            session = self._ready.popleft()
+            if session.wait is None and session.frames:
+                left -= QUANTUM
+                if self.machine.run(session, QUANTUM) == READY:
+                    self._ready.append(session)
+            if not self._ready:
+                self.fire_timers()
+        return bool(self._ready)
+
+    def run(self) -> None:
+        """Run until nothing is ready; time does not move by itself."""
+        while self.pump():
+            pass
+
+    def advance(self, seconds: float) -> None:
+        """Move the virtual clock, stopping at every timer on the way, and run what is due."""
+        end = self.clock.now() + seconds
+        self.run()
+        while (due := self.engine.timers.next_due()) is not None and due <= end:
+            self.clock.advance(max(0.0, due - self.clock.now()))
+            self.run()
+        self.clock.advance(end - self.clock.now())
+        self.run()
+
+    def next_due(self) -> float | None:
+        """Seconds until the next timer, 0 when it is overdue; None when there is none."""
+        due = self.engine.timers.next_due()
+        return None if due is None else max(0.0, due - self.clock.now())
+
+    def fire_timers(self) -> None:
+        """Let everything happen that is due by now."""
+        timers = self.engine.timers
+        due = timers.next_due()
+        if due is None or due > self.clock.now():
+            return
+        for kind, key in timers.pop_due(self.clock.now()):
+            self.fire(kind, key)
+
+    def fire(self, kind: str, key: Any) -> None:
+        """One timer: a session's wait, or something of a broker's."""
+        if kind == "wait":
+            key.time_out()
+        else:
+            self._timer_broker(kind, key)
+
+    def _timer_broker(self, kind: str, key: Any) -> None:
+        database_id = key[0]
+        database = self.server.database_by_id(database_id)
+        if database is not None and database.broker is not None:
+            database.broker.timer_due(kind, key)
+
+    def _finished(self, session: Session) -> None:
+        session.program_finished()
+
+    # ------------------------------------------------------------------ what sessions ask
+    def parse(self, text: str) -> ast.Batch:
+        """The syntax tree of a batch; errors become the server's (102, 156 ...)."""
+        batch = self._parsed.get(text)
+        if batch is None:
+            try:
+                batch = parse_batch(text)
+            except TsqlSyntaxError as error:
+                raise SqlError(error.number, text=error.message, line=error.line,
+                               severity=15, aborts="batch") from None
+            if len(self._parsed) > 2000:
+                self._parsed.clear()
+            self._parsed[text] = batch
+        return batch
+
+    def next_descriptor(self, session: Session) -> int:
+        """A transaction descriptor, from the session's own stream of ids."""
+        session.transactions += 1
+        return session.id << 32 | session.transactions
+
+    def database(self, name: str) -> Database:
+        """The database of that name. Raises SqlError 911."""
+        return self.server.database(name)
+
+    def use_database(self, session: Session, name: str) -> None:
+        """USE: changes the context and tells the client (5701)."""
+        old = session.database
+        self.enter_database(session, name)
+        session.sink.env("database", session.database.name, old.name)
+        session.info(f"Changed database context to '{session.database.name}'.", 0, 5701, 2)
+
+    def enter_database(self, session: Session, name: str) -> None:
+        """Make a database the session's; 911 when there is none, 916 without a user there."""
+        from harness.broker.exec.security import user_of
+
+        database = self.server.database(name)
+        user = user_of(session, database)
+        if user is None:
+            raise SqlError(916, session.login_name, database.name)
+        session.database = database
+        session.user = user
+
+    def find_principal(self, session: Session, kind: str, name: str | None) -> Any:
+        """Whom EXECUTE AS names; 15517 or 15406 when it cannot be impersonated."""
+        from harness.broker.exec.security import impersonate
+
+        return impersonate(session, kind, name)
+
+    def check_permission(self, session: Session, permission: str, securable: Any) -> None:
+        """Raises 229 and its kin when the current principal may not."""
+        from harness.broker.exec.security import check
+
+        check(session, permission, securable)
+
+    def catalog_function(self, session: Session, name: str, args: tuple) -> Any:
+        """A built-in function that reads the catalog."""
+        return CATALOG_FUNCTIONS[name](session, args)
+
+    def known_system_procedure(self, name: str) -> bool:
+        """Whether a name is one of the server's own procedures that we refuse by name."""
+        return name in harness.broker.catalog.REFUSED_PROCEDURES
+
+    def message_text(self, number: int) -> str:
+        """Text of a user message for RAISERROR(number, ...); 18054 when there is none."""
+        found = self.server.messages.get((number, 1033))
+        if found is None:
+            raise SqlError(18054, number, 16, 1)
+        return found
+
+    def may_log(self, session: Session) -> bool:
+        """RAISERROR WITH LOG: sysadmin only, and not from inside a database-level impersonation."""
+        return bool(session.login and session.login.sysadmin and not session.impersonating)
+
+    def log_error(self, session: Session, number: int, severity: int, state: int, text: str) -> None:
+        """RAISERROR WITH LOG."""
+        self.error_log.write(
+            f"spid{session.id}", f"Error: {number}, Severity: {severity}, State: {state}. {text}")
+
+    # ------------------------------------------------------------------ inside
+    def _new_broker(self, database: Database) -> Broker:
+        broker = Broker(self.engine, database)
+        broker.activate = self.activation.start
+        broker.log = self.error_log.write
+        return broker
+
+    def _deadlock(self, deadlock: Deadlock) -> None:
+        self.server.deadlocks = [*self.server.deadlocks[-99:], harness.broker.catalog.report(
+            self, deadlock)]
+
+    def parts(self) -> list[Part]:
+        """Everything the explorer hashes, in a fixed order."""
+        found: list[Part] = [self.server, self.engine.locks, self.engine.timers]
+        for database in sorted(self.server.databases.values(), key=lambda d: d.id):
+            found.append(database)
+            found += [o for _, o in sorted(database.objects.items()) if isinstance(o, Part)]
+            if database.broker is not None:
+                found += database.broker.parts()
+        found += [session for _, session in sorted(self.sessions.items())]
+        return found

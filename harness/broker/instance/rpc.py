@@ -1,0 +1,178 @@
+"""Remote procedure calls: named procedures, and the prepared-statement family drivers live by.
+
+sp_prepare, sp_execute, sp_prepexec, sp_prepexecrpc, sp_unprepare as ODBC 18, FreeTDS and JDBC use
+them (MS-TDS 2.2.6.6, docs/facts.md "drivers"). They can also be called as T-SQL text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.engine.types import INT
+from harness.broker.exec.execute import (
+    DYNAMIC_PROCEDURES,
+    Argument,
+    argument_value,
+    call_named,
+    call_program,
+    converted,
+    parse_name,
+    text_program,
+)
+from harness.broker.exec.flow import end_of_program
+from harness.broker.exec.program import SWITCH, Program, StatementInfo
+from harness.broker.instance.requests import Rpc
+from harness.tsql.ast.base import Source
+
+if TYPE_CHECKING:
+    from harness.broker.instance.session import Session
+
+OnReturn = Callable[[Any, int], None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What a handle stands for: dynamic text with its definitions, or a procedure's name."""
+
+    text: str
+    definitions: str
+    procedure: str = ""
+
+
+def start_call(session: Session, call: Rpc) -> None:
+    """Push the frame of one call: a program of a single step, so that waits and errors are usual."""
+    arguments = [_argument(session, ordinal, param) for ordinal, param in enumerate(call.params)]
+    name = parse_name(call.name)
+
+    def returned(s: Session, status: int) -> None:
+        s.status = status
+
+    def step(s: Session, _: list) -> int | None:
+        return call_named(s, name, arguments, returned, 1)
+
+    program = Program("", "", session.database, Source(call.name))
+    program.code = [step, end_of_program]
+    program.infos = [StatementInfo(None, 1, False, 1), StatementInfo(None, 1, False, 2)]
+    session.instance.machine.call(session, program, [])
+
+
+def _argument(session: Session, ordinal: int, param: Any) -> Argument:
+    if not param.output:
+        return Argument(param.name, param.value, param.type, default=param.default)
+
+    def give(value: Any) -> None:
+        session.outputs[ordinal] = (param.name, param.type, value)
+
+    return Argument(param.name, param.value, param.type, True, param.default, give)
+
+
+# ---------------------------------------------------------------------- prepared statements
+def _value(arguments: list[Argument], position: int, name: str) -> Any:
+    found = argument_value(arguments, position, name)
+    return found.value if found is not None else None
+
+
+def _new_handle(s: Session, arguments: list[Argument], prepared: Prepared) -> None:
+    """Give out a handle; one passed in (a re-prepare on the same cursor) is dropped first."""
+    old = arguments[0].value
+    if old:
+        s.prepared.pop(int(old), None)
+    s.last_handle += 1
+    s.prepared[s.last_handle] = prepared
+    if arguments[0].set is not None:
+        arguments[0].set(converted(s.last_handle, INT, arguments[0].type or INT))
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
+
+
+def sp_prepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
+    """sp_prepare @handle OUTPUT, @params, @stmt [, options]."""
+    prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
+    text_program(s, prepared.text, prepared.definitions)  # syntax errors belong here
+    _new_handle(s, arguments, prepared)
+    _return(s, on_return)
+
+
+def sp_prepexec(
+    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+) -> int:
+    """sp_prepexec @handle OUTPUT, @params, @stmt, values...: prepare and run in one call."""
+    prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
+    program = text_program(s, prepared.text, prepared.definitions)
+    _new_handle(s, arguments, prepared)
+    frame = call_program(s, program, arguments[3:], next_pc)
+    frame.on_return = on_return
+    return SWITCH
+
+
+def sp_prepexecrpc(
+    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+) -> int | None:
+    """sp_prepexecrpc @handle OUTPUT, procedure, values...: what ODBC makes of {CALL p(?)}."""
+    name = _text(arguments[1].value)
+    _new_handle(s, arguments, Prepared("", "", name))
+    return call_named(s, parse_name(name), arguments[2:], on_return, next_pc)
+
+
+def sp_execute(
+    s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
+) -> int | None:
+    """sp_execute @handle, values...; 8179 for a handle that does not exist."""
+    handle = arguments[0].value or 0
+    prepared = s.prepared.get(int(handle))
+    if prepared is None:
+        raise SqlError(8179, int(handle))
+    if prepared.procedure:
+        return call_named(s, parse_name(prepared.procedure), arguments[1:], on_return, next_pc)
+    program = text_program(s, prepared.text, prepared.definitions)
+    frame = call_program(s, program, arguments[1:], next_pc)
+    frame.on_return = on_return
+    return SWITCH
+
+
+def sp_unprepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
+    """sp_unprepare @handle; 8179 for a handle that does not exist."""
+    handle = int(arguments[0].value or 0)
+    if s.prepared.pop(handle, None) is None:
+        raise SqlError(8179, handle)
+    _return(s, on_return)
+
+
+def sp_reset_connection(
+    s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
+) -> None:
+    """python-tds resets a pooled connection by calling this by name."""
+    if s.transaction is not None:
+        s.rollback()
+    _return(s, on_return)
+
+
+def _return(s: Session, on_return: OnReturn) -> None:
+    if on_return is not None:
+        on_return(s, 0)
+
+
+def _refused(name: str) -> Callable[..., None]:
+    def refuse(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
+        raise NotSupported(f"the server cursor procedure {name}")
+
+    return refuse
+
+
+DYNAMIC_PROCEDURES.update({
+    "sp_prepare": sp_prepare,
+    "sp_prepexec": sp_prepexec,
+    "sp_prepexecrpc": sp_prepexecrpc,
+    "sp_execute": sp_execute,
+    "sp_unprepare": sp_unprepare,
+    "sp_reset_connection": sp_reset_connection,
+    **{name: _refused(name) for name in (
+        "sp_cursor", "sp_cursoropen", "sp_cursorprepare", "sp_cursorexecute",
+        "sp_cursorprepexec", "sp_cursorunprepare", "sp_cursorfetch", "sp_cursoroption",
+        "sp_cursorclose")},
+})
