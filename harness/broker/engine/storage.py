@@ -150,7 +150,7 @@ class Table(Part):
     """
 
     __slots__ = (
-        "checks", "clustered", "columns", "database", "hash_mask", "heap", "identity_column",
+        "checks", "clustered", "columns", "database", "depth", "hash_mask", "heap", "identity_column",
         "indexes", "journal",
         "lock_escalation", "name", "next_identity", "object_id", "ordinals", "page_locks",
         "row_ids", "rows", "rowversion_column", "schema", "temporary", "types",
@@ -189,6 +189,7 @@ class Table(Part):
         self.rows: Index = self.heap
         self.indexes: list[Index] = []
         self.checks: list[Check] = []
+        self.depth = 0  # of the frame that created a #temp table
         self.lock_escalation = True
         self.page_locks = True
 

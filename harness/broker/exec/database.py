@@ -44,8 +44,8 @@ class Database(Part):
     """
 
     __slots__ = (
-        "_next_object", "active_rowversions", "broker", "created", "dates", "engine", "id",
-        "members", "name", "next_principal", "next_schema", "next_type", "objects", "options",
+        "_allowed", "_next_object", "active_rowversions", "broker", "created", "dates", "engine",
+        "id", "members", "name", "next_principal", "next_schema", "next_type", "objects", "options",
         "owner", "owners", "permissions", "principals", "properties", "recovery", "rowversion",
         "schema_version", "schemas", "server", "types", "user_access",
     )
@@ -77,6 +77,7 @@ class Database(Part):
         self.recovery = "FULL"
         self.user_access = "MULTI_USER"
         self.schema_version = next(_versions)
+        self._allowed: tuple[int, dict] = (0, {})
         self._next_object = FIRST_OBJECT
         self.next_principal = FIRST_USER
         self.next_schema = FIRST_SCHEMA
@@ -169,8 +170,16 @@ class Database(Part):
         """
         self.engine.journal.assign(transaction, self, "schema_version", next(_versions))
 
-    def put(self, transaction: Transaction | None, item: Any, old: Any = None) -> None:
-        """Add an object (or put a new definition in the place of ``old``) and bump."""
+    def permission_cache(self) -> dict:
+        """What was allowed since definitions and permissions last changed (no state: derived)."""
+        version, known = self._allowed
+        if version != self.schema_version:
+            known = {}
+            self._allowed = (self.schema_version, known)
+        return known
+
+    def put(self, transaction: Transaction | None, item: Any) -> None:
+        """Add an object, or put a new definition in the place of the old one, and bump."""
         journal = self.engine.journal
         now = self.engine.clock.utc()
         key = (item.schema.lower(), item.name.lower())

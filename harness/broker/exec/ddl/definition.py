@@ -12,7 +12,6 @@ from typing import Any
 
 from harness.broker.engine.collation import find_collation
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.journal import Journal
 from harness.broker.engine.storage import Check, Column, Index, Table
 from harness.broker.engine.types import MAX
 from harness.broker.exec.conversion import compile_assignment_conversion, resolve_type
@@ -43,7 +42,10 @@ locks are never taken whatever ALLOW_PAGE_LOCKS says. Any other option or value 
 
 @dataclass(slots=True)
 class KeySpec:
-    """One key or index to be built. columns, included: ordinals; constraint: PRIMARY KEY, UNIQUE."""
+    """One key or index to be built.
+
+    columns, included: ordinals; constraint: it is a PRIMARY KEY or UNIQUE constraint.
+    """
 
     name: str
     columns: list[int]
