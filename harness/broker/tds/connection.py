@@ -151,6 +151,8 @@ class Connection:
             if data[0] == c.TLS_RECORD and self._tls is not None:
                 self._strict = True
                 self._handshake = TlsChannel(self._tls.strict)
+            elif data[0] not in (c.PRELOGIN, c.LOGIN7):  # a browser, a scanner, a wrong port
+                raise ProtocolError(f"first byte {data[0]:#x}")
         if self._strict and self._handshake is not None:
             data = self._strict_handshake(data)
         elif self._secure is not None:
