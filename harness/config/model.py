@@ -43,7 +43,7 @@ def _check_name(value: str) -> str:
     if any(ord(ch) < 32 or 0xD800 <= ord(ch) <= 0xDFFF for ch in value):
         raise ValueError("has a control character or half a surrogate pair; allowed: other text")
     if value != value.rstrip(" "):
-        raise ValueError("ends with a space, which comparisons ignore; allowed: no space at the end")
+        raise ValueError("ends with a space, which no comparison sees; allowed: none at the end")
     return value
 
 
@@ -210,8 +210,8 @@ class Config(_Section):
             problems.append("message_types: a name is listed twice; allowed: each name once")
         if self.contract.end_of_stream.casefold() in types:
             problems.append(
-                "contract.end_of_stream: is also in message_types, and a caller who sends it closes "
-                "the dialog under the others; allowed: a name callers cannot send"
+                "contract.end_of_stream: is also in message_types, so a caller could close the "
+                "dialog under the others; allowed: a name callers cannot send"
             )
         roles = [self.roles.module, self.roles.sender, self.roles.operator, self.roles.reader]
         if len({r.casefold() for r in roles}) < len(roles):

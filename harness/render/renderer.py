@@ -22,7 +22,7 @@ VERSION = "0.1.0"
 
 HEADER = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\n"
 """Both settings are frozen into a module when it is created, and sqlcmd connects with
-QUOTED_IDENTIFIER OFF, which breaks .value() later, inside activation (tsql-engine-semantics 5.3)."""
+QUOTED_IDENTIFIER OFF, which breaks .value() later, inside activation (F-103)."""
 
 UNINSTALL = "99_uninstall"
 SUFFIX = ".sql.j2"
@@ -42,7 +42,9 @@ class _Source:
 
     @property
     def output(self) -> str:
-        """Name of the rendered file: area number, object and kind."""
+        """Name of the rendered file: area number, object and kind; bare for uninstall scripts."""
+        if self.area == UNINSTALL:
+            return self.object_kind.split(".")[0] + ".sql"
         return f"{self.area[:2]}_{self.file.removesuffix('.j2')}"
 
     @property
@@ -59,6 +61,7 @@ def render(config: Config, root: Path = SQL) -> dict[str, str]:
     """
     sources = _sources(config, root)
     environment = _environment(config)
+    environment.globals["installed"] = frozenset(source.object_kind for source in sources)
     parts = {
         source.output: HEADER + _render_one(environment, source, content_hash="0" * 64)
         for source in sources
@@ -68,8 +71,7 @@ def render(config: Config, root: Path = SQL) -> dict[str, str]:
     files = {}
     for source in sources:
         text = HEADER + _render_one(environment, source, content_hash=digest)
-        name = source.object_kind.split(".")[0] + ".sql" if source.area == UNINSTALL else source.output
-        files[name] = text
+        files[source.output] = text
     return _with_products(files)
 
 
@@ -84,7 +86,7 @@ def _with_products(files: dict[str, str]) -> dict[str, str]:
 
 
 def _sources(config: Config, root: Path) -> list[_Source]:
-    """Templates in order; those of a comparison strategy replace or omit ours by object and kind."""
+    """Templates in order; a comparison strategy replaces or omits ours by object and kind."""
     chosen = {s.object_kind: s for s in _scan(root / "templates")}
     strategy = config.conversation.timer_strategy
     if strategy != "two_phase":
@@ -95,7 +97,7 @@ def _sources(config: Config, root: Path) -> list[_Source]:
             raise RenderError(f"{mutant / 'mutant.toml'}:1: {error}") from error
         for object_kind in omitted:
             if chosen.pop(object_kind, None) is None:
-                raise RenderError(f"{mutant / 'mutant.toml'}:1: no template {object_kind!r} to omit")
+                raise RenderError(f"{mutant / 'mutant.toml'}:1: nothing to omit: {object_kind!r}")
         chosen.update({s.object_kind: s for s in _scan(mutant)})
     return sorted(chosen.values(), key=lambda s: (s.area, s.file))
 

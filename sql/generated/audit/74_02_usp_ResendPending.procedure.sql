@@ -147,6 +147,7 @@ BEGIN
         WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
     WHERE cl.Handle = @handle;
 
+    DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
     END CONVERSATION @handle;
 
     IF @ownsTransaction = 1

@@ -7,7 +7,7 @@ IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
                  AND q.max_readers = 2
-                 AND q.activation_procedure = N'[audit].[usp_SenderActivation]'
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P')
                  AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
     ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION
@@ -23,7 +23,7 @@ IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
                  AND q.max_readers = 4
-                 AND q.activation_procedure = N'[audit].[usp_TargetActivation]'
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P')
                  AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
     ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION

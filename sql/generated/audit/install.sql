@@ -954,6 +954,7 @@ BEGIN
         WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
     WHERE cl.Handle = @handle;
 
+    DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
     END CONVERSATION @handle;
 
     IF @ownsTransaction = 1
@@ -1499,7 +1500,7 @@ IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
                  AND q.max_readers = 2
-                 AND q.activation_procedure = N'[audit].[usp_SenderActivation]'
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P')
                  AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
     ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION
@@ -1515,7 +1516,7 @@ IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
                  AND q.max_readers = 4
-                 AND q.activation_procedure = N'[audit].[usp_TargetActivation]'
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P')
                  AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
     ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION
@@ -1551,9 +1552,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4bc3d69e8017df617f1b420e2f717e5cf0cc3d844dcea1c15508adc2c6948a45'
+           ORDER BY h.DeploymentId DESC), N'') <> N'54b2caa05ee82e3ac8edf37107cd2aa88afbb94894c440500b21489bcd9b04e8'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'4bc3d69e8017df617f1b420e2f717e5cf0cc3d844dcea1c15508adc2c6948a45');
+    VALUES (N'audit', N'0.1.0', N'54b2caa05ee82e3ac8edf37107cd2aa88afbb94894c440500b21489bcd9b04e8');
 END;
 GO

@@ -1,0 +1,147 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Uninstall, keeping the data: no new sends, every dialog recycled and ended by its target, then the
+   objects. Tables, roles and the schema stay (purge_data.sql removes them). Run again after a stop:
+   each step looks at what is left. */
+DROP PROCEDURE IF EXISTS [audit].[usp_Send];
+GO
+/* Drain: EndOfStream on every dialog, then wait for both sides to end. CLOSED rows are only the
+   target's memory of replays (F-106) and do not count. */
+DECLARE @handle uniqueidentifier;
+DECLARE @open int = 1;
+DECLARE @tries int = 0;
+DECLARE @message nvarchar(2048);
+WHILE @open > 0 AND @tries < 120
+BEGIN
+    SET @tries = @tries + 1;
+    IF OBJECT_ID(N'[audit].[usp_RecycleConversation]', N'P') IS NOT NULL
+    BEGIN
+        DECLARE conversations CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            SELECT sc.Handle FROM [audit].[SessionConversations] AS sc;
+        OPEN conversations;
+        FETCH NEXT FROM conversations INTO @handle;
+        WHILE @@FETCH_STATUS = 0
+        BEGIN
+            EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            FETCH NEXT FROM conversations INTO @handle;
+        END;
+        CLOSE conversations;
+        DEALLOCATE conversations;
+    END;
+
+    SELECT @open = COUNT(*)
+    FROM sys.conversation_endpoints AS ce
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+      AND ce.state <> 'CD';
+
+    IF @open > 0
+        WAITFOR DELAY '00:00:00.500';
+END;
+
+IF @open > 0
+BEGIN
+    SET @message = CONCAT(@open, N' conversation endpoints are still open, so nothing but usp_Send was dropped. Look at ',
+        N'[audit].[ErrorLog] and at [audit].[usp_EndLeaked], then run uninstall again.');
+    THROW 50140, @message, 1;
+END;
+GO
+IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NOT NULL
+   AND EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') AND q.activation_procedure IS NOT NULL)
+BEGIN
+    ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION (DROP);
+END;
+GO
+IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NOT NULL
+   AND EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') AND q.activation_procedure IS NOT NULL)
+BEGIN
+    ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION (DROP);
+END;
+GO
+/* Database-wide objects: only what this configuration made. */
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/initiator')
+   AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'SERVICE' AND o.Name = N'//redial/audit/initiator')
+BEGIN
+    DROP SERVICE [//redial/audit/initiator];
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'SERVICE' AND Name = N'//redial/audit/initiator';
+END;
+GO
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/target')
+   AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'SERVICE' AND o.Name = N'//redial/audit/target')
+BEGIN
+    DROP SERVICE [//redial/audit/target];
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'SERVICE' AND Name = N'//redial/audit/target';
+END;
+GO
+IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NOT NULL
+BEGIN
+    DROP QUEUE [audit].[InitiatorQueue];
+END;
+GO
+IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NOT NULL
+BEGIN
+    DROP QUEUE [audit].[TargetQueue];
+END;
+GO
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/audit/contract')
+   AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o
+               WHERE o.Kind = N'CONTRACT' AND o.Name = N'//redial/audit/contract')
+   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
+                   INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+                   WHERE sc.name = N'//redial/audit/contract')
+BEGIN
+    DROP CONTRACT [//redial/audit/contract];
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'CONTRACT' AND Name = N'//redial/audit/contract';
+END;
+GO
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/audit/event')
+   AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o
+               WHERE o.Kind = N'MESSAGE TYPE' AND o.Name = N'//redial/audit/event')
+   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_message_usages AS u
+                   INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+                   WHERE mt.name = N'//redial/audit/event')
+BEGIN
+    DROP MESSAGE TYPE [//redial/audit/event];
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'MESSAGE TYPE' AND Name = N'//redial/audit/event';
+END;
+GO
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
+   AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o
+               WHERE o.Kind = N'MESSAGE TYPE' AND o.Name = N'EndOfStream')
+   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_message_usages AS u
+                   INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+                   WHERE mt.name = N'EndOfStream')
+BEGIN
+    DROP MESSAGE TYPE [EndOfStream];
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'MESSAGE TYPE' AND Name = N'EndOfStream';
+END;
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_ArmTimer];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_BeginConversation];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_EndLeaked];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_LandRow];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_LogError];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_ReadErrorBody];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_RecordPoison];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_RecycleConversation];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_ResendPending];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_SenderActivation];
+GO
+DROP PROCEDURE IF EXISTS [audit].[usp_TargetActivation];
+GO
+/* So that installing again is recorded as a change. */
+INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
+VALUES (N'audit', N'uninstalled', REPLICATE('0', 64));
+GO
