@@ -43,6 +43,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     217: (16, "Maximum stored procedure, function, trigger, or view nesting level exceeded "
               "(limit 32)."),
     220: (16, "Arithmetic overflow error for data type %s, value = %s."),
+    227: (15, "%s is not a valid function, property, or field."),
     229: (14, "The %s permission was denied on the object '%s', database '%s', schema '%s'."),
     232: (16, "Arithmetic overflow error for type %s, value = %s."),
     234: (16, "There is insufficient result space to convert a %s value to %s."),
@@ -57,6 +58,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     248: (16, "The conversion of the %s value '%s' overflowed an int column."),
     257: (16, "Implicit conversion from data type %s to %s is not allowed. Use the CONVERT "
               "function to run this query."),
+    258: (15, "Cannot call methods on %s."),
     266: (16, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT "
               "statements. Previous count = %d, current count = %d."),
     289: (16, "Cannot construct data type %s, some of the arguments have values which are not "
@@ -174,6 +176,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
                "parameter passed in requested output."),
     8169: (16, "Conversion failed when converting from a character string to uniqueidentifier."),
     8170: (16, "Insufficient result space to convert uniqueidentifier value to char."),
+    8172: (16, "The argument %s of the XML data type method \"%s\" must be a string literal."),
     8178: (16, "The parameterized query '%s' expects the parameter '%s', which was not supplied."),
     8179: (16, "Could not find prepared statement with handle %d."),
     9400: (16, "XML parsing: line %d, character %d, unexpected end of input"),
@@ -190,6 +193,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     9448: (16, "XML parsing: line %d, character %d, well formed check: undeclared entity"),
     9455: (16, "XML parsing: line %d, character %d, illegal qualified name character"),
     9459: (16, "XML parsing: line %d, character %d, undeclared prefix"),
+    9500: (16, "The data type '%s' used in the VALUE method is invalid."),
     9810: (16, "The datepart %s is not supported by date function %s for data type %s."),
     9812: (16, "The timezone provided to builtin function switchoffset is invalid."),
     10704: (15, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert "

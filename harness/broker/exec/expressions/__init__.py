@@ -29,11 +29,12 @@ from harness.broker.exec.expressions.registry import compile_condition, compile_
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 
 # Registering the compilers of calls: these packages build on the modules above.
-from harness.broker.exec import functions, xml  # isort: skip
+from harness.broker.exec import functions  # isort: skip
+from harness.broker.exec.xml import methods as xml_methods  # isort: skip
 
 __all__ = [
     "Expr", "Scope", "ScopeColumn", "binary_operation", "choices", "closure", "column", "compare",
     "compile_assignment_conversion", "compile_condition", "compile_expression", "constant",
-    "converted", "explicit_conversion", "fold", "functions", "key_of", "like", "logic", "null", "resolve_type",
-    "sets", "strict", "variable", "xml",
+    "converted", "explicit_conversion", "fold", "functions", "key_of", "like", "logic", "null",
+    "resolve_type", "sets", "strict", "variable", "xml_methods",
 ]
