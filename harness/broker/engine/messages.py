@@ -28,6 +28,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     147: (15, "An aggregate may not appear in the WHERE clause unless it is in a subquery "
               "contained in a HAVING clause or a select list, and the column being aggregated "
               "is an outer reference."),
+    148: (15, "Incorrect time syntax in time string '%s' used with WAITFOR."),
     155: (15, "'%s' is not a recognized %s option."),
     156: (15, "Incorrect syntax near the keyword '%s'."),
     174: (15, "The %s function requires %s argument(s)."),

@@ -17,7 +17,9 @@ from harness.broker.engine.types import (
 )
 from harness.broker.exec.conversion import dates, numbers, text
 from harness.broker.exec.conversion.declared import resolve_type, type_by_name
+from harness.broker.exec.conversion.dates import seconds_of_day
 from harness.broker.exec.conversion.rules import (
+    UNTYPED,
     check_explicit,
     check_implicit,
     common_type,
@@ -30,7 +32,7 @@ Convert = Callable[[object], object]
 
 __all__ = [
     "common_type", "compile_assignment_conversion", "explicit_conversion", "implicit_conversion",
-    "resolve_type", "type_by_name",
+    "resolve_type", "seconds_of_day", "type_by_name",
 ]
 
 _MOMENTS = frozenset({"datetime", "moment", "date", "time"})
@@ -38,6 +40,8 @@ _MOMENTS = frozenset({"datetime", "moment", "date", "time"})
 
 def _raw(source: SqlType, target: SqlType, style: int | None) -> Convert | None:
     """value (not NULL) -> value of the target; None when the value stays as it is."""
+    if source is UNTYPED:
+        return None
     kind, wanted = group(source), group(target)
     if wanted == "variant":
         return None if kind == "variant" else lambda value: Variant(source, value)

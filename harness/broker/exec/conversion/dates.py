@@ -263,3 +263,18 @@ def from_bytes(value: bytes) -> datetime:
     ticks = int.from_bytes(padded[4:], "big")
     moment = EPOCH + timedelta(days=int.from_bytes(padded[:4], "big", signed=True))
     return round_datetime(moment + timedelta(microseconds=(ticks * 10000 + 1) // 3))
+
+
+def seconds_of_day(value: object) -> float:
+    """The argument of WAITFOR in seconds: 'hh:mm[:ss[.mmm]]' or a datetime; 148 otherwise."""
+    if isinstance(value, str):
+        match = _TIME_ONLY.fullmatch(value)
+        try:
+            if match is None or match["zone"]:
+                raise _Unreadable
+            value = _read_time(match)
+        except (_Unreadable, ValueError):
+            raise SqlError(148, value) from None
+    if not isinstance(value, (time, datetime)):
+        raise SqlError(148, value)
+    return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1_000_000

@@ -20,6 +20,10 @@ PRECEDENCE = (
     "smallint", "tinyint", "bit", "ntext", "text", "image", "rowversion", "uniqueidentifier",
     "nvarchar", "nchar", "varchar", "char", "varbinary", "binary",
 )
+UNTYPED = SqlType("int")
+"""The type of the bare NULL: int for whoever must show one, known by identity, and convertible to
+everything. Never interned, so no int expression has it."""
+
 _RANK = {name: rank for rank, name in enumerate(PRECEDENCE)}
 
 MAX_PRECISION = 38
@@ -112,6 +116,8 @@ _CHART = {
 
 def check_implicit(source: SqlType, target: SqlType) -> None:
     """Raise 257 when only CONVERT may do this, 206 when nothing may."""
+    if source is UNTYPED:
+        return
     allowed = _CHART[source.name, target.name]
     if allowed == EXPLICIT:
         raise SqlError(257, shown_name(source), shown_name(target), aborts="batch")
@@ -121,7 +127,7 @@ def check_implicit(source: SqlType, target: SqlType) -> None:
 
 def check_explicit(source: SqlType, target: SqlType) -> None:
     """Raise 529 when not even CAST and CONVERT may do this."""
-    if _CHART[source.name, target.name] == FORBIDDEN:
+    if source is not UNTYPED and _CHART[source.name, target.name] == FORBIDDEN:
         raise SqlError(529, shown_name(source), shown_name(target), aborts="batch")
 
 

@@ -14,7 +14,8 @@ from functools import lru_cache
 
 from harness.broker.engine.collation import Collation
 from harness.broker.engine.errors import NotSupported, SqlError
-from harness.broker.engine.types import INT, SqlType
+from harness.broker.engine.types import SqlType
+from harness.broker.exec.conversion.rules import UNTYPED
 
 Fn = Callable[[object, Sequence[object], tuple], object]
 
@@ -55,7 +56,7 @@ def constant(value: object, of: SqlType, *, literal: bool = False) -> Expr:
 
 def null() -> Expr:
     """The bare NULL: int until something gives it a type."""
-    return Expr(lambda s, v, r: None, INT, True, True, None, untyped=True, literal=True)
+    return Expr(lambda s, v, r: None, UNTYPED, True, True, None, untyped=True, literal=True)
 
 
 def variable(slot: int, of: SqlType) -> Expr:

@@ -94,7 +94,8 @@ class Scope:
     def resolve_variable(self, node: Variable) -> Expr:
         """The local variable; 137 when it is not declared."""
         found = self.variables.get(node.name.lower())
-        if found is None:
+        # A table variable has a slot but no scalar type.
+        if found is None or found[1] is None:
             raise SqlError(137, node.name, state=2, severity=15, line=self.line(node),
                            aborts="batch")
         return variable(*found)

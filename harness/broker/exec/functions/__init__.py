@@ -15,21 +15,20 @@ from harness.broker.exec.functions import (
     catalog,
     choices,
     dates,
+    formatting,
     json,
-    messages,
     numbers,
     session,
     strings,
 )
-from harness.broker.exec.functions.messages import format_message
+from harness.broker.exec.functions.formatting import format_message
 from harness.broker.exec.functions.registry import FUNCTIONS, REFUSED, Call, check_count
 from harness.tsql import ast
 
 __all__ = [
-    "AGGREGATES", "catalog", "choices", "dates", "format_message", "json", "numbers", "session",
-    "strings",
+    "AGGREGATES", "catalog", "choices", "dates", "format_message", "formatting", "json",
+    "numbers", "session", "strings",
 ]
-_MODULES = (messages,)
 
 AGGREGATES = frozenset({
     "COUNT", "COUNT_BIG", "SUM", "MIN", "MAX", "AVG", "STDEV", "STDEVP", "VAR", "VARP",
