@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.storage import Table
 from harness.broker.exec.database import Database
-from harness.broker.exec.objects import Module, Schema, Sequence, VirtualTable
+from harness.broker.exec.objects import Schema, VirtualTable
 from harness.broker.exec.principals import DB_OWNER, DBO, FIXED_ROLES, PUBLIC, Principal
 
 DATABASE, OBJECT, SCHEMA, PRINCIPAL, TYPE = 0, 1, 3, 4, 6
@@ -143,6 +142,53 @@ def user_for_login(database: Database, login: str) -> Principal | None:
     if database.name.lower() in {"master", "tempdb", "msdb"}:
         return database.principals["guest"]
     return None
+
+
+def user_of(session: Any, database: Database) -> Principal | None:
+    """The user the session's login enters a database as; None when it may not enter."""
+    user = user_for_login(database, session.login_name)
+    if user is None or user.id == DBO or DB_OWNER in principals_of(database, user):
+        return user
+    connect = Securable(DATABASE, 0, database.name, "", DBO, database)
+    guest = user.name == "guest"
+    return user if guest or permitted(connect, user, "CONNECT") else None
+
+
+def impersonate(session: Any, kind: str, name: str | None) -> Principal:
+    """Whom EXECUTE AS USER | LOGIN | CALLER | SELF | OWNER names in the current database.
+
+    Raises SqlError 15517 (user) or 15406 (login) when there is none or without IMPERSONATE.
+    """
+    database = session.database
+    if kind in {"CALLER", "SELF"}:
+        return session.user
+    if kind == "LOGIN":
+        login = database.server.logins.get((name or "").lower()) if database.server else None
+        own = session.login_name.lower() == (name or "").lower()
+        if login is None or not (own or session.user.id == DBO):
+            raise SqlError(15406, name)
+        user = user_for_login(database, login.name)
+        if user is None:
+            raise SqlError(916, login.name, database.name)
+        return user
+    if kind == "OWNER":
+        program = session.frames[-1].program if session.frames else None
+        module = database.object_by_id(program.object_id) if program else None
+        found = database.principal(database.owner_of(module) if module is not None else DBO)
+    else:
+        found = database.principals.get((name or "").lower())
+    if found is None or found.type != "S" or not may_impersonate(session, found):
+        raise SqlError(15517, name)
+    return found
+
+
+def may_impersonate(session: Any, user: Principal) -> bool:
+    """dbo may impersonate anyone, everyone itself, others need IMPERSONATE on the user."""
+    if session.user is None or session.user.id in {DBO, user.id}:
+        return True
+    if user.id == DBO:
+        return False
+    return has_permission(session, "IMPERSONATE", user)
 
 
 # ---------------------------------------------------------------------- may
@@ -315,6 +361,8 @@ def has_server_permission(session: Any, permission: str) -> bool:
     server = session.database.server
     if server is None:
         return True
+    if session.background and (session.user is None or session.user.id != DBO):
+        return False
     login = server.logins.get(session.login_name.lower())
     if login is None:
         return session.user is None or session.user.id == DBO
@@ -330,7 +378,3 @@ def _runs_as_other(session: Any, login: str) -> bool:
     """Whether EXECUTE AS or activation put another user in place of the login's own."""
     own = user_for_login(session.database, login)
     return session.user is not None and own is not None and own.id != session.user.id
-
-
-SECURED = (Table, Module, Sequence, VirtualTable, Schema, Database, Principal)
-"""Classes ``securable`` knows by type; Service Broker objects are known by class name."""

@@ -98,5 +98,5 @@ class Activation:
                 f"'{queue.activation.procedure}' did not issue COMMIT or ROLLBACK on one or more "
                 f"transactions that it begun.",
             )
-        instance.sessions.pop(session.id, None)
+        instance.forget(session)
         queue.broker.task_ended(queue, session)

@@ -1,7 +1,7 @@
 """An instance: databases, sessions and logins over one engine, and the scheduler's loop.
 
-Only one thread may touch an instance. Nothing in it blocks: ``pump`` runs what is ready, ``next_due``
-says when time alone will make something ready.
+Only one thread may touch an instance. Nothing in it blocks: ``pump`` runs what is ready,
+``next_due`` says when time alone will make something ready.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import harness.broker.catalog
 import harness.broker.exec.statements  # noqa: F401 - registers the statement compilers
 from harness.broker.engine.clock import RealClock, VirtualClock
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.journal import Part
+from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.locks import Deadlock
 from harness.broker.exec.database import Database
@@ -27,7 +27,7 @@ from harness.broker.ssb import Broker
 from harness.tsql import TsqlSyntaxError, ast, parse_batch
 
 USER = "sa"
-PASSWORD = "Redial-2026"  # noqa: S105 - of a test double on the loopback address
+PASSWORD = "Redial-2026"
 FIRST_SPID = 51
 QUANTUM = 200
 """Statements a session may run before the next ready one has its turn."""
@@ -56,6 +56,17 @@ class ProgramCache:
             self._programs.popitem(last=False)
 
 
+class Registry(Part):
+    """The live sessions by id, and how often each id was given out (ids are used again)."""
+
+    __slots__ = ("generations", "sessions")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sessions: dict[int, Session] = {}
+        self.generations: dict[int, int] = {}
+
+
 class Instance:
     """One embedded broker.
 
@@ -78,10 +89,10 @@ class Instance:
         self.machine = Machine(self._finished)
         self.programs = ProgramCache()
         self.error_log = ErrorLog(self.engine)
-        self.sessions: dict[int, Session] = {}
+        self.registry = Registry()
+        self.sessions = self.registry.sessions
         self._ready: deque[Session] = deque()
         self._parsed: dict[str, ast.Batch] = {}
-        self._generations: dict[int, int] = {}
         self.activation = Activation(self)
         self.server = Server(self.engine, self._new_broker)
         self.server.sessions = lambda: list(self.sessions.values())
@@ -111,7 +122,7 @@ class Instance:
         try:
             self.enter_database(session, database or login.default_database)
         except SqlError:
-            del self.sessions[session.id]
+            self.forget(session)
             raise SqlError(4060, database) from None
         return session
 
@@ -131,10 +142,16 @@ class Instance:
         number = first
         while number in self.sessions:
             number += 1
-        generation = self._generations[number] = self._generations.get(number, 0) + 1
+        registry, put = self.registry, self.engine.journal.put
+        generation = registry.generations.get(number, 0) + 1
+        put(None, registry, registry.generations, number, generation)
         session = Session(self.engine, self, number, stream or f"{number}.{generation}")
-        self.sessions[number] = session
+        put(None, registry, registry.sessions, number, session)
         return session
+
+    def forget(self, session: Session) -> None:
+        """Take a session off the list; its id may be given out again."""
+        self.engine.journal.put(None, self.registry, self.sessions, session.id, MISSING)
 
     def background_session(self, stream: str) -> Session:
         """A session of the instance itself (activated tasks), with a low id."""
@@ -147,7 +164,7 @@ class Instance:
         """End a session: its transaction is rolled back, its id may be given out again."""
         if self.sessions.get(session.id) is session:
             session.abandon()
-            del self.sessions[session.id]
+            self.forget(session)
 
     def kill(self, session_id: int) -> None:
         """KILL: the session's work is rolled back and its connection ends with 596.
@@ -300,7 +317,9 @@ class Instance:
         """RAISERROR WITH LOG: sysadmin only, and not from inside a database-level impersonation."""
         return bool(session.login and session.login.sysadmin and not session.impersonating)
 
-    def log_error(self, session: Session, number: int, severity: int, state: int, text: str) -> None:
+    def log_error(
+        self, session: Session, number: int, severity: int, state: int, text: str
+    ) -> None:
         """RAISERROR WITH LOG."""
         self.error_log.write(
             f"spid{session.id}", f"Error: {number}, Severity: {severity}, State: {state}. {text}")

@@ -65,6 +65,19 @@ class Session(SessionState):
         return bool(self.user_stack) or any(
             frame.saved_user is not self.user for frame in self.frames[:1])
 
+    def memento(self) -> Any:
+        """The executor's fields and the request's."""
+        return (
+            super().memento(), self.transactions, self.active, self.rpc, self.status,
+            self.calls[:], dict(self.outputs), dict(self.prepared), self.last_handle,
+        )
+
+    def restore(self, memento: Any) -> None:
+        """Put the fields back."""
+        (state, self.transactions, self.active, self.rpc, self.status, self.calls, self.outputs,
+         self.prepared, self.last_handle) = memento
+        super().restore(state)
+
     # ------------------------------------------------------------------ requests
     def submit(self, request: Request) -> None:
         """Take a request; ``instance.pump`` answers it. The sink hears ``finish`` at its end."""
