@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_DRIVER_TAGS = re.compile(r"^(?:\[[^\]]*\])+\s*")
+_DRIVER_TAGS = re.compile(r"^\[\w{5}\]\s*(?:(?:\[[^\]]*\])*?\[SQL Server\]|(?:\[[^\]]*\])*)\s*")
 _NUMBER = re.compile(r"\((\d+)\)\s*\(SQL\w+\)")
 
 

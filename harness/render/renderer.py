@@ -145,7 +145,7 @@ def _render_one(environment: Environment, source: _Source, content_hash: str) ->
     except TemplateSyntaxError as error:
         raise RenderError(f"{shown}:{error.lineno}: {error.message}") from error
     except TemplateNotFound as error:
-        raise RenderError(f"{shown}:1: template not found: {error}") from error
+        raise RenderError(f"{shown}:1: template not found: {error.name}") from error
     except (UndefinedError, TemplateError) as error:
         raise RenderError(f"{shown}:{_line_of(error, str(path))}: {error}") from error
     if not text.rstrip().endswith("GO"):

@@ -1,0 +1,169 @@
+"""A config file is read as a whole: every wrong key is named once, with what is allowed."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.config import ConfigError, load, parse
+
+AUDIT = Path(__file__).parents[2] / "sql" / "configs" / "audit.toml"
+
+
+def audit_text(**replacements: str) -> str:
+    """The shipped config with lines replaced: key as written there -> the whole new line."""
+    lines = AUDIT.read_text(encoding="utf-8").split("\n")
+    for key, line in replacements.items():
+        hits = [i for i, old in enumerate(lines) if old.split(" =")[0] == key]
+        assert len(hits) == 1, key
+        lines[hits[0]] = line
+    return "\n".join(lines)
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        parse(text)
+    return caught.value.problems
+
+
+def test_the_shipped_config_is_valid():
+    config = load(AUDIT)
+    assert config.name == "audit"
+    assert config.services.initiator == "//redial/audit/initiator"
+    assert [t.name for t in config.all_message_types] == ["//redial/audit/event", "EndOfStream"]
+
+
+def test_five_errors_are_reported_at_once_each_with_key_rule_and_allowed_values():
+    text = audit_text(
+        key='key = "pool"',
+        encryption='encryption = "perhaps"',
+        retry_seconds="retry_seconds = 0",
+        receive_batch="receive_batch = 1000000",
+        limit="limt = 1",
+    )
+    found = problems(text)
+    assert len(found) == 5
+    by_key = {line.split(":")[0]: line for line in found}
+    assert "not available yet: 'pool'" in by_key["conversation.key"]
+    assert "allowed now: spid" in by_key["conversation.key"]
+    assert "allowed: true, false" in by_key["conversation.encryption"]
+    assert "allowed: 1 or more" in by_key["timer.retry_seconds"]
+    assert "allowed: 100000 or less" in by_key["target.receive_batch"]
+    assert "is not a key of this section" in by_key["poison.limt"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("key", "application", "spid"),
+        ("key", "single", "spid"),
+        ("key", "message", "spid"),
+        ("recycle", "never", "timer"),
+        ("recycle", "aged_out", "timer"),
+        ("timer_strategy", "lock_timeout", "two_phase, article"),
+        ("timer_strategy", "lock_timeout_rearm", "two_phase, article"),
+        ("timer_strategy", "low_priority", "two_phase, article"),
+        ("order", "key", "conversation"),
+        ("delivery", "exactly_once", "at_least_once"),
+    ],
+)
+def test_a_choice_without_templates_is_refused_by_name(key, value, allowed):
+    assert problems(audit_text(**{key: f'{key} = "{value}"'})) == [
+        f"conversation.{key}: not available yet: '{value}'; allowed now: {allowed}"
+    ]
+
+
+def test_an_unknown_choice_is_refused_with_the_list():
+    (line,) = problems(audit_text(key='key = "colour"'))
+    assert line.startswith("conversation.key: 'colour':")
+    assert "'spid'" in line and "'pool'" in line
+
+
+def test_the_lifetime_must_outlast_the_timer_and_its_retry():
+    (line,) = problems(audit_text(lifetime_seconds="lifetime_seconds = 4230"))
+    assert line.startswith("conversation.lifetime_seconds: must exceed")
+    assert line.endswith("allowed: more than 4230")
+    assert parse(audit_text(lifetime_seconds="lifetime_seconds = 4231"))
+
+
+def test_rules_between_keys_are_reported_together():
+    found = problems(
+        audit_text(
+            lifetime_seconds="lifetime_seconds = 10",
+            end_of_stream='end_of_stream = "//REDIAL/audit/event"',
+            sender='sender = "audit_module"',
+        )
+    )
+    assert {line.split(":")[0] for line in found} == {
+        "conversation.lifetime_seconds",
+        "contract.end_of_stream",
+        "roles",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("", "must not be empty"),
+        ("x" * 129, "is 129 characters long"),
+        ("\U0001f4e8" * 65, "is 130 characters long"),
+        ("a\\u0007b", "control character"),
+        ("tail ", "ends with a space"),
+    ],
+)
+def test_a_name_no_server_takes_is_refused(name, rule):
+    (line,) = problems(audit_text(schema=f'schema = "{name}"'))
+    assert line.startswith("schema: ") and rule in line
+
+
+@pytest.mark.parametrize("name", ["a]b", "it''s", 'say "hi"', "журнал", "]" * 128, "-- x", "*/"])
+def test_hostile_names_are_allowed(name):
+    assert parse(audit_text(schema=f"schema = '''{name}'''")).schema_name == name
+
+
+def test_the_config_name_is_a_plain_file_name():
+    text = AUDIT.read_text(encoding="utf-8").replace('name = "audit" ', 'name = "../audit" ')
+    (line,) = problems(text)
+    assert line.startswith("name: '../audit': allowed: a lower case letter")
+
+
+def test_a_missing_section_is_named():
+    text = AUDIT.read_text(encoding="utf-8").replace("[contract]", "[contractt]")
+    found = problems(text)
+    assert any(line.startswith("contract: is missing") for line in found)
+    assert any(line.startswith("contractt: is not a key") for line in found)
+
+
+def test_reserved_service_names_are_refused():
+    text = AUDIT.read_text(encoding="utf-8").replace("//redial/audit/target", "any")
+    (line,) = problems(text)
+    assert line.startswith("services.target: 'any' has a meaning of its own")
+
+
+def test_equal_names_of_a_pair_are_refused_whatever_their_case():
+    text = AUDIT.read_text(encoding="utf-8").replace('"TargetQueue"', '"initiatorqueue"')
+    assert problems(text) == ["queues.target: equals queues.initiator; allowed: a different name"]
+
+
+def test_text_that_is_not_toml_names_the_position():
+    (line,) = problems("name = \n")
+    assert "is not TOML" in line and "line 1" in line
+
+
+def test_a_file_whose_name_differs_is_refused(tmp_path):
+    path = tmp_path / "other.toml"
+    path.write_text(AUDIT.read_text(encoding="utf-8"), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"name: must equal the file's name; allowed: 'other'"):
+        load(path)
+
+
+def test_a_file_that_cannot_be_read_is_a_config_error(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path / "absent.toml")
+
+
+def test_the_error_text_names_the_file_and_counts_the_problems(tmp_path):
+    path = tmp_path / "audit.toml"
+    path.write_text(audit_text(key='key = "pool"'), encoding="utf-8")
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    assert str(caught.value).startswith(f"{path}: 1 problem\n  - conversation.key: ")

@@ -1,0 +1,210 @@
+"""Rendering: deterministic, strict, and safe for any name."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.config import load, parse
+from harness.deploy.batches import batches
+from harness.render import RenderError, check, render, write
+from harness.render.renderer import HEADER, SQL
+
+AUDIT = load(SQL / "configs" / "audit.toml")
+ARTICLE = AUDIT.model_copy(
+    update={
+        "conversation": AUDIT.conversation.model_copy(
+            update={"timer_strategy": type(AUDIT.conversation.timer_strategy)("article")}
+        )
+    }
+)
+HOSTILE = "o'[]]\"'; DROP TABLE x --/* 漢"
+
+
+def hostile_config(name: str):
+    """A config in which every free name is ``name`` plus a digit to keep them apart."""
+    names = iter(f"{name}{i}" for i in range(20))
+    quoted = lambda: "'''" + next(names) + "'''"  # noqa: E731
+    return parse(
+        f"""
+        name = "hostile"
+        schema = {quoted()}
+        [services]
+        initiator = {quoted()}
+        target = {quoted()}
+        [queues]
+        initiator = {quoted()}
+        target = {quoted()}
+        [contract]
+        name = {quoted()}
+        end_of_stream = {quoted()}
+        [[message_types]]
+        name = {quoted()}
+        [roles]
+        module = {quoted()}
+        sender = {quoted()}
+        operator = {quoted()}
+        reader = {quoted()}
+        """
+    )
+
+
+def skeleton(sql: str) -> str:
+    """T-SQL without comments, with every quoted thing replaced by its kind."""
+    token = re.compile(
+        r"/\*.*?\*/|--[^\n]*|N?'(?:[^']|'')*'|\[(?:[^\]]|\]\])*\]|\"(?:[^\"]|\"\")*\"", re.S
+    )
+    kinds = {"'": "'", "N": "'", "[": "[", '"': '"'}
+    return token.sub(lambda m: kinds.get(m.group()[0], ""), sql)
+
+
+def test_rendering_twice_gives_the_same_bytes():
+    assert render(AUDIT) == render(AUDIT)
+
+
+def test_the_committed_files_are_what_the_templates_render():
+    assert check(AUDIT) == []
+
+
+@pytest.mark.parametrize("config", [AUDIT, ARTICLE], ids=["two_phase", "article"])
+def test_every_script_begins_with_the_set_options_and_ends_with_go(config):
+    for name, text in render(config).items():
+        if name.endswith(".sql") and name != "install.sql":
+            assert text.startswith(HEADER), name
+            assert text.endswith("GO\n"), name
+
+
+def test_the_installer_is_its_parts_in_order():
+    files = render(AUDIT)
+    parts = [name for name in files if re.match(r"\d\d_", name)]
+    assert parts == sorted(parts)
+    assert files["install.sql"] == "".join(f"-- {name}\n{files[name]}" for name in parts)
+
+
+def test_each_module_is_created_in_a_batch_of_its_own():
+    for name, text in render(AUDIT).items():
+        for batch in batches(text):
+            if "CREATE OR ALTER" in batch.text:
+                assert batch.text.lstrip().startswith(("CREATE OR ALTER", "--")), name
+
+
+def test_no_procedure_is_longer_than_one_careful_reader_can_follow():
+    for name, text in render(AUDIT).items():
+        if ".procedure." in name:
+            assert text.count("\n") <= 250, name
+
+
+def test_every_fact_a_template_cites_is_in_the_facts_sheet():
+    facts = (SQL.parent / "docs" / "facts.md").read_text(encoding="utf-8")
+    known = set(re.findall(r"\*\*(F-\d+)\*\*", facts))
+    cited = {
+        (fact, path.name)
+        for path in SQL.rglob("*.j2")
+        for fact in re.findall(r"F-\d+", path.read_text(encoding="utf-8"))
+    }
+    assert {c for c in cited if c[0] not in known} == set()
+
+
+def test_every_error_number_is_in_the_register():
+    register = (SQL.parent / "docs" / "errors.md").read_text(encoding="utf-8")
+    thrown = {
+        number for text in render(AUDIT).values() for number in re.findall(r"THROW (\d+)", text)
+    }
+    assert thrown
+    assert {n for n in thrown if f"| {n} |" not in register} == set()
+
+
+def test_every_locking_hint_has_a_reason_beside_it():
+    """A comment within the statement of the hint or right above it (design 3.2, promise 8)."""
+    for path in (SQL / "templates").rglob("*.procedure.sql.j2"):
+        lines = path.read_text(encoding="utf-8").split("\n")
+        for number, line in enumerate(lines):
+            if re.search(r"^\s*WITH \(.*(LOCK|NOWAIT|READPAST)", line):
+                near = lines[max(0, number - 8) : number + 2]
+                assert any("/*" in other for other in near), f"{path.name}:{number + 1}"
+
+
+def test_hostile_names_change_no_statement():
+    plain, hostile = render(hostile_config("plain")), render(hostile_config(HOSTILE))
+    assert plain.keys() == hostile.keys()
+    for name in plain:
+        if name.endswith(".sql"):
+            assert skeleton(hostile[name]) == skeleton(plain[name]), name
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.text(st.sampled_from("]['\"-*/;%GO \u0416"), min_size=1, max_size=60))
+def test_any_name_keeps_the_statements_as_they_are(name):
+    plain, hostile = render(hostile_config("plain")), render(hostile_config(f"x{name}"))
+    for file in ("72_02_usp_Send.procedure.sql", "20_02_schema.schema.sql", "uninstall.sql"):
+        assert skeleton(hostile[file]) == skeleton(plain[file])
+
+
+def test_names_of_128_characters_render():
+    files = render(hostile_config("]" * 126))
+    assert "[" + "]]" * 126 + "0]" in files["20_02_schema.schema.sql"]
+
+
+def test_a_missing_variable_names_template_and_line(tmp_path):
+    root = mini(tmp_path, "SELECT 1;\nSELECT {{ c.nothing }};\nGO\n")
+    with pytest.raises(RenderError, match=r"templates/10_a/x\.view\.sql\.j2:2: .*nothing"):
+        render(AUDIT, root)
+
+
+def test_a_template_with_wrong_syntax_names_template_and_line(tmp_path):
+    root = mini(tmp_path, "SELECT 1;\n{% if %}\nGO\n")
+    with pytest.raises(RenderError, match=r"templates/10_a/x\.view\.sql\.j2:2: "):
+        render(AUDIT, root)
+
+
+def test_a_missing_include_names_template_and_file(tmp_path):
+    root = mini(tmp_path, "{% include 'absent.sql' %}\nGO\n")
+    with pytest.raises(RenderError, match=r"x\.view\.sql\.j2:1: template not found: absent\.sql"):
+        render(AUDIT, root)
+
+
+def test_a_template_without_go_at_its_end_is_refused(tmp_path):
+    with pytest.raises(RenderError, match="must end with GO"):
+        render(AUDIT, mini(tmp_path, "SELECT 1;\n"))
+
+
+def test_a_missing_template_directory_is_named(tmp_path):
+    with pytest.raises(RenderError, match="no such template directory"):
+        render(AUDIT, tmp_path)
+
+
+def test_check_tells_missing_stale_and_superfluous_files_apart(tmp_path):
+    root = mini(tmp_path, "SELECT 1;\nGO\n")
+    assert all("missing" in line for line in check(AUDIT, root))
+    write(AUDIT, root)
+    assert check(AUDIT, root) == []
+    directory = root / "generated" / "audit"
+    (directory / "10_x.view.sql").write_text("SELECT 2;\nGO\n", encoding="utf-8")
+    (directory / "old.sql").write_text("", encoding="utf-8")
+    (directory / "install.sql").unlink()
+    assert check(AUDIT, root) == [
+        "10_x.view.sql: stale; run invoke render",
+        "install.sql: missing; run invoke render",
+        "old.sql: not rendered any more; run invoke render",
+    ]
+    assert {p.name for p in write(AUDIT, root)} == {"10_x.view.sql", "old.sql", "install.sql"}
+
+
+def test_the_article_replaces_the_sending_side_and_nothing_else():
+    ours, article = render(AUDIT), render(ARTICLE)
+    same = {name for name in ours if article.get(name) == ours[name]}
+    assert "76_02_usp_TargetActivation.procedure.sql" in same
+    assert "50_queues.queue.sql" in same and "60_services.service.sql" in same
+    assert "72_usp_Send.procedure.sql" in article
+    assert "74_01_usp_RecycleConversation.procedure.sql" not in article
+    assert article["30_SessionConversations.table.sql"] != ours["30_SessionConversations.table.sql"]
+
+
+def mini(tmp_path: Path, template: str) -> Path:
+    """A ``sql`` directory with one template."""
+    area = tmp_path / "templates" / "10_a"
+    area.mkdir(parents=True)
+    (area / "x.view.sql.j2").write_text(template, encoding="utf-8")
+    return tmp_path
