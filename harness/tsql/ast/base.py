@@ -113,21 +113,24 @@ class ObjectName(Node):
 
 @node
 class Option(Node):
-    """``NAME``, ``NAME value`` or ``NAME = value`` in an option list.
+    """``NAME``, ``NAME value``, ``NAME = value`` or ``NAME = value (arguments)`` in a list.
 
-    name: upper case; value: None, True/False for ON/OFF, upper-case word, node, or list of options.
+    name: upper case, words joined by one blank; value: None, True/False for ON/OFF, Identifier for
+    a word, ObjectName, Literal, or a list; unit: upper-case word or % after a number (SECONDS, MB).
     """
 
     name: str
     value: Any = None
+    unit: str | None = None
+    arguments: list[Option] | None = None
 
 
 @node
 class DataType(Node):
     """A type as written.
 
-    name: canonical words joined ("nvarchar", "double precision", "national char varying" stay as
-    written, lower case not forced); arguments: ints, "MAX", or for xml the schema collection.
+    name: as written, synonyms of several words replaced (DOUBLE PRECISION is float); arguments:
+    ints, "MAX", or the schema collection of xml; document: xml(DOCUMENT ..) True, CONTENT False.
     """
 
     name: ObjectName
@@ -175,10 +178,14 @@ class Source:
 
 @node
 class Batch(Node):
-    """What the server compiles at once. statements: in order; source: its text and lines."""
+    """What the server compiles at once.
+
+    statements: in order; source: its text and lines; repeat: the count after GO.
+    """
 
     statements: list[Statement]
     source: Source
+    repeat: int = 1
 
 
 @cache

@@ -67,10 +67,11 @@ class CheckConstraint(Constraint):
 
 @node
 class DefaultConstraint(Constraint):
-    """DEFAULT value [FOR column]; column only in ALTER TABLE .. ADD."""
+    """DEFAULT value [FOR column] [WITH VALUES]; the latter two only in ALTER TABLE .. ADD."""
 
     value: Expression
     column: str | None
+    with_values: bool = False
 
 
 @node
@@ -223,7 +224,7 @@ class AlterIndex(Statement):
 
 @node
 class DropIndexItem(Node):
-    """name ON table; old: written table.name (then table holds all but the last part)."""
+    """name ON table; the old spelling table.name is taken apart."""
 
     name: str
     table: ObjectName

@@ -251,7 +251,7 @@ class DerivedTable(TableSource):
     """(query) AS alias(columns); a data change with OUTPUT may stand in place of a query."""
 
     query: Query | Values | Insert | Update | Delete | Merge
-    alias: str | None
+    alias: str
     columns: list[str] | None
 
 
