@@ -1,1 +1,13 @@
-"""Statements that define things: tables, indexes, types, modules, databases, principals."""
+"""Statements that define things: tables, indexes, types, modules, databases, principals.
+
+Importing the package registers their compilers.
+"""
+
+import harness.broker.exec.ddl.databases
+import harness.broker.exec.ddl.drop
+import harness.broker.exec.ddl.indexes
+import harness.broker.exec.ddl.modules
+import harness.broker.exec.ddl.permissions
+import harness.broker.exec.ddl.principals
+import harness.broker.exec.ddl.tables
+import harness.broker.exec.ddl.types  # noqa: F401

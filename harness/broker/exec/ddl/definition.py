@@ -85,6 +85,41 @@ class TableDefinition:
         table.page_locks = all(spec.page_locks for spec in self.keys)
         return table
 
+    def from_rows(self, s: Any, value: Any) -> Table:
+        """A table-valued parameter from the wire: value.rows in column order.
+
+        Raises SqlError 515, 547, 2627 and 2601 like an INSERT into a table variable.
+        """
+        table = self.new_table(s.engine)
+        for given in value.rows:
+            row = tuple(
+                table.take_identity() if column.identity is not None else
+                s.database.next_rowversion() if column.rowversion else item
+                for column, item in zip(self.columns, given)
+            )
+            for column, item in zip(self.columns, row):
+                if item is None and not column.nullable:
+                    raise SqlError(515, column.name, self.name, "INSERT")
+            for check in self.checks:
+                if check.accepts(s, row) is False:
+                    raise SqlError(547, "INSERT", "CHECK", check.name, "tempdb", self.name, "")
+            key = table.new_key(row)
+            self._add(table, key, row)
+        return table
+
+    @staticmethod
+    def _add(table: Table, key: tuple, row: tuple) -> None:
+        """Put a row into a table nobody else has seen yet: nothing to journal, nothing to lock."""
+        if key in table.rows.entries:
+            raise table.duplicate(table.rows, row)
+        table.rows.entries[key] = row
+        for index in table.indexes:
+            if index.where is None or index.where(row):
+                entry = Table.index_key(index, key, row)
+                if entry in index.entries:
+                    raise table.duplicate(index, row)
+                index.entries[entry] = key
+
 
 def new_index(table: Table, spec: KeySpec, hobt_id: int) -> Index:
     """The index a spec describes, not yet attached to its table."""

@@ -87,11 +87,12 @@ def create_table(node: ast.CreateTable, context: Context) -> Run:
     name = node.name.name
     if name.startswith("##"):
         raise context.not_supported(node, "a global temporary table")
-    definition = table_definition(node.elements, context, name)
-    if is_temporary(name):
-        return lambda s, v: create_temporary(s, definition)
 
     def run(s: Any, v: list) -> None:
+        definition = table_definition(node.elements, context, name)
+        if is_temporary(name):
+            create_temporary(s, definition)
+            return
         database = target_database(s, node.name)
         schema = schema_for(s, database, node.name)
         may_create(s, database, schema, "CREATE TABLE")

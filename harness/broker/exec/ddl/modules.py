@@ -1,0 +1,167 @@
+"""CREATE, ALTER and CREATE OR ALTER of procedures, views and functions.
+
+A module keeps its text as written (sys.sql_modules), its syntax tree, and the two SET options that
+stick to it. Its body is compiled at the first call: names are resolved then, as the server does.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.database import Database
+from harness.broker.exec.ddl.common import (
+    dotted,
+    lock_definition,
+    may_create,
+    refuse_taken,
+    schema_for,
+)
+from harness.broker.exec.ddl.naming import check_length
+from harness.broker.exec.ddl.options import word
+from harness.broker.exec.objects import Function, Module, Procedure, View
+from harness.broker.exec.security import has_permission, may_impersonate
+from harness.tsql import ast
+
+OWNER = -2
+MAXIMUM_PARAMETERS = 2100
+OPTIONS_WITHOUT_EFFECT = frozenset({"RECOMPILE", "SCHEMABINDING", "VIEW_METADATA"})
+"""RECOMPILE: there are no plans. SCHEMABINDING is refused for views, where it protects tables."""
+
+_KINDS: dict[type, tuple[type[Module], str, str]] = {
+    ast.CreateProcedure: (Procedure, "PROCEDURE", "CREATE PROCEDURE"),
+    ast.CreateView: (View, "VIEW", "CREATE VIEW"),
+    ast.CreateScalarFunction: (Function, "SCALAR FUNCTION", "CREATE FUNCTION"),
+    ast.CreateInlineFunction: (Function, "INLINE FUNCTION", "CREATE FUNCTION"),
+    ast.CreateTableFunction: (Function, "TABLE FUNCTION", "CREATE FUNCTION"),
+}
+
+_VERB = re.compile(r"\b(create\s+or\s+alter|alter|create)\b", re.IGNORECASE)
+
+
+@compiles(ast.CreateProcedure, ast.CreateView, ast.CreateScalarFunction, ast.CreateInlineFunction,
+          ast.CreateTableFunction)
+def create_module(node: Any, context: Context) -> Run:
+    """CREATE | ALTER | CREATE OR ALTER PROCEDURE | VIEW | FUNCTION."""
+    refuse_options(node, context)
+    class_, kind, permission = _KINDS[type(node)]
+    if node.name.name.startswith("#"):
+        raise context.not_supported(node, "a temporary procedure")
+
+    def run(s: Any, v: list) -> None:
+        check_length(node.name.name)
+        if node.name.database is not None:
+            raise SqlError(166, kind.split()[-1])
+        database: Database = s.database
+        old = existing_module(s, database, node, class_)
+        check_parameters(node)
+        transaction = s.work()
+        if old is None:
+            schema = schema_for(s, database, node.name)
+            may_create(s, database, schema, permission)
+            refuse_taken(database, schema.name, node.name.name)
+            number, name, home = database.next_object_id(), node.name.name, schema.name
+        else:
+            number, name, home = old.object_id, old.name, old.schema
+        lock_definition(s, transaction, number)
+        module = class_(
+            name, home, number, kind, 0, node, definition_text(node, context),
+            context.program.source,
+            {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
+            execute_as(s, database, node), None, database)
+        database.put(transaction, module)
+        transaction.log_used += 500
+
+    return run
+
+
+def refuse_options(node: Any, context: Context) -> None:
+    """Refuse what would change how the module runs."""
+    for option in node.options:
+        if option.name in OPTIONS_WITHOUT_EFFECT and not (
+                option.name == "SCHEMABINDING" and isinstance(node, ast.CreateView)):
+            continue
+        raise context.not_supported(option, f"WITH {option.name}")
+    if getattr(node, "number", None) is not None:
+        raise context.not_supported(node, "numbered procedures")
+    if getattr(node, "for_replication", False):
+        raise context.not_supported(node, "FOR REPLICATION")
+    if getattr(node, "check_option", False):
+        raise context.not_supported(node, "WITH CHECK OPTION")
+
+
+def existing_module(s: Any, database: Database, node: Any, class_: type) -> Module | None:
+    """The module ALTER means; None when CREATE is to make a new one. Raises 208, 2714, 2010."""
+    if node.verb == "CREATE":
+        return None
+    found = database.resolve(node.name.schema, node.name.name, s)
+    if node.verb == "CREATE OR ALTER" and found is not None and node.name.schema is None:
+        default = (s.user.default_schema or "dbo").lower() if s.user is not None else "dbo"
+        if found.schema.lower() != default:
+            return None
+    if found is None:
+        if node.verb == "ALTER":
+            raise SqlError(208, dotted(node.name), state=6)
+        return None
+    if not isinstance(found, class_):
+        raise SqlError(2010, dotted(node.name))
+    if not has_permission(s, "ALTER", found):
+        raise SqlError(3701, "alter", "procedure" if class_ is Procedure else "view",
+                       dotted(node.name), state=20)
+    return found
+
+
+def check_parameters(node: Any) -> None:
+    """Raise SqlError 134 for two parameters of one name, 180 for too many, 346 for a table type."""
+    names: set[str] = set()
+    for parameter in getattr(node, "parameters", ()):
+        name = parameter.variable.name
+        if name.lower() in names:
+            raise SqlError(134, name, aborts="batch")
+        names.add(name.lower())
+    if len(names) > MAXIMUM_PARAMETERS:
+        raise SqlError(180, len(names), MAXIMUM_PARAMETERS)
+
+
+def definition_text(node: Any, context: Context) -> str:
+    """The batch as sys.sql_modules keeps it: ALTER reads CREATE, OR ALTER is left out."""
+    text = context.program.source.text
+    if node.verb == "CREATE":
+        return text
+    found = _VERB.search(text, node.pos)
+    if found is None:
+        return text
+    verb = "CREATE  " if node.verb == "CREATE OR ALTER" else "CREATE"
+    return text[: found.start()] + verb + text[found.end():]
+
+
+def execute_as(s: Any, database: Database, node: Any) -> int | None:
+    """Principal id of EXECUTE AS: None for CALLER, -2 for OWNER. Raises SqlError 15151."""
+    clause = node.execute_as
+    if clause is None:
+        return None
+    name = clause if isinstance(clause, str) else word(clause)
+    if isinstance(clause, str) and clause.upper() == "CALLER":
+        return None
+    if isinstance(clause, str) and clause.upper() == "OWNER":
+        return OWNER
+    if isinstance(clause, str) and clause.upper() == "SELF":
+        return s.user.id if s.user is not None else 1
+    principal = database.principals.get(name.lower())
+    if principal is None or principal.type != "S" or not may_impersonate(s, principal):
+        raise SqlError(15151, "execute as", "user", name)
+    return principal.id
+
+
+@compiles(ast.CreateTrigger, ast.CreateDdlTrigger)
+def create_trigger(node: Any, context: Context) -> Run:
+    """Triggers are refused: a table whose trigger would not run must not look as if it did."""
+    raise context.not_supported(node, "CREATE TRIGGER")
+
+
+@compiles(ast.EnableTrigger, ast.AlterTableTriggers)
+def enable_trigger(node: Any, context: Context) -> Run:
+    """There are no triggers to enable."""
+    raise context.not_supported(node, "ENABLE or DISABLE TRIGGER")
