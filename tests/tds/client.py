@@ -158,7 +158,8 @@ def _message(piece: bytes) -> Error:
         at += width
         texts.append(piece[at : at + 2 * count].decode("utf-16-le"))
         at += 2 * count
-    return Error(number, state, severity, texts[0], texts[2], struct.unpack_from("<i", piece, at)[0])
+    (line,) = struct.unpack_from("<i", piece, at)
+    return Error(number, state, severity, texts[0], texts[2], line)
 
 
 class Wire:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+import threading
 from decimal import Decimal
 
 from harness.broker.engine import types as t
@@ -60,6 +61,7 @@ class FakeSession(NullSession):
         elif text == "every type":
             self._every_type()
         elif text.startswith("waitfor"):
+            self.instance.waiting.set()
             return True
         elif text.startswith("print "):
             sink.message(Message(0, 0, 1, text[6:]))
@@ -88,8 +90,9 @@ class FakeSession(NullSession):
 
     def _every_type(self) -> None:
         sink = self.sink
-        sink.columns([ResultColumn(f"{i}_{type_.name}", type_)
-                      for i, (type_, _) in enumerate(EVERY_TYPE)])
+        sink.columns(
+            [ResultColumn(f"{i}_{type_.name}", type_) for i, (type_, _) in enumerate(EVERY_TYPE)]
+        )
         sink.row(tuple(value for _, value in EVERY_TYPE))
         sink.row((None,) * len(EVERY_TYPE))
         sink.done(c.CMD_SELECT, 2)
@@ -111,3 +114,4 @@ class FakeInstance(NullInstance):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list = []
+        self.waiting = threading.Event()

@@ -51,7 +51,7 @@ def test_a_login_is_answered_in_the_order_drivers_know(instance):
     assert [token.number for token in tokens if isinstance(token, Error)] == [5701, 5703]
     assert tokens[6][1:5] == bytes.fromhex("74000004")
     assert tokens[-1] == Done(c.DONE, 0, 0, 0)
-    assert wire.session.database == "tempdb"
+    assert wire.session.database.name == "tempdb"
 
 
 def test_the_new_packet_size_holds_from_the_next_reply_on(instance):
@@ -189,9 +189,7 @@ def test_what_is_refused_leaves_the_connection_usable(wire):
     assert wire.send(batch("select 1"))
 
 
-@pytest.mark.parametrize(
-    ("status", "kept"), [(c.RESET, False), (c.RESET_KEEP_TRANSACTION, True)]
-)
+@pytest.mark.parametrize(("status", "kept"), [(c.RESET, False), (c.RESET_KEEP_TRANSACTION, True)])
 def test_a_pooled_connection_is_reset_before_the_request(wire, status, kept):
     wire.send(transaction(bytes.fromhex("0500 00 00")))
     env, done = wire.tokens(batch("set nocount on", status=status))

@@ -132,6 +132,17 @@ class Connection:
         """True once the login has succeeded."""
         return self.session is not None
 
+    @property
+    def orphaned(self) -> bool:
+        """True when the instance has ended the session (KILL) while no request ran."""
+        session = self.session
+        return session is not None and self._instance.sessions.get(session.id) is not session
+
+    def disconnect(self) -> None:
+        """Close without a word, as the server does to an idle connection whose session ended."""
+        self.closing = True
+        self._wake()
+
     def _guarded(self, step: Callable[[Any], None], argument: object) -> None:
         try:
             step(argument)
@@ -294,7 +305,7 @@ class Connection:
         sink.spid = session.id & 0xFFFF
         size = max(c.PACKET_MIN, min(login.packet_size or c.PACKET_DEFAULT, c.PACKET_MAX))
         # The reply itself still goes out in packets of the old size.
-        sink.reply(_login_reply(login, session.database, size))
+        sink.reply(_login_reply(login, session.database.name, size))
         sink.packet_size = size
         self._reader.limit = c.MESSAGE_MAX_BYTES
         self._on_message = self._request

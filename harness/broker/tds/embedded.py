@@ -9,31 +9,36 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, TypeVar
 
+from harness.broker.engine.clock import RealClock, VirtualClock
 from harness.broker.tds.drivers import jdbc_url, odbc_connection_string
 from harness.broker.tds.server import TdsServer
 
 _T = TypeVar("_T")
-
-USER, PASSWORD = "sa", "Redial-1-Embedded"
-"""The administrator of an embedded broker. Loopback only, so a fixed password is no secret."""
 
 _START_SECONDS = 30.0
 CALL_SECONDS = 120.0
 """Longest a caller waits for the server thread: past that, something runs without end."""
 
 
-def make_instance(
-    seed: int, clock: str, switches: dict[str, object] | None, password: str
-) -> Any:
-    """A fresh Instance on the named clock; ValueError for a clock that does not exist."""
-    from harness.broker.engine.clock import RealClock, VirtualClock
-    from harness.broker.instance.instance import Instance
+CLOCKS: dict[str, Callable[[], Any]] = {"real": RealClock, "virtual": VirtualClock}
 
-    clocks = {"real": RealClock, "virtual": VirtualClock}
-    if clock not in clocks:
-        raise ValueError(f"clock={clock!r}: must be 'real' or 'virtual'")
-    instance = Instance(seed=seed, clock=clocks[clock](), switches=switches or {})
-    return instance
+
+def make_instance(
+    seed: int, clock: str, switches: dict[str, Any] | None, password: str | None = None
+) -> Any:
+    """A fresh Instance on the named clock, with a password for sa other than the usual one."""
+    from harness.broker.instance.instance import PASSWORD, Instance
+
+    return Instance(seed, CLOCKS[clock](), switches, password or PASSWORD)
+
+
+def credentials(instance: Any = None) -> tuple[str, str]:
+    """Name and password of the administrator of an instance; a null instance has its own."""
+    if hasattr(instance, "password"):
+        return instance.user, instance.password
+    from harness.broker.instance.instance import PASSWORD, USER
+
+    return USER, PASSWORD
 
 
 class EmbeddedBroker:
@@ -42,6 +47,7 @@ class EmbeddedBroker:
     seed: of every id the instance makes. clock: 'real', or 'virtual' for time that only
     ``advance`` moves. port: 0 for a free one. switches: see the instance. instance: use this one
     instead of making one (it then belongs to the server's thread: touch it through ``call``).
+    password: of the login sa, None for the usual one. tls: False to offer no encryption.
 
     Use it as a context manager, or ``start`` and ``stop`` it.
     """
@@ -54,19 +60,20 @@ class EmbeddedBroker:
         switches: dict[str, object] | None = None,
         *,
         instance: Any = None,
-        user: str = USER,
-        password: str = PASSWORD,
+        password: str | None = None,
         tls: bool = True,
     ) -> None:
+        if clock not in CLOCKS:
+            raise ValueError(f"clock={clock!r}: must be one of {sorted(CLOCKS)}")
         self._make: Callable[[], Any] = (
             (lambda: instance)
             if instance is not None
             else (lambda: make_instance(seed, clock, switches, password))
         )
+        self.user, usual = credentials(instance)
+        self.password = password or usual
         self.clock = clock
         self.port = port
-        self.user = user
-        self.password = password
         self._tls = tls
         self._loop: asyncio.AbstractEventLoop | None = None
         self._server: TdsServer | None = None

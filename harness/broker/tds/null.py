@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.types import INT, SMALLINT, Message, ResultColumn, nvarchar, varchar
@@ -30,7 +30,7 @@ DATABASES = ("master", "tempdb")
 
 _SELECT = re.compile(r"select (-?\d+)(?: as \[?(\w+)\]?)?", re.I)
 _TRANSACTION = re.compile(
-    r"(?:if @@trancount > 0 )?(begin|commit|rollback|save)(?: tran(?:saction)?\b.*)?", re.I
+    r"(if @@trancount > 0 )?(begin|commit|rollback|save)(?: tran(?:saction)?\b.*)?", re.I
 )
 _USE = re.compile(r"use \[?(\w+)\]?", re.I)
 _CALL = re.compile(r"(?:exec|execute)\b", re.I)
@@ -61,13 +61,19 @@ _DATA_TYPE_COLUMNS = [
 ]  # fmt: skip
 
 
+class NullDatabase(NamedTuple):
+    """All a database is here."""
+
+    name: str
+
+
 class NullSession:
     """A session of the null instance; ``statement`` is what tests override."""
 
     def __init__(self, instance: NullInstance, session_id: int, database: str) -> None:
         self.instance = instance
         self.id = session_id
-        self.database = database
+        self.database = NullDatabase(database)
         self.sink: Any = None
         self.transactions = 0
         self.resets: list[bool] = []
@@ -98,6 +104,7 @@ class NullSession:
         """The client is gone."""
         self.closed = True
         self._request = None
+        self.instance.sessions.pop(self.id, None)
 
     def step(self) -> None:
         """Answer the request in hand."""
@@ -130,7 +137,10 @@ class NullSession:
         elif not text or text[:4].lower() == "set ":
             sink.done(_CMD_SET, None)
         elif match := _TRANSACTION.fullmatch(text):
-            self._transaction(match[1].lower())
+            if match[1] and not self.transactions:  # JDBC asks before it commits
+                sink.done(0, None)
+            else:
+                self._transaction(match[2].lower())
         elif match := _USE.fullmatch(text):
             self._use(match[1])
         elif _CALL.match(text):
@@ -156,8 +166,8 @@ class NullSession:
     def _use(self, database: str) -> None:
         if database not in DATABASES:
             raise SqlError(911, database)
-        old, self.database = self.database, database
-        self.sink.env("database", database, old)
+        old, self.database = self.database, NullDatabase(database)
+        self.sink.env("database", database, old.name)
         text = f"Changed database context to '{database}'."
         self.sink.message(Message(5701, 0, 2, text))
         self.sink.done(0, None)
@@ -250,18 +260,18 @@ class NullInstance:
 
     def __init__(self) -> None:
         self.ready: deque[NullSession] = deque()
-        self.sessions: list[NullSession] = []
+        self.sessions: dict[int, NullSession] = {}
+        self._last_id = 50
 
-    def login(
-        self, user: str, password: str, database: str = "", **client: object
-    ) -> NullSession:
+    def login(self, user: str, password: str, database: str = "", **client: object) -> NullSession:
         """A session, or SqlError 18456 or 4060."""
         if (user.lower(), password) != (self.user, self.password):
             raise SqlError(18456, user)
         if database and database not in DATABASES:
             raise SqlError(4060, database)
-        session = self.session_type(self, 51 + len(self.sessions), database or DATABASES[0])
-        self.sessions.append(session)
+        self._last_id += 1
+        session = self.session_type(self, self._last_id, database or DATABASES[0])
+        self.sessions[session.id] = session
         return session
 
     def pump(self, max_steps: int = 1000) -> bool:

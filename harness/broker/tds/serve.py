@@ -7,7 +7,7 @@ import signal
 from typing import Any
 
 from harness.broker.tds.drivers import jdbc_url, odbc_connection_string
-from harness.broker.tds.embedded import PASSWORD, USER, make_instance
+from harness.broker.tds.embedded import credentials, make_instance
 from harness.broker.tds.server import TdsServer
 
 
@@ -23,7 +23,7 @@ def main(
     Prints ``ODBC: <connection string>`` and ``JDBC: <url>`` when connections are accepted.
     Raises OSError when the port is taken.
     """
-    served = instance if instance is not None else make_instance(seed, "real", switches, PASSWORD)
+    served = instance if instance is not None else make_instance(seed, "real", switches)
     asyncio.run(_serve(served, port))
 
 
@@ -34,8 +34,7 @@ async def _serve(instance: Any, port: int) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    user = getattr(instance, "user", USER)
-    password = getattr(instance, "password", PASSWORD)
+    user, password = credentials(instance)
     print(f"ODBC: {odbc_connection_string(server.port, user, password)}", flush=True)
     print(f"JDBC: {jdbc_url(server.port, user, password)}", flush=True)
     await stop.wait()

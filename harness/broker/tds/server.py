@@ -125,6 +125,7 @@ class TdsServer:
         self._idle = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
+        self._sessions = 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def start(self) -> None:
@@ -194,6 +195,7 @@ class TdsServer:
             more = False
         finally:
             self._pumping = False
+        self._close_orphans()
         for link in self.dirty:
             more = link.connection.resume() or more
         self.flush()
@@ -202,6 +204,15 @@ class TdsServer:
         else:
             self._idle.set()
             self._arm()
+
+    def _close_orphans(self) -> None:
+        # A session that disappears leaves its connection to be closed; counting keeps this off
+        # the path of every request.
+        before, self._sessions = self._sessions, len(self.instance.sessions)
+        if self._sessions < before:
+            for link in self.links:
+                if link.connection.orphaned:
+                    link.connection.disconnect()
 
     def _arm(self) -> None:
         """One timer for the next due time; left alone when it is already set for that moment."""

@@ -30,8 +30,8 @@ _TEXT_ENV = {"database": c.ENV_DATABASE, "language": c.ENV_LANGUAGE}
 
 
 def _descriptor(value: object) -> bytes:
-    """Eight bytes of a transaction descriptor, none for none."""
-    return value.to_bytes(8, "little") if isinstance(value, int) else b""
+    """Eight bytes of a transaction descriptor; none for None or 0."""
+    return value.to_bytes(8, "little") if isinstance(value, int) and value else b""
 
 
 class TdsSink:
@@ -244,9 +244,7 @@ class TdsSink:
         del self._buffer[: count * room]
         first = self._packet_id
         self._packet_id += count
-        self._send(
-            frame(c.REPLY, head, self.packet_size, self.spid, first_id=first, last=False)
-        )
+        self._send(frame(c.REPLY, head, self.packet_size, self.spid, first_id=first, last=False))
 
     def _flush_all(self) -> None:
         data, first = self._buffer, self._packet_id

@@ -1,0 +1,91 @@
+"""The wire as Microsoft's JDBC driver sees it, TLS on, against canned answers (Probe.java)."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from platformdirs import user_cache_dir
+
+from harness.broker import EmbeddedBroker
+from harness.broker.tds.tls import tls_contexts
+
+from .fake import FakeInstance
+
+pytestmark = pytest.mark.jvm
+
+COORDINATES = "com.microsoft.sqlserver:mssql-jdbc:12.10.1.jre11"
+PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
+PROBE = Path(__file__).with_name("Probe.java")
+CACHE = Path(user_cache_dir("redial"), "jdbc")
+
+
+def driver_jar() -> Path:
+    """The driver by its Maven coordinates, fetched once into the user's cache."""
+    _, name, version = COORDINATES.split(":")
+    jar = CACHE / f"{name}-{version}.jar"
+    if jar.exists():
+        return jar
+    maven = shutil.which("mvn")
+    if maven is None:
+        pytest.skip("no mvn to fetch Microsoft's JDBC driver with")
+    fetched = subprocess.run(
+        [maven, "-q", "-B", PLUGIN, f"-Dartifact={COORDINATES}", f"-DoutputDirectory={CACHE}"],
+        capture_output=True, text=True, timeout=300, check=False, cwd="/",
+    )  # fmt: skip
+    if not jar.exists():
+        pytest.skip(f"mvn could not fetch {COORDINATES}: {fetched.stdout[-300:]}")
+    return jar
+
+
+@pytest.fixture(scope="module")
+def findings(tmp_path_factory):
+    java = shutil.which("java")
+    if java is None:
+        pytest.skip("no java on this machine")
+    pem = tmp_path_factory.mktemp("jdbc") / "server.pem"
+    pem.write_bytes(tls_contexts().pem)
+    with EmbeddedBroker(instance=FakeInstance()) as broker:
+        run = subprocess.run(
+            [java, "-cp", str(driver_jar()), str(PROBE), broker.jdbc, str(pem)],
+            capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert broker.defects == []
+    assert run.returncode == 0, run.stdout + run.stderr
+    return dict(line.rsplit("=", 1) for line in run.stdout.splitlines() if "=" in line)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("version", "16"),
+        ("catalog", "master"),
+        ("select", "1"),
+        ("valid", "true"),
+        ("nulls", "true"),
+        ("prepared", "0v0 1v1 2v2 3v3"),
+        ("batch", "[3, 3, 3, 3, 3]"),
+        ("call", "done"),
+        ("duplicate", "23000 2627"),
+        ("deadlock", "40001 1205"),
+        ("missing", "S0002 208"),
+        ("print", "hello"),
+        ("transactions", "done"),
+        ("timeout", "SQLTimeoutException"),
+        ("after timeout", "2"),
+        ("rows", "20000"),
+        ("encrypt=false", "4"),
+        ("encrypt=strict", "4"),
+        ("wrong password", "18456"),
+    ],
+)
+def test_the_driver_finds(findings, name, value):
+    assert findings[name] == value
+
+
+def test_every_type_arrives(findings):
+    assert findings["7_decimal"] == "-123.4500000000"
+    assert findings["10_uniqueidentifier"] == "12345678-9ABC-DEF0-1234-56789ABCDEF0"
+    assert findings["26_xml"] == "<a>ü</a>"
+    assert findings["23_datetime2"] == "2024-02-29 13:14:15.123456"
+    assert findings["20_rowversion"] == "bytes 8"

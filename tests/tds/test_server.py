@@ -1,0 +1,228 @@
+"""The asyncio server over real sockets, without a driver."""
+
+import asyncio
+import socket
+
+import pytest
+
+from harness.broker.tds import constants as c
+from harness.broker.tds import server as server_module
+from harness.broker.tds.server import TdsServer
+
+from .client import attention, batch, login, parse, prelogin, replies
+from .fake import FakeInstance
+
+
+class Peer:
+    """A client on a socket; ``reply`` reads one whole message."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+
+    @classmethod
+    async def connect(cls, server, logged_in=True):
+        peer = cls(*await asyncio.open_connection("127.0.0.1", server.port))
+        if logged_in:
+            await peer.ask(prelogin())
+            await peer.ask(login())
+        return peer
+
+    async def ask(self, data):
+        self.writer.write(data)
+        return await self.reply()
+
+    async def reply(self):
+        data = b""
+        while True:
+            head = await self.reader.readexactly(8)
+            data += head + await self.reader.readexactly(int.from_bytes(head[2:4], "big") - 8)
+            if head[1] & c.EOM:
+                return replies(data)[0]
+
+    async def end(self):
+        return await self.reader.read()
+
+
+def served(scenario, instance=None, **options):
+    """Run ``scenario(server, instance)`` against a listening server."""
+
+    async def main():
+        served_instance = instance or FakeInstance()
+        server = TdsServer(served_instance, tls=None, **options)
+        await server.start()
+        try:
+            return await asyncio.wait_for(scenario(server, served_instance), 20)
+        finally:
+            await server.stop()
+
+    return asyncio.run(main())
+
+
+def test_it_listens_on_the_loopback_address_only():
+    async def scenario(server, _):
+        return server._listener.sockets[0].getsockname()
+
+    host, port = served(scenario)
+    assert host == "127.0.0.1"
+    assert port > 0
+
+
+def test_a_taken_port_is_an_error():
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError):
+        served(lambda *_: None, port=taken.getsockname()[1])
+
+
+def test_clients_are_served_side_by_side_while_one_waits():
+    async def scenario(server, instance):
+        waiting, other = await Peer.connect(server), await Peer.connect(server)
+        waiting.writer.write(batch("waitfor"))
+        answer = await other.ask(batch("select 1"))
+        waiting.writer.write(attention())
+        return answer, parse(await waiting.reply()), parse(await waiting.reply())
+
+    answer, request, acknowledgement = served(scenario)
+    assert b"\xd1\x04\x01" in answer
+    assert (request[0].status, acknowledgement[0].status) == (c.DONE_ERROR, c.DONE_ATTN)
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"GET / HTTP/1.0\r\n\r\n", bytes(100), b"\x12\x01\x00\x03", b"\x10\x01\x7f\xff" * 9]
+)
+def test_garbage_closes_that_connection_and_the_server_goes_on(garbage):
+    async def scenario(server, _):
+        bad = await Peer.connect(server, logged_in=False)
+        bad.writer.write(garbage)
+        if garbage[0] == 0x10:  # a login that never completes: only the login timer ends it
+            bad.writer.close()
+        else:
+            assert await bad.end() == b""
+        good = await Peer.connect(server)
+        return await good.ask(batch("select 1"))
+
+    assert b"\xd1\x04\x01" in served(scenario)
+
+
+def test_who_does_not_log_in_in_time_is_cut_off(monkeypatch):
+    monkeypatch.setattr(server_module, "LOGIN_SECONDS", 0.01)
+
+    async def scenario(server, _):
+        peer = await Peer.connect(server, logged_in=False)
+        try:
+            return await peer.end()
+        except ConnectionResetError:
+            return b""
+
+    assert served(scenario) == b""
+
+
+def test_a_lost_connection_closes_its_session():
+    async def scenario(server, instance):
+        peer = await Peer.connect(server)
+        (session,) = instance.sessions.values()
+        peer.writer.close()
+        while not session.closed:
+            await asyncio.sleep(0)
+        return len(server.links)
+
+    assert served(scenario) == 0
+
+
+def test_a_killed_idle_session_loses_its_connection():
+    async def scenario(server, instance):
+        victim, other = await Peer.connect(server), await Peer.connect(server)
+        instance.sessions.pop(min(instance.sessions))
+        await other.ask(batch("select 1"))
+        return await victim.end()
+
+    assert served(scenario) == b""
+
+
+def test_stopping_tells_a_client_that_waits():
+    async def scenario(server, _):
+        peer = await Peer.connect(server)
+        peer.writer.write(batch("waitfor"))
+        while not any(link.connection.running for link in server.links):
+            await asyncio.sleep(0)
+        await server.stop()
+        return parse(await peer.reply()), await peer.end()
+
+    tokens, rest = served(scenario)
+    assert tokens[0].number == 6005
+    assert rest == b""
+
+
+def test_a_defect_of_the_instance_ends_what_runs_and_the_server_goes_on():
+    async def scenario(server, _):
+        peer = await Peer.connect(server)
+        tokens = parse(await peer.ask(batch("raise")))
+        other = await Peer.connect(server)
+        return tokens, await other.ask(batch("select 1")), server.defects
+
+    tokens, answer, defects = served(scenario)
+    assert "ZeroDivisionError: a bug" in tokens[0].text
+    assert b"\xd1\x04\x01" in answer
+    assert len(defects) == 1
+
+
+def test_a_long_request_runs_in_slices_between_which_others_are_served(monkeypatch):
+    class Slow(FakeInstance):
+        rounds = 0
+
+        def pump(self, max_steps=1000):
+            if self.rounds:
+                self.rounds -= 1
+                return True
+            return super().pump(max_steps)
+
+    async def scenario(server, instance):
+        peer, other = await Peer.connect(server), await Peer.connect(server)
+        instance.rounds = 1000
+        peer.writer.write(batch("select 1"))
+        await asyncio.sleep(0)
+        started = instance.rounds
+        other.writer.close()
+        while len(server.links) > 1:
+            await asyncio.sleep(0)
+        in_between = instance.rounds
+        await peer.reply()
+        return started, in_between
+
+    started, in_between = served(scenario, Slow())
+    assert started >= in_between > 0
+
+
+def test_the_next_due_time_of_the_instance_is_waited_for():
+    class Timed(FakeInstance):
+        due = None
+
+        def next_due(self):
+            return self.due
+
+        def pump(self, max_steps=1000):
+            if self.due is not None:
+                self.due = None
+                next(iter(self.sessions.values())).attention()
+            return super().pump(max_steps)
+
+    async def scenario(server, instance):
+        peer = await Peer.connect(server)
+        peer.writer.write(batch("waitfor"))
+        while not any(link.connection.running for link in server.links):
+            await asyncio.sleep(0)
+        instance.due = 0.002
+        server._arm()
+        return parse(await peer.reply())
+
+    assert served(scenario, Timed())[0].token == c.DONE
+
+
+def test_in_virtual_time_no_timer_is_armed():
+    class Timed(FakeInstance):
+        def next_due(self):
+            raise AssertionError("asked for the time")
+
+    async def scenario(server, _):
+        peer = await Peer.connect(server)
+        return await peer.ask(batch("select 1"))
+
+    assert served(scenario, Timed(), virtual_time=True)
