@@ -16,8 +16,8 @@ from harness.broker.engine.types import (
     Variant,
 )
 from harness.broker.exec.conversion import dates, numbers, text
-from harness.broker.exec.conversion.declared import resolve_type, type_by_name
 from harness.broker.exec.conversion.dates import seconds_of_day
+from harness.broker.exec.conversion.declared import resolve_type, type_by_name
 from harness.broker.exec.conversion.rules import (
     UNTYPED,
     check_explicit,

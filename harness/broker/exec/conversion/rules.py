@@ -20,9 +20,15 @@ PRECEDENCE = (
     "smallint", "tinyint", "bit", "ntext", "text", "image", "rowversion", "uniqueidentifier",
     "nvarchar", "nchar", "varchar", "char", "varbinary", "binary",
 )
-UNTYPED = SqlType("int")
-"""The type of the bare NULL: int for whoever must show one, known by identity, and convertible to
-everything. Never interned, so no int expression has it."""
+
+class _Untyped(SqlType):
+    """int by its fields, yet equal to no other type (dataclasses compare within one class)."""
+
+    __slots__ = ()
+
+
+UNTYPED = _Untyped("int")
+"""The type of the bare NULL: shown as int, convertible to everything."""
 
 _RANK = {name: rank for rank, name in enumerate(PRECEDENCE)}
 
