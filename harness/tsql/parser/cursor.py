@@ -51,7 +51,7 @@ class TokenCursor:
 
     Words are compared through ``words`` (upper case; "" for names in brackets, strings and
     numbers), so ``[SELECT]`` is never taken for the keyword.
-    depth: nesting so far; loops: WHILEs around; in_module, return_value_allowed: where we are;
+    depth: nesting so far; loops: WHILEs around; in_module, in_schema, return_value_allowed: where;
     statement_depth: 1 for a statement of the batch itself; gotos: tokens of the labels jumped to;
     labels: declared so far, lower case.
     """
@@ -68,6 +68,7 @@ class TokenCursor:
         self.depth = 0
         self.loops = 0
         self.in_module = False
+        self.in_schema = False
         self.return_value_allowed = False
         self.statement_depth = 0
         self.first_in_batch = True

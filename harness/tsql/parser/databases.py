@@ -112,6 +112,8 @@ class DatabaseParser(ObjectParser):
         elif self.accept_all("MODIFY", "NAME"):
             self.expect("=")
             action, options = "MODIFY NAME", [self._named("NAME")]
+        elif self.at("MODIFY", "FILEGROUP"):
+            self.not_supported("ALTER DATABASE MODIFY FILEGROUP")
         elif self.accept_all("MODIFY", "FILE"):
             action, options = "MODIFY FILE", self.option_list()
         else:

@@ -50,6 +50,8 @@ _MULTI_WORD_TYPES = {
     ("CHAR", "VARYING"): "varchar",
     ("CHARACTER", "VARYING"): "varchar",
     ("BINARY", "VARYING"): "varbinary",
+    ("NCHAR", "VARYING"): "nvarchar",
+    ("NCHARACTER", "VARYING"): "nvarchar",
     ("NATIONAL", "CHAR"): "nchar",
     ("NATIONAL", "CHARACTER"): "nchar",
     ("NATIONAL", "TEXT"): "ntext",

@@ -135,6 +135,8 @@ class ObjectParser(BrokerDdlParser):
         self.expect("ON")
         table = self.object_name(3)
         columns = self.name_list()
+        if self.words[self.i] == "WHERE":
+            self.not_supported("filtered statistics")
         options = self._statistics_options()
         return CreateStatistics(start, self.last_end(), name, table, columns, options)
 
@@ -192,6 +194,8 @@ class ObjectParser(BrokerDdlParser):
         options: list[Option] = []
         while self.words[self.i] in _SEQUENCE_WORDS:
             options.append(self._sequence_option())
+            if verb == "CREATE" and data_type is None and self.accept("AS"):
+                data_type = self.data_type()
         kind = CreateSequence if verb == "CREATE" else AlterSequence
         return kind(start, self.last_end(), name, data_type, options)
 
@@ -232,8 +236,10 @@ class ObjectParser(BrokerDdlParser):
             name = self.identifier()
             owner = self.owner()
         statements = []
+        self.in_schema = True
         while self.words[self.i] in ("CREATE", "GRANT", "DENY", "REVOKE"):
             statements.append(self.statement(fresh=False))
+        self.in_schema = False
         return CreateSchema(start, self.last_end(), name, owner, statements)
 
     def _transfer(self, start: int) -> AlterSchemaTransfer:

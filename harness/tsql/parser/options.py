@@ -26,15 +26,6 @@ class OptionParser(BrokerParser):
         self.option_value(option)
         return option
 
-    def named_option(self, *names: str) -> Option:
-        """Read one option whose name is one of ``names``, and ``= value``."""
-        i = self.i
-        option = Option(self.starts[i], self.ends[i], self.expect_any(*names))
-        if self.words[self.i] != "=":
-            self.unexpected()
-        self.option_value(option)
-        return option
-
     def option_value(self, option: Option) -> None:
         """Read what follows an option's name."""
         if self.accept("="):
@@ -55,6 +46,8 @@ class OptionParser(BrokerParser):
             return word == "ON"
         i = self.i
         kind = self.kinds[i]
+        if self.words[i] == "(":
+            self.not_supported("an option value in parentheses")
         if kind == KEYWORD:
             text = self.raw(i)
             self.i = i + 1
@@ -77,7 +70,9 @@ class OptionParser(BrokerParser):
         """Read ``ON filegroup`` or nothing."""
         if not self.accept(word):
             return None
-        name = self.name() if self.words[self.i] != "DEFAULT" else self.word()
+        if self.kinds[self.i] == STRING:
+            return str(self.string().value)
+        name = self.name()
         if self.words[self.i] == "(":
             self.not_supported("partition schemes")
         return name

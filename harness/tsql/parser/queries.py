@@ -10,6 +10,7 @@ from harness.tsql.ast import (
     ForXml,
     GroupBy,
     GroupingSet,
+    ObjectName,
     Offset,
     Option,
     OrderItem,
@@ -79,6 +80,8 @@ class QueryParser(SourceParser):
             namespaces = self.parenthesised(self._namespace)
             if not self.accept(","):
                 return With(start, self.last_end(), namespaces, tables)
+        if self.words[self.i] == "CHANGE_TRACKING_CONTEXT":
+            self.not_supported("WITH CHANGE_TRACKING_CONTEXT")
         tables = self.list_of(self._common_table)
         return With(start, self.last_end(), namespaces, tables)
 
@@ -148,13 +151,19 @@ class QueryParser(SourceParser):
         first_item = self.i
         items = self.list_of(self.select_item)
         self._check_assignments(items, first_item)
-        into = self.object_name() if self.accept("INTO") else None
+        into = self._into() if self.accept("INTO") else None
         sources = self.list_of(self.table_source) if self.accept("FROM") else []
         where = self.condition() if self.accept("WHERE") else None
         group_by = self._group_by() if self.words[self.i] == "GROUP" else None
         having = self.condition() if self.accept("HAVING") else None
         end = self.last_end()
         return Select(start, end, distinct, top, items, into, sources, where, group_by, having)
+
+    def _into(self) -> ObjectName:
+        name = self.object_name()
+        if self.words[self.i] == "ON":
+            self.not_supported("SELECT INTO .. ON filegroup")
+        return name
 
     def _check_assignments(self, items: list[SelectItem], first: int) -> None:
         """All items assign, or none does."""
@@ -166,10 +175,9 @@ class QueryParser(SourceParser):
         """Read ``TOP (n) [PERCENT] [WITH TIES]``."""
         start = self.starts[self.i]
         self.expect("TOP")
-        parenthesised = self.accept("(")
+        parenthesised = self.words[self.i] == "("
         if parenthesised:
-            count = self.expression()
-            self.expect(")")
+            count = self.parenthesis()
         else:
             count = self._bare_count()
         percent = self.accept("PERCENT")
@@ -223,6 +231,8 @@ class QueryParser(SourceParser):
     def _group_by(self) -> GroupBy:
         start = self.starts[self.i]
         self.expect("GROUP", "BY")
+        if self.words[self.i] == "ALL":
+            self.not_supported("GROUP BY ALL")
         items = self.list_of(self._group_item)
         if self.at("WITH", "ROLLUP") or self.at("WITH", "CUBE"):
             self.i += 1
@@ -241,6 +251,8 @@ class QueryParser(SourceParser):
             self.i += 2
             items = self.parenthesised(self._group_tuple)
             return GroupingSet(start, self.last_end(), "GROUPING SETS", items)
+        if self.accept_all("(", ")"):
+            return GroupingSet(start, self.last_end(), "TUPLE", [])
         return self.expression()
 
     def _group_tuple(self) -> Expression | GroupingSet:
@@ -329,6 +341,8 @@ class QueryParser(SourceParser):
         while self.kinds[self.i] in (WORD, KEYWORD):
             words.append(self.word())
         name = " ".join(words)
+        if name == "TABLE HINT":
+            self.not_supported("OPTION (TABLE HINT)", at=first)
         if name not in QUERY_HINTS:
             self.i = first
             self.unexpected()

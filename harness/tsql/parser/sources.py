@@ -35,7 +35,10 @@ _NOT_AN_ALIAS = frozenset({"OUTPUT", "USING"})
 """Words that may follow a table and are not reserved."""
 
 _REFUSED_SOURCES = frozenset(
-    {"OPENQUERY", "OPENROWSET", "OPENDATASOURCE", "CONTAINSTABLE", "FREETEXTTABLE"}
+    {
+        *("OPENQUERY", "OPENROWSET", "OPENDATASOURCE", "CONTAINSTABLE", "FREETEXTTABLE"),
+        *("CHANGETABLE", "PREDICT", "::"),
+    }
 )
 
 
@@ -196,6 +199,8 @@ class SourceParser(ExpressionParser):
         start = self.starts[self.i]
         name = self.name()
         data_type = self.data_type()
+        if self.words[self.i] == "COLLATE":
+            self.not_supported("COLLATE in a WITH schema")
         path = str(self.string().value) if self.kinds[self.i] == STRING else None
         as_json = self.accept_all("AS", "JSON")
         return SchemaColumn(start, self.last_end(), name, data_type, path, as_json)
@@ -224,6 +229,8 @@ class SourceParser(ExpressionParser):
         whose ``;`` is missing: error 336.
         """
         if self.words[self.i] == "WITH":
+            if self.words[self.i + 1] == "CHECK":  # WITH CHECK OPTION of a view
+                return []
             if self.words[self.i + 1] != "(":
                 self.error(336, self.raw(self.i + 1), at=self.i + 1)
             self.i += 1

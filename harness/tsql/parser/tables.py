@@ -26,11 +26,16 @@ from harness.tsql.ast import (
     TableElement,
     TableIndex,
 )
+from harness.tsql.lexer import KEYWORD, OPERATOR
 from harness.tsql.parser.options import OptionParser
 
 _CONSTRAINT_WORDS = frozenset({"PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "DEFAULT", "REFERENCES"})
 _REFUSED_COLUMN_WORDS = frozenset(
     {"GENERATED", "MASKED", "ENCRYPTED", "FILESTREAM", "COLUMN_SET", "HIDDEN"}
+)
+_OLD_INDEX_OPTIONS = (
+    *("FILLFACTOR", "PAD_INDEX", "IGNORE_DUP_KEY", "DROP_EXISTING", "STATISTICS_NORECOMPUTE"),
+    "SORT_IN_TEMPDB",
 )
 
 
@@ -79,7 +84,7 @@ class TableParser(OptionParser):
         name = self.name()
         if self.accept("AS"):
             return self._computed_column(start, name)
-        if self.words[self.i] in (",", ")") and name.lower() == "timestamp":
+        if name.lower() == "timestamp" and self.kinds[self.i] in (OPERATOR, KEYWORD):
             data_type = self._timestamp_type()
         else:
             data_type = self.data_type()
@@ -200,7 +205,14 @@ class TableParser(OptionParser):
         """Read ``(..)`` after WITH, or the old form ``FILLFACTOR = n, ..`` without parentheses."""
         if self.words[self.i] == "(":
             return self.option_list()
-        return self.list_of(lambda: self.named_option("FILLFACTOR", "PAD_INDEX"))
+        return self.list_of(self._old_index_option)
+
+    def _old_index_option(self) -> Option:
+        i = self.i
+        option = Option(self.starts[i], self.ends[i], self.expect_any(*_OLD_INDEX_OPTIONS))
+        if option.name == "FILLFACTOR":
+            self.option_value(option)
+        return option
 
     def _foreign_key(self, start: int, name: str | None, of_table: bool) -> ForeignKey:
         columns = None
@@ -289,9 +301,15 @@ class TableParser(OptionParser):
             self.unexpected()
         if word == "DROP":
             items = self._drop_items()
+            if self.words[self.i] == "WITH" and self.words[self.i + 1] == "(":
+                self.not_supported("ALTER TABLE DROP WITH options")
             return AlterTableDrop(start, self.last_end(), name, items)
         if word == "ALTER":
+            if self.words[self.i] == "INDEX":
+                self.not_supported("ALTER TABLE ALTER INDEX")
             self.expect("COLUMN")
+            if self.words[self.i + 1] in ("ADD", "DROP"):
+                self.not_supported("ALTER COLUMN ADD or DROP of a property")
             column = self.column_definition()
             if not isinstance(column, ColumnDef):
                 self.unexpected()
