@@ -1,0 +1,1 @@
+"""Parts of tools/tsql_oracle.py: Microsoft's T-SQL parser and schema model."""

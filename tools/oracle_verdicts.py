@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Judge every rendered script with the oracle and store the verdicts.
+
+    oracle_verdicts.py           judge, then write tests/sql/oracle_verdicts.txt
+    oracle_verdicts.py --check   say which scripts have no stored verdict; needs no oracle
+
+A verdict is the SHA-256 of a script judged clean: parsed by ScriptDom as 2016 and 2019 grammar,
+and loaded with its whole installation into one DacFx model. Where the oracle cannot run (no package
+index), the stored verdicts still tell whether the scripts are the ones that were judged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from harness.config import Config, load  # noqa: E402 - a tool runs from a bare clone
+from harness.config.choices import TimerStrategy  # noqa: E402
+from harness.render import render  # noqa: E402
+
+VERDICTS = ROOT / "tests" / "sql" / "oracle_verdicts.txt"
+ORACLE = ROOT / "tools" / "tsql_oracle.py"
+GRAMMARS = ("130", "150")
+
+
+def installations() -> dict[str, dict[str, str]]:
+    """Every set of scripts we ship or compare with: its name -> script name -> text."""
+    found = {}
+    for path in sorted((ROOT / "sql" / "configs").glob("*.toml")):
+        config = load(path)
+        found[config.name] = render(config)
+        found[f"{config.name}/article"] = render(article(config))
+    return found
+
+
+def article(config: Config) -> Config:
+    """``config`` with the comparison strategy of the 2007 article."""
+    conversation = config.conversation.model_copy(update={"timer_strategy": TimerStrategy.ARTICLE})
+    return config.model_copy(update={"conversation": conversation})
+
+
+def hashes() -> dict[str, str]:
+    """``installation/script`` -> SHA-256, for all scripts as they render now."""
+    return {
+        f"{name}/{script}": hashlib.sha256(text.encode()).hexdigest()
+        for name, scripts in installations().items()
+        for script, text in scripts.items()
+        if script.endswith(".sql")
+    }
+
+
+def stored() -> dict[str, str]:
+    """The verdicts on file."""
+    lines = VERDICTS.read_text(encoding="utf-8").splitlines() if VERDICTS.exists() else []
+    pairs = (line.split("  ", 1) for line in lines if line and not line.startswith("#"))
+    return {name: digest for digest, name in pairs}
+
+
+def unjudged() -> list[str]:
+    """Scripts that are not the ones judged clean."""
+    known = stored()
+    return sorted(name for name, digest in hashes().items() if known.get(name) != digest)
+
+
+def judge(scripts: dict[str, str], directory: Path) -> list[str]:
+    """Findings of the oracle on one installation. Raises SystemExit(2) when it cannot run."""
+    for script, text in scripts.items():
+        (directory / script).write_text(text, encoding="utf-8")
+    every = [name for name in scripts if name.endswith(".sql")]
+    parts = [name for name in every if name[:2].isdigit()]
+    findings = []
+    for grammar in GRAMMARS:
+        findings += _oracle(directory, ["--version", grammar, *every])
+    return findings + _oracle(directory, ["--model", *parts])
+
+
+def _oracle(directory: Path, arguments: list[str]) -> list[str]:
+    """Lines the oracle prints."""
+    run = subprocess.run(
+        [sys.executable, str(ORACLE), *arguments],
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if run.returncode not in (0, 1):
+        sys.stderr.write(run.stdout + run.stderr)
+        raise SystemExit(2)
+    return run.stdout.splitlines()
+
+
+def main() -> int:
+    """Run the command line; returns the exit status."""
+    if "--check" in sys.argv[1:]:
+        missing = unjudged()
+        print("\n".join(f"no verdict: {name}" for name in missing))
+        return 1 if missing else 0
+    findings = []
+    for name, scripts in installations().items():
+        with tempfile.TemporaryDirectory() as directory:
+            findings += [f"{name}/{line}" for line in judge(scripts, Path(directory))]
+    if findings:
+        print("\n".join(findings))
+        return 1
+    lines = [f"{digest}  {name}" for name, digest in hashes().items()]
+    VERDICTS.write_text(
+        "# Written by tools/oracle_verdicts.py: SHA-256 of each script the oracle judged clean.\n"
+        + "\n".join(lines)
+        + "\n",
+        encoding="utf-8",
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
