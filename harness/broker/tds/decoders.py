@@ -117,12 +117,12 @@ def _by_fixed(size: int, convert: Convert) -> Read:
 
 def _by_byte(sizes: frozenset[int], convert: Convert) -> Read:
     def read(reader: Reader) -> object:
-        size = reader.u8()
-        if not size:
+        data = reader.sized_byte()
+        if not data:
             return None
-        if size not in sizes:
-            raise ProtocolError(f"a value of {size} bytes where {sorted(sizes)} were declared")
-        return convert(reader.take(size))
+        if len(data) not in sizes:
+            raise ProtocolError(f"a value of {len(data)} bytes, not {sorted(sizes)}")
+        return convert(data)
 
     return read
 
@@ -223,8 +223,11 @@ def read_type(reader: Reader) -> WireType:
     type_id = reader.u8()
     size = _INFO_SIZE.get(type_id)
     if size is not None:
-        reader.at -= 1
-        return _wire_type(reader.take(size))
+        start = reader.at - 1
+        end = reader.at = start + size
+        if end > len(reader.body):
+            raise ProtocolError(f"type {type_id:#x} is cut off")
+        return _wire_type(reader.body[start:end])
     if type_id == XML_TYPE:
         if reader.u8():  # database, owner and name of a schema collection follow
             reader.b_varchar(), reader.b_varchar(), reader.us_varchar()

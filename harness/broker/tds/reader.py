@@ -70,7 +70,20 @@ class Reader:
 
     def b_varchar(self) -> str:
         """Text with a length byte in front (B_VARCHAR)."""
-        return self.text(self.u8())
+        size = self.u8()
+        return self.text(size) if size else ""
+
+    def sized_byte(self) -> bytes:
+        """Bytes with a length byte in front; the way most short values come."""
+        at = self.at
+        body = self.body
+        if at >= len(body):
+            raise ProtocolError("the message ends where a length was expected")
+        end = at + 1 + body[at]
+        if end > len(body):
+            raise ProtocolError(f"{body[at]} bytes announced, {len(body) - at - 1} left")
+        self.at = end
+        return body[at + 1 : end]
 
     def us_varchar(self) -> str:
         """Text with a two-byte length in front (US_VARCHAR)."""
