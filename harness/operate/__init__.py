@@ -1,0 +1,1 @@
+"""Looking at an installation: evidence, verdict, report."""
