@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.config import Config
-from harness.deploy.batches import batches
 from harness.deploy.errors import DeployError, server_message
 from harness.deploy.port import Connect
 from harness.render import render
+from harness.tsql import split_batches
 
 LOCK_WAIT_MS = 60_000
 """How long a second deployment of the same configuration waits for the first, milliseconds."""
@@ -73,11 +73,17 @@ def _send(
 def _run_file(connection: Any, name: str, text: str) -> int:
     """Run every batch of one file; returns how many. Raises DeployError."""
     count = 0
-    for batch in batches(text):
-        for _ in range(batch.count):
-            _run_batch(connection, name, batch.line, batch.text)
+    for batch in split_batches(text):
+        line = batch.first_line + _leading_blank_lines(batch.sql)
+        for _ in range(batch.repeat_count):
+            _run_batch(connection, name, line, batch.sql)
             count += 1
     return count
+
+
+def _leading_blank_lines(sql: str) -> int:
+    """Lines before the first with text on it: an error should point at text."""
+    return sql[: len(sql) - len(sql.lstrip())].count("\n")
 
 
 def _run_batch(connection: Any, name: str, line: int, text: str) -> None:
