@@ -70,20 +70,29 @@ def find_driver(libraries: Path) -> Path | None:
 
 
 def odbc_connection_string(
-    port: int, user: str, password: str, database: str = "master", driver: str | None = None
+    port: int,
+    user: str,
+    password: str,
+    *,
+    database: str = "master",
+    driver: str | None = None,
+    encrypt: bool = True,
 ) -> str:
     """For pyodbc. TLS with our self-signed certificate: hence TrustServerCertificate."""
     quoted = password.replace("}", "}}")
     return (
         f"Driver={{{driver or odbc_driver()}}};Server={HOST},{port};Database={database};"
-        f"UID={user};PWD={{{quoted}}};Encrypt=yes;TrustServerCertificate=yes"
+        f"UID={user};PWD={{{quoted}}};Encrypt={'yes' if encrypt else 'no'};"
+        "TrustServerCertificate=yes"
     )
 
 
-def jdbc_url(port: int, user: str, password: str, database: str = "master") -> str:
+def jdbc_url(
+    port: int, user: str, password: str, *, database: str = "master", encrypt: bool = True
+) -> str:
     """For Microsoft's JDBC driver."""
     quoted = password.replace("}", "}}")
     return (
         f"jdbc:sqlserver://{HOST}:{port};databaseName={database};user={user};"
-        f"password={{{quoted}}};encrypt=true;trustServerCertificate=true"
+        f"password={{{quoted}}};encrypt={str(encrypt).lower()};trustServerCertificate=true"
     )

@@ -136,12 +136,12 @@ class EmbeddedBroker:
     @property
     def odbc(self) -> str:
         """Connection string for pyodbc with Microsoft's ODBC Driver 18."""
-        return odbc_connection_string(self.port, self.user, self.password)
+        return odbc_connection_string(self.port, self.user, self.password, encrypt=self._tls)
 
     @property
     def jdbc(self) -> str:
         """URL for Microsoft's JDBC driver."""
-        return jdbc_url(self.port, self.user, self.password)
+        return jdbc_url(self.port, self.user, self.password, encrypt=self._tls)
 
     @property
     def defects(self) -> list[Exception]:
