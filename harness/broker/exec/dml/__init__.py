@@ -1,0 +1,1 @@
+"""INSERT, UPDATE, DELETE, TRUNCATE TABLE, MERGE and table variables."""

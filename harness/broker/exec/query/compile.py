@@ -1,0 +1,263 @@
+"""Whole queries: common tables, set operations, parentheses, VALUES, ORDER BY over all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.exec.conversion import implicit_conversion
+from harness.broker.exec.conversion.rules import common_type
+from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.expressions.scope import Scope
+from harness.broker.exec.query.blocks import Block, Tail, offset_of, projection
+from harness.broker.exec.query.hints import check_query_options
+from harness.broker.exec.query.ordering import distinct, row_key, sort_keys, sort_pairs
+from harness.broker.exec.query.rowset import QueryColumn, Rows, Rowset, fit, scope_width
+from harness.broker.exec.query.sources import rename
+from harness.broker.exec.query.subqueries import Subquery
+from harness.tsql import ast
+
+MAX_RECURSION = 100
+"""Levels of a recursive common table without OPTION (MAXRECURSION)."""
+
+Common = dict[str, Callable[[], Rowset]]
+
+
+class QueryCompiler:
+    """Compiles the queries of one statement."""
+
+    def __init__(self, context: Any) -> None:
+        self.context = context
+
+    def query(
+        self, node: ast.Query | ast.Values, outer: Scope, common: Common | None = None,
+        most: int | None = None,
+    ) -> Rowset:
+        """Compile a query. outer: the scope around it; most: how many rows the caller wants."""
+        if isinstance(node, ast.Values):
+            return self.values(node, outer)
+        common = self.common_tables(node, outer, common or {})
+        check_query_options(node.options, self.context)
+        order_by = node.order_by or []
+        if isinstance(node.body, ast.Select):
+            if node.body.into is not None:
+                raise self.context.not_supported(node.body, "INTO inside a query")
+            block = Block(node.body, Tail(order_by, node.offset, most), outer, self, common)
+            if any(item.variable is not None for item in block.items):
+                raise self.context.fail(node, SqlError(102, "=", severity=15, aborts="batch"))
+            rowset = block.rowset()
+        else:
+            rowset = self._body(node.body, outer, common)
+            if order_by or node.offset is not None:
+                rowset = self._ordered(rowset, node, outer)
+        if node.for_ is not None:
+            from harness.broker.exec.query.forxml import for_clause
+
+            rowset = for_clause(node.for_, rowset, self.context)
+        return rowset
+
+    def block(self, node: ast.Query, outer: Scope) -> Block | None:
+        """The block of a plain SELECT, for statements that need more than its rows; else None."""
+        if not isinstance(node.body, ast.Select):
+            return None
+        check_query_options(node.options, self.context)
+        common = self.common_tables(node, outer, {})
+        return Block(node.body, Tail(node.order_by or [], node.offset), outer, self, common)
+
+    def subquery_hook(self, common: Common, memo: list | None) -> Callable[..., Subquery]:
+        """What ``Scope.compile_subquery`` calls in a block with these common tables."""
+        def compile_inner(scope: Scope) -> Callable[..., Rowset]:
+            return lambda query, most: self.query(query, scope, common, most)
+
+        return lambda query, scope: Subquery(query, compile_inner(scope), memo)
+
+    # ------------------------------------------------------------------ common tables
+    def common_tables(self, node: ast.Query | Any, outer: Scope, common: Common) -> Common:
+        """The common tables visible in a statement, those of its WITH added."""
+        with_ = node.with_
+        if with_ is None:
+            return common
+        found = dict(common)
+        names: set[str] = set()
+        for table in with_.tables:
+            name = table.name.lower()
+            if name in names:
+                raise self.context.fail(table, SqlError(239, table.name, aborts="batch"))
+            names.add(name)
+            found[name] = self._common_table(table, outer, dict(found))
+        return found
+
+    def _common_table(
+        self, table: ast.CommonTable, outer: Scope, known: Common
+    ) -> Callable[[], Rowset]:
+        def make() -> Rowset:
+            if _refers(table.query, table.name):
+                return self._recursive(table, outer, known)
+            rowset = self.query(table.query, outer, known)
+            return self._named(rowset, table)
+
+        return make
+
+    def _named(self, rowset: Rowset, table: ast.CommonTable) -> Rowset:
+        columns = rename(rowset.columns, table.columns, table.name, self.context, table)
+        return Rowset(columns, rowset.rows, rowset.correlated, rowset.paths)
+
+    def _recursive(self, table: ast.CommonTable, outer: Scope, known: Common) -> Rowset:
+        """anchor UNION ALL member: the member reads the rows of the round before."""
+        body = table.query.body
+        if not isinstance(body, ast.SetOperation) or body.op != "UNION ALL" \
+                or _refers(body.left, table.name):
+            raise self.context.not_supported(table, "this form of a recursive common table")
+        anchor = self._named(self._body(body.left, outer, known), table)
+        round_before: list[list[tuple]] = [[]]
+        inner = dict(known)
+        inner[table.name.lower()] = lambda: Rowset(
+            anchor.columns, lambda s, v, r: round_before[0], True)
+        member = self._body(body.right, outer, inner)
+        convert = _converter(member.columns, anchor.columns)
+
+        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+            found = last = anchor.rows(s, v, r)
+            level = 0
+            while last:
+                if level == MAX_RECURSION:
+                    raise SqlError(530, MAX_RECURSION, aborts="batch")
+                level += 1
+                round_before[0] = last
+                last = convert(member.rows(s, v, r))
+                found = found + last
+            return found
+
+        return Rowset(anchor.columns, rows, anchor.correlated or member.correlated,
+                      anchor.paths + member.paths)
+
+    # ------------------------------------------------------------------ set operations
+    def _body(self, body: Any, outer: Scope, common: Common) -> Rowset:
+        if isinstance(body, ast.Select):
+            return Block(body, Tail([]), outer, self, common).rowset()
+        if isinstance(body, ast.Query):
+            return self.query(body, outer, common)
+        left = self._body(body.left, outer, common)
+        right = self._body(body.right, outer, common)
+        if len(left.columns) != len(right.columns):
+            raise self.context.fail(body, SqlError(205, aborts="batch"))
+        columns = [_combined(one, two) for one, two in zip(left.columns, right.columns)]
+        combine = _operation(body.op, columns)
+        one, two = _converter(left.columns, columns), _converter(right.columns, columns)
+        left_rows, right_rows = left.rows, right.rows
+        return Rowset(
+            columns,
+            lambda s, v, r: combine(one(left_rows(s, v, r)), two(right_rows(s, v, r))),
+            left.correlated or right.correlated, left.paths + right.paths,
+        )
+
+    def _ordered(self, rowset: Rowset, node: ast.Query, outer: Scope) -> Rowset:
+        columns = rowset.columns
+
+        def match(item: ast.Expression) -> int:
+            if isinstance(item, ast.ColumnRef) and len(item.parts) == 1:
+                for number, column in enumerate(columns):
+                    if column.name.lower() == item.parts[0].lower():
+                        return number
+            return -1
+
+        keys = sort_keys(node.order_by or [], columns, None, match, self.context)
+        page = offset_of(node.offset, outer)
+        inner, base = rowset.rows, scope_width(outer)
+
+        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+            r = fit(r, base)
+            pairs = [(r, row) for row in inner(s, v, r)]
+            found = [row for _, row in sort_pairs(pairs, keys, s, v)]
+            return found if page is None else page(s, v, r, found)
+
+        return Rowset(columns, rows, rowset.correlated, rowset.paths)
+
+    # ------------------------------------------------------------------ VALUES
+    def values(self, node: ast.Values, outer: Scope) -> Rowset:
+        """VALUES (..), (..) as rows; its columns have no names yet."""
+        compiled = [[compile_expression(item, outer) for item in row] for row in node.rows]
+        if len({len(row) for row in compiled}) > 1:
+            raise self.context.fail(node, SqlError(10709, aborts="batch"))
+        width = scope_width(outer)
+        rowsets = []
+        for row in compiled:
+            columns = [QueryColumn("", e.type, e.nullable, False, e.collation, e.untyped)
+                       for e in row]
+            rowsets.append((columns, projection(row)))
+        columns = rowsets[0][0]
+        for other, _ in rowsets[1:]:
+            columns = [_combined(one, two) for one, two in zip(columns, other)]
+        lines = [(project, _converter(own, columns)) for own, project in rowsets]
+
+        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+            r = fit(r, width)
+            return [convert([project(s, v, r)])[0] for project, convert in lines]
+
+        return Rowset(columns, rows, bool(width))
+
+
+def _refers(node: ast.Node, name: str) -> bool:
+    lowered = name.lower()
+    return any(
+        isinstance(part, ast.TableRef) and len(part.name.parts) == 1
+        and part.name.name.lower() == lowered
+        for part in node.walk()
+    )
+
+
+def _combined(one: QueryColumn, two: QueryColumn) -> QueryColumn:
+    """A column over two branches: the first one's name, the common type."""
+    if one.untyped or two.untyped:
+        typed = two if one.untyped else one
+        return QueryColumn(one.name, typed.type, True, False, typed.collation,
+                           one.untyped and two.untyped)
+    return QueryColumn(one.name, common_type(one.type, two.type), one.nullable or two.nullable,
+                       False, one.collation or two.collation)
+
+
+def _converter(
+    source: list[QueryColumn], target: list[QueryColumn]
+) -> Callable[[list[tuple]], list[tuple]]:
+    """Rows of one branch as rows of the combined types."""
+    converts = [
+        None if one.untyped or one.type is two.type else implicit_conversion(one.type, two.type)
+        for one, two in zip(source, target)
+    ]
+    if not any(converts):
+        return lambda rows: rows
+
+    def run(rows: list[tuple]) -> list[tuple]:
+        return [
+            tuple([x if convert is None else convert(x) for convert, x in zip(converts, row)])
+            for row in rows
+        ]
+
+    return run
+
+
+def _operation(
+    op: str, columns: list[QueryColumn]
+) -> Callable[[list[tuple], list[tuple]], list[tuple]]:
+    if op == "UNION ALL":
+        return lambda left, right: left + right
+    key = row_key(columns)
+    if op == "UNION":
+        return lambda left, right: distinct(left + right, key)
+
+    def select(left: list[tuple], right: list[tuple]) -> list[tuple]:
+        known = {key(row) for row in right}
+        wanted = op == "INTERSECT"
+        return [row for row in distinct(left, key) if (key(row) in known) is wanted]
+
+    return select
+
+
+def compile_subquery(query: ast.Query, scope: Scope, context: Any) -> Subquery:
+    """The hook for expressions outside any query: IF EXISTS (...), SET @v = (SELECT ...)."""
+    compiler = QueryCompiler(context)
+    return compiler.subquery_hook({}, None)(query, scope)
+
+
+__all__ = ["Common", "QueryCompiler", "Rows", "compile_subquery"]

@@ -1,0 +1,238 @@
+"""Running a FROM clause: each step turns the rows so far into longer rows.
+
+A source whose key comes from the rows so far is looked up once per row (nested loops); one that
+does not depend on them is read once and, where an equality allows it, matched through a hash table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.expressions.comparison import aligned
+from harness.broker.exec.expressions.expr import Expr, Fn
+from harness.broker.exec.query.names import Names
+from harness.broker.exec.query.reading import compile_fetch, compile_reader, residual
+from harness.broker.exec.query.rowset import QueryScope, fit
+from harness.broker.exec.query.sources import Source
+from harness.broker.exec.query.tree import (
+    Condition,
+    FilterStep,
+    FullStep,
+    OuterStep,
+    ReadStep,
+)
+from harness.tsql import ast
+
+Step = Callable[[Any, Any, list[tuple]], list[tuple]]
+
+
+class StepCompiler:
+    """Compiles the steps of one FROM clause in their final scope.
+
+    memo: one cell per thing that is computed once per run of the query block.
+    """
+
+    def __init__(self, names: Names, scope: QueryScope, memo: list) -> None:
+        self.names = names
+        self.scope = scope
+        self.memo = memo
+
+    def compile(self, steps: list[Any]) -> list[Step]:
+        """One closure per step."""
+        return [self.step(step) for step in steps]
+
+    def step(self, step: Any) -> Step:
+        """The closure of one step."""
+        if isinstance(step, ReadStep):
+            return self._read(step)
+        if isinstance(step, OuterStep):
+            return _outer(self.compile(step.steps), sum(s.width for s in step.sources))
+        if isinstance(step, FullStep):
+            return self._full(step)
+        return self._filter(step.conditions)
+
+    def cell(self) -> int:
+        """A new memo cell."""
+        self.memo.append(None)
+        return len(self.memo) - 1
+
+    # ------------------------------------------------------------------ reading one source
+    def _read(self, step: ReadStep) -> Step:
+        depends = self._depends(step)
+        if step.bound and not depends and not step.source.lateral:
+            return self._read_once(step)
+        if step.source.table is None:
+            return self._call(step)
+        reader = compile_reader(step.source, step.path, self.scope)
+        reader.limit = step.limit
+        fetch = compile_fetch(reader)
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            return [row + found for row in rows for found in fetch(s, v, row)]
+
+        return run
+
+    def _depends(self, step: ReadStep) -> bool:
+        """Whether the keys the path searches for come from the rows so far."""
+        path = step.path
+        if path is None:
+            return False
+        searched = [*path.equal, path.low, path.high]
+        values = [value for sarg in searched if sarg is not None for value in sarg.values]
+        return any(self.names.mentioned(value) for value in values)
+
+    def _call(self, step: ReadStep) -> Step:
+        rows_of = step.source.rows
+        test = residual([c.node for c in step.conditions], self.scope)
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            found = [row + other for row in rows for other in rows_of(s, v, row)]
+            return found if test is None else [row for row in found if test(s, v, row)]
+
+        return run
+
+    def _read_once(self, step: ReadStep) -> Step:
+        """Read the source on its own, then match: by hash where a condition is an equality."""
+        source = step.source
+        own = [c for c in step.conditions if not c.mentions - {source}]
+        joining = [c for c in step.conditions if c.mentions - {source}]
+        read = self._alone(step, own)
+        keys, others = self._hash_keys(source, joining)
+        test = residual([c.node for c in others], self.scope)
+        memo, cell, offset = self.memo, self.cell(), source.offset
+        left_key, right_key = _key_function(keys, 0), _key_function(keys, 1)
+
+        def build(s: Any, v: Any, row: tuple) -> dict[Any, list[tuple]]:
+            base = fit(row, offset)
+            table: dict[Any, list[tuple]] = {}
+            for found in read(s, v, base):
+                key = right_key(s, v, base + found)
+                if key is not None:
+                    table.setdefault(key, []).append(found)
+            return table
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            if not rows:
+                return []
+            table = memo[cell]
+            if table is None:
+                table = memo[cell] = build(s, v, rows[0])
+            joined = [
+                row + found
+                for row in rows
+                for found in table.get(left_key(s, v, row), ())
+            ]
+            return joined if test is None else [row for row in joined if test(s, v, row)]
+
+        return run
+
+    def _alone(self, step: ReadStep, own: list[Condition]) -> Callable[[Any, Any, tuple], list]:
+        source = step.source
+        if source.table is None:
+            rows_of = source.rows
+            test = residual([c.node for c in own], self.scope)
+            if test is None:
+                return rows_of
+            return lambda s, v, r: [x for x in rows_of(s, v, r) if test(s, v, r + x)]
+        mine = {id(c.node) for c in own}
+        step.path.residual = [c for c in step.path.residual if id(c) in mine]
+        return compile_fetch(compile_reader(source, step.path, self.scope))
+
+    def _hash_keys(
+        self, source: Source, joining: list[Condition]
+    ) -> tuple[list[tuple[Expr, Expr, Any]], list[Condition]]:
+        """Equalities between the source and the rows so far, as (left, right, key function)."""
+        keys, others = [], []
+        for condition in joining:
+            node = condition.node
+            sides = self._sides(source, node) if isinstance(node, ast.Comparison) else None
+            if sides is None:
+                others.append(condition)
+                continue
+            left, right = (compile_expression(side, self.scope) for side in sides)
+            keys.append(aligned("=", left, right))
+        return keys, others
+
+    def _sides(
+        self, source: Source, node: ast.Comparison
+    ) -> tuple[ast.Expression, ast.Expression] | None:
+        if node.op != "=":
+            return None
+        for left, right in ((node.left, node.right), (node.right, node.left)):
+            if self.names.mentioned(right) == {source} and \
+                    source not in self.names.mentioned(left):
+                return left, right
+        return None
+
+    # ------------------------------------------------------------------ the rest
+    def _filter(self, conditions: list[Condition]) -> Step:
+        test = residual([c.node for c in conditions], self.scope)
+        if test is None:
+            return lambda s, v, rows: rows
+        return lambda s, v, rows: [row for row in rows if test(s, v, row)]
+
+    def _full(self, step: FullStep) -> Step:
+        steps = self.compile(step.steps)
+        test = residual([c.node for c in step.conditions], self.scope)
+        left_width = sum(s.width for s in step.left)
+        right_width = sum(s.width for s in step.sources)
+        offset = min(s.offset for s in step.sources)
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            outer = fit(rows[0] if rows else (), offset - left_width)
+            others = run_steps(steps, s, v, [fit(outer, offset)])
+            others = [row[offset:] for row in others]
+            matched: set[int] = set()
+            joined: list[tuple] = []
+            for row in rows:
+                hits = [i for i, x in enumerate(others) if test is None or test(s, v, row + x)]
+                matched.update(hits)
+                joined += [row + others[i] for i in hits] or [row + (None,) * right_width]
+            empty = outer + (None,) * left_width
+            return joined + [empty + x for i, x in enumerate(others) if i not in matched]
+
+        return run
+
+
+def run_steps(steps: list[Step], s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+    """All steps, one after the other."""
+    for step in steps:
+        rows = step(s, v, rows)
+    return rows
+
+
+def _outer(steps: list[Step], width: int) -> Step:
+    nothing = (None,) * width
+
+    def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+        joined: list[tuple] = []
+        for row in rows:
+            joined += run_steps(steps, s, v, [row]) or [row + nothing]
+        return joined
+
+    return run
+
+
+def _key_function(keys: list[tuple[Expr, Expr, Any]], side: int) -> Fn:
+    """The hash key of one side: None when a part is NULL, () when there is nothing to match by."""
+    parts = [(key[side].fn, key[2]) for key in keys]
+    if not parts:
+        return lambda s, v, r: ()
+    if len(parts) == 1 and parts[0][1] is None:
+        return parts[0][0]
+
+    def run(s: Any, v: Any, r: tuple) -> tuple | None:
+        found = []
+        for fn, key in parts:
+            value = fn(s, v, r)
+            if value is None:
+                return None
+            found.append(value if key is None else key(value))
+        return tuple(found)
+
+    return run
+
+
+__all__ = ["FilterStep", "Step", "StepCompiler", "run_steps"]

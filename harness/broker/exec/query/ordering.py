@@ -1,0 +1,123 @@
+"""DISTINCT, ORDER BY, TOP, OFFSET and FETCH.
+
+Source: "SELECT - ORDER BY clause" and "TOP" pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.types import BIGINT
+from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.expressions.expr import Fn
+from harness.broker.exec.expressions.operands import converted
+from harness.broker.exec.expressions.scope import Scope
+from harness.broker.exec.query.aggregates import comparison_key
+from harness.broker.exec.query.rowset import QueryColumn
+from harness.tsql import ast
+
+Key = Callable[[Any], Any]
+
+
+@dataclass(slots=True)
+class SortKey:
+    """One item of ORDER BY: an output column (output >= 0) or an expression over the source row."""
+
+    key: Key
+    descending: bool
+    output: int = -1
+    fn: Fn | None = None
+
+
+def row_count(node: ast.Expression, scope: Scope) -> Fn:
+    """The closure of a count of rows. Raises 1060 for NULL or a negative count at run time."""
+    expr = converted(compile_expression(node, scope), BIGINT)
+    if expr.constant and isinstance(expr.value, int) and expr.value >= 0:
+        return expr.fn
+    inner = expr.fn
+
+    def run(s: Any, v: Any, r: tuple) -> int:
+        count = inner(s, v, r)
+        if count is None or count < 0:
+            raise SqlError(1060, aborts="batch")
+        return count
+
+    return run
+
+
+def sort_keys(
+    items: list[ast.OrderItem], columns: list[QueryColumn], scope: Scope | None,
+    match: Callable[[ast.Expression], int], context: Any,
+) -> list[SortKey]:
+    """Compile ORDER BY. match: number of the output column an expression means, -1 for none.
+
+    scope: of the source rows, None where only output columns may be named (set operations). Raises
+    108 for an ordinal out of range, 104 for other expressions over a set operation.
+    """
+    keys = []
+    for item in items:
+        node = item.value
+        output = match(node)
+        if isinstance(node, ast.Literal) and node.kind == "int":
+            if not 1 <= node.value <= len(columns):
+                raise context.fail(node, SqlError(108, node.value, aborts="batch"))
+            output = node.value - 1
+        if output >= 0:
+            column = columns[output]
+            keys.append(SortKey(comparison_key(column.type, column.collation), item.descending,
+                                output))
+            continue
+        if scope is None:
+            raise context.fail(node, SqlError(104, aborts="batch"))
+        if isinstance(node, ast.Literal):
+            raise context.fail(node, SqlError(408, len(keys) + 1, aborts="batch"))
+        expr = compile_expression(node, scope)
+        keys.append(SortKey(comparison_key(expr.type, expr.collation), item.descending,
+                            fn=expr.fn))
+    return keys
+
+
+def sort_pairs(
+    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], s: Any, v: Any
+) -> list[tuple[tuple, tuple]]:
+    """(source row, output row) pairs in order; equal ones keep their order."""
+    for sort in reversed(keys):
+        pairs = sorted(pairs, key=_pair_key(sort, s, v), reverse=sort.descending)
+    return pairs
+
+
+def _pair_key(sort: SortKey, s: Any, v: Any) -> Callable[[tuple], Any]:
+    key, output, fn = sort.key, sort.output, sort.fn
+    if fn is None:
+        return lambda pair: key(pair[1][output])
+    return lambda pair: key(fn(s, v, pair[0]))
+
+
+def with_ties(
+    pairs: list[tuple[tuple, tuple]], keys: list[SortKey], count: int, s: Any, v: Any
+) -> list[tuple[tuple, tuple]]:
+    """The first rows, and those equal in the order to the last of them."""
+    if count <= 0 or count >= len(pairs):
+        return pairs[:max(count, 0)]
+    keyed = [_pair_key(sort, s, v) for sort in keys]
+    last = [key(pairs[count - 1]) for key in keyed]
+    while count < len(pairs) and [key(pairs[count]) for key in keyed] == last:
+        count += 1
+    return pairs[:count]
+
+
+def row_key(columns: list[QueryColumn]) -> Callable[[tuple], tuple]:
+    """What makes two output rows the same row for DISTINCT and set operations."""
+    keys = [comparison_key(column.type, column.collation) for column in columns]
+    return lambda row: tuple([key(value) for key, value in zip(keys, row)])
+
+
+def distinct(rows: list[Any], key: Callable[[Any], Any]) -> list[Any]:
+    """The first of each set of equal rows, in order."""
+    found: dict[Any, Any] = {}
+    for row in rows:
+        found.setdefault(key(row), row)
+    return list(found.values())

@@ -1,0 +1,268 @@
+"""Reading a stored table along its path: object lock, keys, residual conditions.
+
+Each function here returns a closure ``fetch(s, v, r) -> rows``; ``r`` is the part of the row to the
+left of the table (values of keys may come from it), the rows returned are the table's own columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from harness.broker.engine.access import ReadMode
+from harness.broker.engine.storage import Index, Table
+from harness.broker.engine.types import SqlType
+from harness.broker.exec.conversion import implicit_conversion
+from harness.broker.exec.conversion.rules import common_type, group
+from harness.broker.exec.expressions import compile_condition, compile_expression
+from harness.broker.exec.expressions.expr import Expr, Fn
+from harness.broker.exec.expressions.scope import Scope
+from harness.broker.exec.query.hints import LockPlan, lock_plan
+from harness.broker.exec.query.paths import Path, Sarg
+from harness.broker.exec.query.permissions import check_permission
+from harness.broker.exec.query.sources import Source
+from harness.tsql import ast
+
+Fetch = Callable[[Any, Any, tuple], list[tuple]]
+_FREE = ReadMode(lock=None, dirty=True)
+_AS_THEY_ARE = frozenset({"int", "exact", "money", "char", "binary"})
+
+
+def value_of(node: ast.Expression, column: SqlType, scope: Scope) -> Fn:
+    """The closure of a value an index on ``column`` is searched for."""
+    expr = compile_expression(node, scope)
+    return as_column(expr, column).fn
+
+
+def as_column(expr: Expr, column: SqlType) -> Expr:
+    """A value as the type of the column it is compared with, where Python would not see it so."""
+    if expr.untyped or (group(expr.type) == group(column) and group(column) in _AS_THEY_ARE):
+        return expr
+    convert = implicit_conversion(expr.type, common_type(column, expr.type))
+    if convert is None:
+        return expr
+    inner = expr.fn
+    return Expr(lambda s, v, r: convert(inner(s, v, r)), column)
+
+
+def residual(conditions: list[ast.Predicate], scope: Scope) -> Fn | None:
+    """One closure for several conditions joined by AND; None when there are none."""
+    tests = [compile_condition(condition, scope) for condition in conditions]
+    if not tests:
+        return None
+    if len(tests) == 1:
+        return tests[0]
+
+    def run(s: Any, v: Any, r: tuple) -> bool:
+        return all(test(s, v, r) for test in tests)
+
+    return run
+
+
+class LockPlans:
+    """The lock plan of one reference per isolation level, worked out once each."""
+
+    __slots__ = ("_known", "database", "hints", "key", "key_only", "write")
+
+    def __init__(self, source: Source, *, key_only: bool) -> None:
+        self.hints = source.hints
+        self.write = source.write
+        self.key_only = key_only
+        self.database = source.table.database
+        self.key = ("OBJECT", source.table.object_id)
+        self._known: dict[tuple[str, bool], LockPlan] = {}
+
+    def get(self, s: Any) -> LockPlan:
+        """The plan under the session's current isolation level."""
+        rcsi = self.database is not None and self.database.options["rcsi"]
+        found = self._known.get((s.options.isolation, rcsi))
+        if found is None:
+            found = lock_plan(s.options.isolation, self.hints, rcsi=rcsi, write=self.write,
+                              key_only=self.key_only)
+            self._known[s.options.isolation, rcsi] = found
+        return found
+
+
+@dataclass(slots=True)
+class Reader:
+    """The compiled parts of one table reference."""
+
+    source: Source
+    path: Path
+    index: Index
+    values: list[list[tuple[Fn, Callable[[Any], Any]]]]
+    low: tuple[Fn, Callable[[Any], Any], bool] | None
+    high: tuple[Fn, Callable[[Any], Any], bool] | None
+    floor: bool
+    test: Fn | None
+    limit: Fn | None = None
+
+    @property
+    def permission(self) -> str:
+        """What reading it takes."""
+        return "SELECT"
+
+
+def compile_reader(source: Source, path: Path, scope: Scope) -> Reader:
+    """Compile the key values and the residual conditions of a path."""
+    table = source.table
+    index = table.rows if path.number == 0 else table.indexes[path.number - 1]
+    values = []
+    for sarg, (ordinal, part) in zip(path.equal, index.parts):
+        of = table.columns[ordinal].type
+        values.append([(value_of(node, of, scope), part) for node in sarg.values])
+    following = len(path.equal)
+
+    def bound(sarg: Sarg | None) -> tuple[Fn, Callable[[Any], Any], bool] | None:
+        if sarg is None:
+            return None
+        ordinal, part = index.parts[following]
+        fn = value_of(sarg.values[0], table.columns[ordinal].type, scope)
+        return fn, part, sarg.op in {">=", "<="}
+
+    floor = path.low is None and path.high is not None and \
+        table.columns[index.columns[following]].nullable
+    return Reader(source, path, index, values, bound(path.low), bound(path.high), floor,
+                  residual(path.residual, scope))
+
+
+def compile_fetch(reader: Reader) -> Fetch:
+    """The closure that reads along the path."""
+    single = reader.path.exact and reader.low is None and reader.high is None
+    if reader.source.slot < 0 and single and reader.limit is None \
+            and not reader.source.table.temporary:
+        return _exact_fetch(reader)
+    return _general_fetch(reader)
+
+
+def _exact_fetch(reader: Reader) -> Fetch:
+    """One key of a unique index: the hot path of every lookup by key."""
+    source, index, test = reader.source, reader.index, reader.test
+    keys = [values[0] for values in reader.values]
+    plans = LockPlans(source, key_only=_key_only(reader))
+    table_key = plans.key
+    securable, covered, with_key = source.securable, reader.path.covered, source.with_key
+
+    def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
+        if s.user is not None:
+            check_permission(s, "SELECT", securable)
+        transaction = s.transaction or s.work()
+        plan = plans.get(s)
+        mode = plan.mode
+        engine = s.engine
+        engine.locks.acquire(transaction, table_key, plan.table, short=plan.short,
+                             timeout=0 if mode.nowait else None)
+        prefix = []
+        for fn, part in keys:
+            value = fn(s, v, r)
+            if value is None:
+                return []
+            prefix.append(part(value))
+        accept = None if test is None else lambda row: test(s, v, r + row)
+        found = engine.access.read(transaction, index, mode, accept, prefix=tuple(prefix),
+                                   covered=covered)
+        if with_key:
+            return [(*row, key) for key, row in found]
+        return [row for _, row in found]
+
+    return fetch
+
+
+def _key_only(reader: Reader) -> bool:
+    """True when the WHERE clause is exactly a seek of the clustered key, by values alone."""
+    return (
+        reader.source.write and reader.path.number == 0 and reader.path.exact
+        and not reader.path.residual and reader.source.offset == 0
+    )
+
+
+def _general_fetch(reader: Reader) -> Fetch:
+    source, test, path = reader.source, reader.test, reader.path
+    slot, number, covered, with_key = source.slot, path.number, path.covered, source.with_key
+    table: Table = source.table
+    securable = source.securable
+    plans = LockPlans(source, key_only=_key_only(reader))
+    prefixes, bounds = _prefixes(reader), _bounds(reader)
+    limit_of = reader.limit
+
+    def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
+        transaction = s.transaction or s.work()
+        if slot >= 0:
+            here, mode = v[slot], _FREE
+        elif table.temporary:
+            here, mode = table, _FREE
+        else:
+            if s.user is not None:
+                check_permission(s, "SELECT", securable)
+            here = table
+            plan = plans.get(s)
+            mode = plan.mode
+            s.engine.locks.acquire(transaction, plans.key, plan.table, short=plan.short,
+                                   timeout=0 if mode.nowait else None)
+        index = here.rows if number == 0 else here.indexes[number - 1]
+        limit = None if limit_of is None else limit_of(s, v, r)
+        between = bounds(s, v, r)
+        if between is None:
+            return []
+        accept = None if test is None else lambda row: test(s, v, r + row)
+        found: list = []
+        for prefix in prefixes(s, v, r):
+            rest = None if limit is None else limit - len(found)
+            if rest is not None and rest <= 0:
+                break
+            found += s.engine.access.read(
+                transaction, index, mode, accept, prefix=prefix, low=between[0],
+                high=between[1], covered=covered, limit=rest)
+        if with_key:
+            return [(*row, key) for key, row in found]
+        return [row for _, row in found]
+
+    return fetch
+
+
+def _prefixes(reader: Reader) -> Callable[[Any, Any, tuple], list[tuple]]:
+    """The normalized leading key values to search for; several when an IN list is among them."""
+    values = reader.values
+    if not values:
+        return lambda s, v, r: [()]
+    several = any(len(alternatives) > 1 for alternatives in values)
+
+    def run(s: Any, v: Any, r: tuple) -> list[tuple]:
+        columns = []
+        for alternatives in values:
+            known = [
+                part(value) for fn, part in alternatives if (value := fn(s, v, r)) is not None
+            ]
+            if not known:
+                return []
+            columns.append(known)
+        if several:
+            return sorted(set(product(*columns)))
+        return [tuple(known[0] for known in columns)]
+
+    return run
+
+
+def _bounds(reader: Reader) -> Callable[[Any, Any, tuple], tuple[Any, Any] | None]:
+    """(low, high) of the next key column, each (value, inclusive) or None; None for NULL."""
+    low, high, floor = reader.low, reader.high, reader.floor
+    if low is None and high is None:
+        return lambda s, v, r: (None, None)
+
+    def run(s: Any, v: Any, r: tuple) -> tuple[Any, Any] | None:
+        found: list[Any] = []
+        for side in (low, high):
+            if side is None:
+                found.append(None)
+                continue
+            value = side[0](s, v, r)
+            if value is None:
+                return None
+            found.append((side[1](value), side[2]))
+        if floor:
+            found[0] = ((0,), False)  # NULL keys stand first and satisfy no comparison
+        return found[0], found[1]
+
+    return run

@@ -1,0 +1,95 @@
+"""What a compiled query is: its columns and a closure that yields its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.broker.engine.collation import Collation
+from harness.broker.engine.types import ResultColumn, SqlType
+from harness.broker.exec.expressions.expr import Expr
+from harness.broker.exec.expressions.scope import Scope
+from harness.tsql.ast import ColumnRef
+
+Rows = Callable[[Any, Any, tuple], list[tuple]]
+"""rows(session, locals, outer row) -> rows; correlated queries read the outer row."""
+
+
+@dataclass(slots=True)
+class QueryColumn:
+    """One output column. untyped: the bare NULL, which takes any type beside it."""
+
+    name: str
+    type: SqlType
+    nullable: bool = True
+    identity: bool = False
+    collation: Collation | None = None
+    untyped: bool = False
+
+    def result(self) -> ResultColumn:
+        """The column as a client sees it."""
+        return ResultColumn(self.name, self.type, self.nullable, self.identity)
+
+
+@dataclass(slots=True)
+class Rowset:
+    """A compiled query: ``rows`` may be called any number of times.
+
+    correlated: it reads columns of the query around it, so its rows differ from outer row to outer
+    row. paths: what was chosen per stored table, for tests and ``explain``.
+    """
+
+    columns: list[QueryColumn]
+    rows: Rows
+    correlated: bool = False
+    paths: list[Any] = field(default_factory=list)
+
+
+@dataclass
+class QueryScope(Scope):
+    """The scope of one query level; ``width``: columns of its rows, the outer prefix included.
+
+    outside: set when a name was found in an enclosing query, that is when the query is correlated.
+    """
+
+    width: int = 0
+    outside: bool = False
+
+    def resolve_column(self, node: ColumnRef) -> Expr:
+        """Like ``Scope.resolve_column``, noting whether the name leads outside this query."""
+        name = node.parts[-1].lower()
+        qualifier = tuple(part.lower() for part in node.parts[:-1])
+        if not any(c.name.lower() == name and c.answers(qualifier) for c in self.columns):
+            self.outside = True
+            if self.parent is not None:
+                return self.parent.resolve_column(node)
+        return super().resolve_column(node)
+
+
+def scope_width(scope: Scope | None) -> int:
+    """How many columns the rows of a scope have."""
+    if scope is None:
+        return 0
+    if isinstance(scope, QueryScope):
+        return scope.width
+    own = max((column.index + 1 for column in scope.columns), default=0)
+    return max(own, scope_width(scope.parent))
+
+
+def query_scope(parent: Scope, columns: Sequence[Any], width: int) -> QueryScope:
+    """A query's scope inside ``parent``, with the parent's variables and hooks."""
+    return QueryScope(
+        variables=parent.variables, columns=columns, parent=parent, source=parent.source,
+        namespaces=parent.namespaces, compile_subquery=parent.compile_subquery,
+        scalar_function=parent.scalar_function, user_type=parent.user_type,
+        updated_column=parent.updated_column, width=width,
+    )
+
+
+def fit(row: tuple, width: int) -> tuple:
+    """``row`` as wide as a scope's rows: a partial row of a join is filled up, extras are cut."""
+    missing = width - len(row)
+    if missing > 0:
+        return row + (None,) * missing
+    return row[:width] if missing else row

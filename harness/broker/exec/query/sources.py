@@ -1,0 +1,263 @@
+"""FROM: what each source is, which columns it has, under which names they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from types import SimpleNamespace
+from typing import Any
+
+from harness.broker.engine.collation import find_collation
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Table
+from harness.broker.engine.types import XML
+from harness.broker.exec.expressions.scope import Scope, ScopeColumn
+from harness.broker.exec.objects import View, VirtualTable
+from harness.broker.exec.query.hints import NO_HINTS, Hints, parse_hints
+from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
+from harness.broker.exec.xml.methods import compile_nodes
+from harness.tsql import ast
+
+
+@dataclass(eq=False, slots=True)
+class Source:
+    """One leaf of a FROM clause.
+
+    qualifiers: the names that may stand before its columns, outermost first, lower case. table: the
+    stored table (for a table variable one like it); slot: of a table variable. rows: of everything
+    that is not a stored table. lateral: its rows depend on the sources to its left. with_key: the
+    clustered key follows the columns in each row (targets of UPDATE and DELETE). offset: place of
+    its first column in the row, set by the planner.
+    """
+
+    columns: list[QueryColumn]
+    qualifiers: tuple[str, ...] = ()
+    table: Table | None = None
+    slot: int = -1
+    rows: Rows | None = None
+    hints: Hints = NO_HINTS
+    lateral: bool = False
+    with_key: bool = False
+    write: bool = False
+    offset: int = 0
+    needed: frozenset[int] = frozenset()
+    securable: Any = None
+    paths: list[Any] = field(default_factory=list)
+
+    @property
+    def width(self) -> int:
+        """Places it takes in the row."""
+        return len(self.columns) + self.with_key
+
+    def answers(self, qualifier: tuple[str, ...]) -> bool:
+        """True when lower-case name parts before a column may mean this source."""
+        if not qualifier:
+            return True
+        known = self.qualifiers[-len(qualifier):]
+        return len(known) == len(qualifier) and all(
+            part in {"", name} for part, name in zip(qualifier, known)
+        )
+
+    def scope_columns(self) -> list[ScopeColumn]:
+        """Its columns as the expression compiler wants them."""
+        return [
+            ScopeColumn(self.qualifiers, column.name, column.type, self.offset + i,
+                        column.nullable, column.collation)
+            for i, column in enumerate(self.columns)
+        ]
+
+
+def table_columns(table: Table) -> list[QueryColumn]:
+    """The columns of a stored table."""
+    return [
+        QueryColumn(c.name, c.type, c.nullable, c.identity is not None,
+                    find_collation(c.collation) if c.collation else None)
+        for c in table.columns
+    ]
+
+
+def resolve_object(name: ast.ObjectName, context: Any) -> Any:
+    """The object a name in FROM or after INTO means: #temp table, or an object of a database.
+
+    Raises 208 when there is none, NotSupported for other servers.
+    """
+    if name.server is not None:
+        raise context.not_supported(name, "a linked server")
+    session = context.session
+    if name.name.startswith("#"):
+        context.uses_temp = True
+        found = session.temp_tables.get(name.name.lower())
+    else:
+        database = database_of(name, context)
+        found = database.resolve(name.schema, name.name, session)
+    if found is None:
+        raise context.fail(name, SqlError(208, ".".join(name.parts)))
+    return found
+
+
+def database_of(name: ast.ObjectName, context: Any) -> Any:
+    """The database of a name. Raises 911 when there is none of that name."""
+    database = context.database
+    if name.database is None or name.database.lower() == database.name.lower():
+        return database
+    found = context.session.instance.find_database(name.database)
+    if found is None:
+        raise context.fail(name, SqlError(911, name.database))
+    return found
+
+
+class Binder:
+    """Makes sources of the leaves of a FROM clause.
+
+    compile_query(query, scope) -> Rowset compiles a query inside it; outer: the scope around the
+    FROM clause; common: name -> function that makes the rowset of a common table expression.
+    """
+
+    def __init__(
+        self,
+        context: Any,
+        compile_query: Callable[..., Any],
+        outer: Scope,
+        common: dict[str, Callable[[], Any]],
+    ) -> None:
+        self.context = context
+        self.outer = outer
+        self.compile_query = compile_query
+        self.common = common
+
+    def leaf(self, node: ast.TableSource, left: list[Source] | None = None) -> Source:
+        """The source of a leaf node. left: the sources an APPLY may read, None elsewhere."""
+        if isinstance(node, ast.TableRef):
+            return self._named(node)
+        if isinstance(node, ast.VariableTable):
+            return self._variable(node)
+        if isinstance(node, ast.DerivedTable):
+            return self._derived(node, left)
+        if isinstance(node, ast.NodesTable):
+            return self._nodes(node, left or [])
+        if isinstance(node, ast.FunctionTable):
+            name = ".".join(node.call.name.parts)
+            raise self.context.not_supported(node, f"the table-valued function {name}")
+        raise self.context.not_supported(node, f"{type(node).__name__} in FROM")
+
+    def _scope(self, left: list[Source] | None) -> Scope:
+        """The scope a query in FROM is compiled in: inside an APPLY it sees the sources before it.
+        """
+        if left is None:
+            return self.outer
+        columns = [column for source in left for column in source.scope_columns()]
+        width = scope_width(self.outer) + sum(source.width for source in left)
+        return query_scope(self.outer, columns, width)
+
+    # ------------------------------------------------------------------ by name
+    def _named(self, node: ast.TableRef) -> Source:
+        context = self.context
+        if node.sample is not None:
+            raise context.not_supported(node, "TABLESAMPLE")
+        hints = parse_hints(node.hints, context)
+        lowered = node.name.name.lower()
+        if len(node.name.parts) == 1 and lowered in self.common:
+            rowset = self.common[lowered]()
+            return self._of_rowset(rowset, (node.alias or node.name.name).lower(), None, node)
+        found = resolve_object(node.name, context)
+        qualifiers = self._qualifiers(node, found)
+        if isinstance(found, Table):
+            return Source(table_columns(found), qualifiers, found, hints=hints, securable=found)
+        if isinstance(found, VirtualTable):
+            columns = [QueryColumn(c.name, c.type, c.nullable) for c in found.columns]
+            return Source(columns, qualifiers, rows=lambda s, v, r: found.rows(s))
+        if isinstance(found, View):
+            return self._view(found, node, qualifiers)
+        if hasattr(found, "select_columns"):
+            return self._queue(found, hints, qualifiers)
+        raise context.fail(node, SqlError(208, ".".join(node.name.parts)))
+
+    def _qualifiers(self, node: ast.TableRef, found: Any) -> tuple[str, ...]:
+        if node.alias is not None:
+            return (node.alias.lower(),)
+        schema = (getattr(found, "schema", None) or "dbo").lower()
+        return (self.context.database.name.lower(), schema, node.name.name.lower())
+
+    def _queue(self, queue: Any, hints: Hints, qualifiers: tuple[str, ...]) -> Source:
+        nolock = bool(hints.names & {"NOLOCK", "READUNCOMMITTED"})
+        columns = [QueryColumn(c.name, c.type, c.nullable) for c in queue.select_columns]
+        return Source(columns, qualifiers, hints=hints, securable=queue,
+                      rows=lambda s, v, r: queue.select_rows(s, nolock))
+
+    def _view(self, view: View, node: ast.TableRef, qualifiers: tuple[str, ...]) -> Source:
+        from harness.broker.exec.query.views import view_rowset
+
+        if node.hints:
+            raise self.context.not_supported(node, "a table hint on a view")
+        rowset = view_rowset(view, self.context)
+        source = self._of_rowset(rowset, "", view.node.columns, node)
+        source.qualifiers = qualifiers
+        source.securable = view
+        return source
+
+    # ------------------------------------------------------------------ other leaves
+    def _variable(self, node: ast.VariableTable) -> Source:
+        slot, definition = table_variable(node.variable, self.context)
+        table = template_table(definition, self.context)
+        name = (node.alias or node.variable.name).lower()
+        return Source(table_columns(table), (name,), table, slot=slot)
+
+    def _derived(self, node: ast.DerivedTable, left: list[Source] | None) -> Source:
+        if not isinstance(node.query, (ast.Query, ast.Values)):
+            raise self.context.not_supported(node, "a data change in FROM")
+        rowset = self.compile_query(node.query, self._scope(left))
+        if node.alias is None:
+            raise self.context.fail(node, SqlError(102, ")", severity=15))
+        return self._of_rowset(rowset, node.alias.lower(), node.columns, node, left is not None)
+
+    def _nodes(self, node: ast.NodesTable, left: list[Source]) -> Source:
+        rows_of = compile_nodes(node.call, self._scope(left))
+        if node.alias is None or not node.columns or len(node.columns) != 1:
+            raise self.context.fail(node, SqlError(102, ")", severity=15))
+        columns = [QueryColumn(node.columns[0], XML)]
+        return Source(columns, (node.alias.lower(),), lateral=True,
+                      rows=lambda s, v, r: [(item,) for item in rows_of(s, v, r)])
+
+    def _of_rowset(
+        self, rowset: Any, alias: str, names: list[str] | None, node: ast.Node,
+        lateral: bool = False,
+    ) -> Source:
+        columns = rename(rowset.columns, names, alias, self.context, node)
+        return Source(columns, (alias,), rows=rowset.rows, lateral=lateral and rowset.correlated,
+                      paths=rowset.paths)
+
+
+def rename(
+    columns: list[QueryColumn], names: list[str] | None, alias: str, context: Any, node: ast.Node
+) -> list[QueryColumn]:
+    """Columns of a derived table under the names given behind its alias; every one needs a name.
+
+    Raises 8158 or 8159 for a wrong number of names, 8155 for a column without one.
+    """
+    if names is not None:
+        if len(names) != len(columns):
+            number = 8158 if len(names) < len(columns) else 8159
+            raise context.fail(node, SqlError(number, alias, aborts="batch"))
+        columns = [
+            QueryColumn(name, c.type, c.nullable, c.identity, c.collation)
+            for name, c in zip(names, columns)
+        ]
+    for number, column in enumerate(columns, 1):
+        if not column.name:
+            raise context.fail(node, SqlError(8155, number, alias, aborts="batch"))
+    return columns
+
+
+def template_table(definition: Any, context: Any) -> Table:
+    """An empty table of that shape to compile against; draws no id from the instance."""
+    journal = context.session.engine.journal
+    return definition.new_table(SimpleNamespace(journal=journal, hobt_ids=count()))
+
+
+def table_variable(node: ast.Variable, context: Any) -> tuple[int, Any]:
+    """(slot, definition) of a table variable; 1087 when it is not declared."""
+    found = context.table_variables.get(node.name.lower())
+    if found is None:
+        raise context.fail(node, SqlError(1087, node.name, severity=15, aborts="batch"))
+    return found

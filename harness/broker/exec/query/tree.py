@@ -1,0 +1,329 @@
+"""The shape of a FROM clause, and the order in which its sources are read.
+
+Inner joins are taken apart and put in a new order where that turns a scan into a seek; outer joins
+and APPLY stay as written. Everything here works on the syntax tree; ``joins`` compiles the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.types import SqlType
+from harness.broker.exec.expressions.expr import Fn
+from harness.broker.exec.query.names import Names, conjuncts
+from harness.broker.exec.query.paths import Path, choose, sargs
+from harness.broker.exec.query.sources import Binder, Source
+from harness.tsql import ast
+
+
+@dataclass(slots=True, eq=False)
+class Condition:
+    """One conjunct of WHERE or ON, with the sources it mentions."""
+
+    node: ast.Predicate
+    mentions: set[Source]
+
+
+@dataclass(slots=True)
+class Leaf:
+    """One source."""
+
+    source: Source
+
+
+@dataclass(slots=True)
+class Inner:
+    """Sources joined freely under conditions."""
+
+    children: list[Any]
+    conditions: list[ast.Predicate] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Outer:
+    """LEFT JOIN (a RIGHT JOIN is turned round); full: FULL JOIN."""
+
+    left: Any
+    right: Any
+    conditions: list[ast.Predicate]
+    full: bool = False
+
+
+@dataclass(slots=True)
+class Lateral:
+    """APPLY."""
+
+    left: Any
+    right: Leaf
+    outer: bool
+
+
+# ---------------------------------------------------------------------- steps, in reading order
+@dataclass(slots=True)
+class ReadStep:
+    """Read one source for the rows so far.
+
+    path: of a stored table. bound: sources read before. limit: how many rows are wanted at most.
+    """
+
+    source: Source
+    conditions: list[Condition]
+    path: Path | None
+    bound: set[Source]
+    limit: Fn | None = None
+
+
+@dataclass(slots=True)
+class OuterStep:
+    """For each row so far run ``steps``; a row without a match goes on with NULLs."""
+
+    steps: list[Any]
+    sources: list[Source]
+
+
+@dataclass(slots=True)
+class FullStep:
+    """FULL JOIN of the rows so far with those of ``steps``."""
+
+    left: list[Source]
+    steps: list[Any]
+    sources: list[Source]
+    conditions: list[Condition]
+
+
+@dataclass(slots=True)
+class FilterStep:
+    """Conditions that can only be checked now."""
+
+    conditions: list[Condition]
+
+
+class TreeBuilder:
+    """Binds the leaves of a FROM clause in the order written. base: width of the outer row.
+
+    choose_target(node, source) -> True makes a leaf the target of an UPDATE or DELETE.
+    """
+
+    def __init__(
+        self,
+        binder: Binder,
+        context: Any,
+        base: int,
+        choose_target: Callable[[ast.Node, Source], bool] | None = None,
+    ) -> None:
+        self.binder = binder
+        self.context = context
+        self.base = base
+        self.choose_target = choose_target
+        self.leaves: list[Source] = []
+        self.lateral = False
+        self.turned = False
+
+    def build(self, nodes: list[ast.TableSource]) -> Any:
+        """The tree of a whole FROM clause; comma joins are inner joins."""
+        children = [self.tree(node) for node in nodes]
+        if self.lateral and self.turned:
+            raise self.context.not_supported(nodes[0], "RIGHT JOIN beside APPLY")
+        return children[0] if len(children) == 1 else Inner(_flat(children))
+
+    def tree(self, node: ast.TableSource) -> Any:
+        """The tree of one source, join or APPLY."""
+        if isinstance(node, ast.Join):
+            return self._join(node)
+        if isinstance(node, ast.Apply):
+            left = self.tree(node.left)
+            self.lateral = True
+            return Lateral(left, self._leaf(node.right, lateral=True), node.outer)
+        if isinstance(node, ast.NodesTable):
+            self.lateral = True
+            return self._leaf(node, lateral=True)
+        if isinstance(node, (ast.Pivot, ast.Unpivot)):
+            raise self.context.not_supported(node, type(node).__name__.upper())
+        return self._leaf(node)
+
+    def _join(self, node: ast.Join) -> Any:
+        if node.hint is not None:
+            raise self.context.not_supported(node, f"the join hint {node.hint}")
+        left, right = self.tree(node.left), self.tree(node.right)
+        conditions = conjuncts(node.condition)
+        if node.kind in {"INNER", "CROSS"}:
+            joined = Inner(_flat([left, right]), conditions)
+            for child in (left, right):
+                if isinstance(child, Inner):
+                    joined.conditions[:0] = child.conditions
+            return joined
+        if node.kind == "RIGHT":
+            self.turned = True
+            left, right = right, left
+        for source in leaves_of(right) + (leaves_of(left) if node.kind == "FULL" else []):
+            for column in source.columns:
+                column.nullable = True
+        return Outer(left, right, conditions, node.kind == "FULL")
+
+    def _leaf(self, node: ast.TableSource, *, lateral: bool = False) -> Leaf:
+        source = self.binder.leaf(node, self.leaves if lateral else None)
+        if self.choose_target is not None and self.choose_target(node, source):
+            source.write = source.with_key = True
+        self._refuse_twin(node, source)
+        source.offset = self.base + sum(leaf.width for leaf in self.leaves)
+        self.leaves.append(source)
+        return Leaf(source)
+
+    def _refuse_twin(self, node: ast.Node, source: Source) -> None:
+        """Two sources need two names: 1011 for equal aliases, 1013 for equal table names."""
+        for other in self.leaves:
+            if source.qualifiers and other.qualifiers == source.qualifiers:
+                number = 1011 if len(source.qualifiers) == 1 else 1013
+                names = (source.qualifiers[-1],) * (1 if number == 1011 else 2)
+                raise self.context.fail(node, SqlError(number, *names, aborts="batch"))
+
+
+def _flat(children: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for child in children:
+        found.extend(child.children if isinstance(child, Inner) else [child])
+    return found
+
+
+def leaves_of(tree: Any) -> list[Source]:
+    """The sources below a tree, in the order written."""
+    if isinstance(tree, Leaf):
+        return [tree.source]
+    if isinstance(tree, Inner):
+        return [source for child in tree.children for source in leaves_of(child)]
+    return leaves_of(tree.left) + leaves_of(tree.right)
+
+
+class Planner:
+    """Puts a tree's sources in reading order and gives each condition its place.
+
+    value_type: type of an expression, None when it cannot be compiled; nodes: every part of the
+    statement that may read columns (for covering indexes).
+    """
+
+    def __init__(
+        self,
+        names: Names,
+        value_type: Callable[[ast.Expression], SqlType | None],
+        *,
+        reorder: bool,
+        bad_optimizer: bool,
+    ) -> None:
+        self.names = names
+        self.value_type = value_type
+        self.reorder = reorder and not bad_optimizer
+        self.bad_optimizer = bad_optimizer
+
+    def conditions(self, nodes: list[ast.Predicate]) -> list[Condition]:
+        """Conjuncts with what they mention."""
+        return [Condition(node, self.names.mentioned(node)) for node in nodes]
+
+    def place(
+        self, tree: Any, pool: list[Condition], bound: set[Source]
+    ) -> tuple[list[Any], list[Condition]]:
+        """Steps of a tree after ``bound`` was read, and the conditions it could not place."""
+        if isinstance(tree, Leaf):
+            return self._leaf(tree, pool, bound)
+        if isinstance(tree, Inner):
+            return self._inner(tree, pool, bound)
+        if isinstance(tree, Lateral):
+            return self._lateral(tree, pool, bound)
+        return self._outer(tree, pool, bound)
+
+    def _leaf(
+        self, leaf: Leaf, pool: list[Condition], bound: set[Source]
+    ) -> tuple[list[Any], list[Condition]]:
+        source = leaf.source
+        mine, rest = _split(pool, bound | {source})
+        return [ReadStep(source, mine, self.path(source, mine, bound), set(bound))], rest
+
+    def path(
+        self, source: Source, conditions: list[Condition], bound: set[Source]
+    ) -> Path | None:
+        """The access path of a stored table once ``bound`` is known; None for other sources."""
+        table = source.table
+        if table is None:
+            return None
+
+        def column_of(node: ast.Expression) -> int | None:
+            found = self.names.one(node)
+            return found[1] if found is not None and found[0] is source else None
+
+        nodes = [condition.node for condition in conditions]
+        found = sargs(nodes, column_of, lambda node: self.names.mentioned(node) <= bound,
+                      self.value_type, table.types)
+        return choose(table, found, nodes, source.needed, source.hints,
+                      bad_optimizer=self.bad_optimizer, write=source.write)
+
+    def _inner(
+        self, tree: Inner, pool: list[Condition], bound: set[Source]
+    ) -> tuple[list[Any], list[Condition]]:
+        pool = self.conditions(tree.conditions) + pool
+        remaining, steps, bound = list(tree.children), [], set(bound)
+        while remaining:
+            child = remaining[0]
+            if self.reorder and len(remaining) > 1:
+                child = min(remaining, key=lambda c: self._rank(c, pool, bound))
+            remaining.remove(child)
+            found, pool = self.place(child, pool, bound)
+            steps += found
+            bound.update(leaves_of(child))
+        return steps, pool
+
+    def _rank(self, child: Any, pool: list[Condition], bound: set[Source]) -> int:
+        """What is cheap to read next: one row, a range, something small, a whole table."""
+        if not isinstance(child, Leaf):
+            return 3
+        source = child.source
+        mine, _ = _split(pool, bound | {source})
+        if source.table is None or source.slot >= 0 or source.table.temporary:
+            return 2 if not bound else 1
+        path = self.path(source, mine, bound)
+        return 0 if path.exact else 1 if path.kind != "SCAN" else 3
+
+    def _outer(
+        self, tree: Outer, pool: list[Condition], bound: set[Source]
+    ) -> tuple[list[Any], list[Condition]]:
+        left, right = leaves_of(tree.left), leaves_of(tree.right)
+        own = self.conditions(tree.conditions)
+        if tree.full:
+            steps, _ = self.place(tree.left, [], bound)
+            other, _ = self.place(tree.right, [], set())
+            steps.append(FullStep(left, other, right, own))
+            rest = pool
+        else:
+            steps, rest = self.place(tree.left, pool, bound)
+            inner, unplaced = self.place(tree.right, own, bound | set(left))
+            if unplaced:
+                inner.append(FilterStep(unplaced))
+            steps.append(OuterStep(inner, right))
+        now, rest = _split(rest, bound | set(left) | set(right))
+        if now:
+            steps.append(FilterStep(now))
+        return steps, rest
+
+    def _lateral(
+        self, tree: Lateral, pool: list[Condition], bound: set[Source]
+    ) -> tuple[list[Any], list[Condition]]:
+        steps, rest = self.place(tree.left, pool, bound)
+        before = bound | set(leaves_of(tree.left))
+        source = tree.right.source
+        if tree.outer:
+            inner, _ = self._leaf(tree.right, [], before)
+            steps.append(OuterStep(inner, [source]))
+            now, rest = _split(rest, before | {source})
+            if now:
+                steps.append(FilterStep(now))
+            return steps, rest
+        inner, rest = self._leaf(tree.right, rest, before)
+        return steps + inner, rest
+
+
+def _split(
+    pool: list[Condition], available: set[Source]
+) -> tuple[list[Condition], list[Condition]]:
+    now = [c for c in pool if c.mentions <= available]
+    return now, [c for c in pool if not c.mentions <= available]
