@@ -72,6 +72,12 @@ class Context:
         self.session = session
         self.table_variables: dict[str, tuple[int, Any]] = {}
         self.uses_temp = False
+        scope.compile_subquery = self._subquery
+
+    def _subquery(self, query: Any, scope: Scope) -> Any:
+        from harness.broker.exec.query.compile import compile_subquery
+
+        return compile_subquery(query, scope, self)
 
     @property
     def database(self) -> Any:
@@ -115,6 +121,7 @@ class ProgramCompiler:
         self.loops: list[tuple[int, list[int], int, int]] = []
         self.labels: dict[str, tuple[int, int, int]] = {}
         self.gotos: list[tuple[int, ast.Goto, int, int]] = []
+        self.returns: list[int] = []
         self.try_depth = 0
         self.catch_depth = 0
 
@@ -205,7 +212,9 @@ class ProgramCompiler:
         """End of the program: an implicit RETURN, then every GOTO finds its label."""
         from harness.broker.exec.flow import end_of_program
 
-        self.emit(None, end_of_program)
+        end = self.emit(None, end_of_program)
+        for pc in self.returns:
+            self.program.infos[pc].targets = (end,)
         for pc, node, tries, catches in self.gotos:
             found = self.labels.get(node.label.lower())
             if found is None:
@@ -214,7 +223,12 @@ class ProgramCompiler:
             target, target_tries, target_catches = found
             if target_tries > tries or target_catches > catches:
                 raise self.context.fail(node, SqlError(1026, aborts="batch"))
-            self.program.code[pc] = jump(target, target_tries, target_catches)
+            self.set_jump(pc, jump(target, target_tries, target_catches), target)
+
+    def set_jump(self, pc: int, step: Run, *targets: int) -> None:
+        """Put a jump at ``pc``, now that its targets are known."""
+        self.program.code[pc] = step
+        self.program.infos[pc].targets = targets
 
 
 def jump(target: int, tries: int, catches: int) -> Run:

@@ -17,7 +17,6 @@ from harness.broker.exec.flow import declared_type, find_table_type
 from harness.broker.exec.objects import SYSTEM_PROCEDURES, Procedure
 from harness.broker.exec.program import SWITCH, Frame, ParameterInfo, Program
 from harness.tsql import ast
-from harness.tsql.ast.base import Source
 
 if TYPE_CHECKING:
     from harness.broker.exec.session import SessionState
@@ -97,7 +96,9 @@ def check_order(node: ast.ExecuteProcedure, context: Context) -> None:
             raise context.fail(node, SqlError(119, position, aborts="batch"))
 
 
-def compile_argument(part: ast.ExecuteArgument, context: Context) -> Callable[[Any, list], Argument]:
+def compile_argument(
+    part: ast.ExecuteArgument, context: Context
+) -> Callable[[Any, list], Argument]:
     """An argument as a function of the caller's frame."""
     name = part.name or ""
     if isinstance(part.value, ast.DefaultValue):
@@ -406,7 +407,8 @@ def sp_executesql(
     next_pc: int | None,
 ) -> int | None:
     """sp_executesql @stmt, @params, values...: by position or by the parameters' own names."""
-    text = _text(argument_value(arguments, 0, "@stmt") or argument_value(arguments, 0, "@statement"))
+    text = _text(argument_value(arguments, 0, "@stmt")
+                 or argument_value(arguments, 0, "@statement"))
     definitions = _text(argument_value(arguments, 1, "@params")
                         or argument_value(arguments, 1, "@parameters"))
     program = text_program(s, text, definitions)

@@ -43,10 +43,11 @@ def if_(compiler: ProgramCompiler, node: ast.If) -> None:
         skip = compiler.emit(None, lambda s, v: None)
         targets[0] = compiler.here()
         compiler.statement(node.otherwise)
-        compiler.program.code[skip] = jump_only(compiler.here())
+        compiler.set_jump(skip, jump_only(compiler.here()), compiler.here())
     else:
         targets[0] = compiler.here()
     compiler.program.infos[pc].resume = compiler.here()
+    compiler.program.infos[pc].targets = (pc + 1, targets[0])
 
 
 def jump_only(target: int) -> Run:
@@ -67,11 +68,14 @@ def while_(compiler: ProgramCompiler, node: ast.While) -> None:
     compiler.loops.append((start, breaks, compiler.try_depth, compiler.catch_depth))
     compiler.statement(node.body)
     compiler.loops.pop()
-    compiler.emit(None, jump_only(start))
+    back = compiler.emit(None, jump_only(start))
     targets[0] = compiler.here()
+    compiler.program.infos[back].targets = (start,)
     compiler.program.infos[start].resume = targets[0]
+    compiler.program.infos[start].targets = (start + 1, targets[0])
     for pc in breaks:
-        compiler.program.code[pc] = jump(targets[0], compiler.try_depth, compiler.catch_depth)
+        compiler.set_jump(pc, jump(targets[0], compiler.try_depth, compiler.catch_depth),
+                          targets[0])
 
 
 @flow(ast.Break)
@@ -88,7 +92,8 @@ def continue_(compiler: ProgramCompiler, node: ast.Continue) -> None:
     if not compiler.loops:
         raise compiler.context.fail(node, SqlError(136, aborts="batch"))
     start, _, tries, catches = compiler.loops[-1]
-    compiler.emit(node, jump(start, tries, catches))
+    compiler.set_jump(compiler.emit(node, jump(start, tries, catches)),
+                      jump(start, tries, catches), start)
 
 
 @flow(ast.Label)
@@ -115,18 +120,21 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     def enter(s: SessionState, _: list) -> None:
         s.frames[-1].handlers.append((handler[0], len(s.error_stack)))
 
-    compiler.emit(None, enter)
+    start = compiler.emit(None, enter)
     compiler.try_depth += 1
     compiler.statements(node.body)
     compiler.try_depth -= 1
     leave = compiler.emit(None, lambda s, v: None)
     handler[0] = compiler.here()
+    for info in compiler.program.infos[start:leave]:
+        if info.handler is None:  # an inner TRY has its own
+            info.handler = handler[0]
     compiler.catch_depth += 1
     compiler.statements(node.handler)
     compiler.catch_depth -= 1
     compiler.emit(None, leave_catch)
-    compiler.program.code[leave] = jump(
-        compiler.here(), compiler.try_depth, compiler.catch_depth)
+    compiler.set_jump(leave, jump(compiler.here(), compiler.try_depth, compiler.catch_depth),
+                      compiler.here())
 
 
 def leave_catch(s: SessionState, _: list) -> None:
@@ -150,9 +158,9 @@ def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
             s.frames[-1].status = status or 0
             return end_of_program(s, v)
 
-        compiler.emit(node, give)
+        compiler.returns.append(compiler.emit(node, give))
         return
-    compiler.emit(node, end_of_program)
+    compiler.returns.append(compiler.emit(node, end_of_program))
 
 
 # ---------------------------------------------------------------------- variables

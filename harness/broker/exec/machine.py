@@ -18,7 +18,7 @@ from harness.broker.engine.errors import (
     Wait,
 )
 from harness.broker.engine.types import Message
-from harness.broker.exec.program import SWITCH, Frame, Program
+from harness.broker.exec.program import Frame, Program
 from harness.broker.exec.session import ErrorInfo
 
 if TYPE_CHECKING:

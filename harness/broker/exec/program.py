@@ -24,13 +24,16 @@ class StatementInfo:
     """What is known of the statement behind one program counter.
 
     shared: it may read or change what other sessions see (the explorer yields before it).
-    resume: where to go on after an error that only ends the statement.
+    resume: where to go on after an error that only ends the statement. targets: where the step may
+    go, None for just the next one. handler: the CATCH block an error in it goes to.
     """
 
     node: Node | None
     line: int
     shared: bool = False
     resume: int = 0
+    targets: tuple[int, ...] | None = None
+    handler: int | None = None
 
 
 @dataclass(slots=True)
@@ -62,6 +65,15 @@ class Program:
     execute_as: Any = None
     quoted_identifier: bool = True
     ansi_nulls: bool = True
+    _live: list[frozenset[int]] | None = None
+
+    def live(self, pc: int) -> frozenset[int]:
+        """Slots whose values can still be read from ``pc`` on (worked out when first asked)."""
+        if self._live is None:
+            from harness.broker.exec.liveness import live_slots
+
+            self._live = live_slots(self)
+        return self._live[pc]
 
     @property
     def full_name(self) -> str:

@@ -335,11 +335,11 @@ class SessionState(Part):
         self.frames = [Frame.back(saved) for saved in frames]
 
     def content(self) -> Any:
-        """What decides how the session goes on. Values of locals count while their frame lives."""
+        """What decides how the session goes on: dead locals are left out."""
         wait = self.wait
         return (
-            [(frame.program.full_name, frame.pc, [_plain(value) for value in frame.v],
-              frame.handlers, frame.trancount) for frame in self.frames],
+            [(frame.program.full_name, frame.pc, _live_values(frame), frame.handlers,
+              frame.trancount) for frame in self.frames],
             self.trancount, self.auto, self.options, self.error, self.rowcount,
             [info.number for info in self.error_stack],
             (wait.kind, str(wait.resource.key) if wait.kind == "lock" else str(wait.what))
@@ -349,6 +349,10 @@ class SessionState(Part):
         )
 
 
-def _plain(value: Any) -> Any:
-    """A local value for hashing: a table variable by its rows."""
-    return value.content() if isinstance(value, Part) else value
+def _live_values(frame: Frame) -> list[tuple[int, Any]]:
+    """The locals that can still be read; a table variable by its rows."""
+    v = frame.v
+    return [
+        (slot, v[slot].content() if isinstance(v[slot], Part) else v[slot])
+        for slot in sorted(frame.program.live(frame.pc))
+    ]

@@ -10,7 +10,7 @@ from collections import OrderedDict, deque
 from typing import Any
 
 import harness.broker.catalog
-import harness.broker.exec.statements  # noqa: F401 - registers the statement compilers
+import harness.broker.exec.statements
 from harness.broker.engine.clock import RealClock, VirtualClock
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part

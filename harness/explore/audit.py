@@ -1,0 +1,155 @@
+"""Scenarios of the audit configuration: the very text that is deployed, or the article's.
+
+What each check means is its docstring; a violation's name is what a search reports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.broker.instance.instance import Instance
+from harness.config import Config, load
+from harness.explore.world import World
+from harness.render import render
+from harness.tsql import split_batches
+
+CONFIGS = Path(__file__).resolve().parents[2] / "sql" / "configs"
+DATABASE = "Redial"
+EVENT = "//redial/audit/event"
+
+
+def small_config(strategy: str = "two_phase", **timer: int) -> Config:
+    """The audit configuration with one reader a side and readers that leave when a queue is empty.
+
+    strategy: timer_strategy. timer: fields of its [timer] section to set.
+    """
+    data = load(CONFIGS / "audit.toml").model_dump(by_alias=True, mode="json")
+    data["conversation"]["timer_strategy"] = strategy
+    data["initiator"]["readers"] = 1
+    data["target"] |= {"readers": 1, "receive_wait_ms": 0}
+    data["timer"] |= {"spread_seconds": 0, **timer}
+    return Config.model_validate(data)
+
+
+def send(body: str) -> str:
+    """T-SQL that sends one event; body: hexadecimal digits."""
+    return (f"EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+            f"N'//redial/audit/contract', N'{EVENT}', 0x{body};")
+
+
+def deployed(config: Config, *, rcsi: bool = False, first: tuple[str, ...] = (),
+             switches: dict | None = None) -> Instance:
+    """An instance on a virtual clock with the configuration installed in database Redial.
+
+    first: batches run to quiescence before anything is searched (a warmed-up dialog, say).
+    Raises AssertionError naming file and message when a script fails.
+    """
+    instance = Instance(seed=1, switches=switches)
+    session = instance.connect()
+    session.execute(f"CREATE DATABASE {DATABASE};")
+    session.close()
+    session = instance.connect(DATABASE)
+    if rcsi:
+        session.execute(f"ALTER DATABASE {DATABASE} SET READ_COMMITTED_SNAPSHOT ON;")
+    for name, text in render(config).items():
+        if not re.match(r"\d\d_", name):
+            continue
+        for sql, line, count in split_batches(text):
+            for _ in range(count):
+                error = session.execute(sql).error()
+                if error is not None:
+                    raise AssertionError(f"{name}, line {line + error.line - 1}: Msg "
+                                         f"{error.number}: {error.text}")
+    session.close()
+    for text in first:
+        session = instance.connect(DATABASE)
+        session.execute(text).rows.__self__._refuse_errors()
+        session.close()
+    instance.run()
+    return instance
+
+
+# ---------------------------------------------------------------------- what must hold
+def rows(world: World, table: str, *columns: str) -> list[tuple]:
+    """Committed rows of a table of the configuration, without locks."""
+    found = world.instance.server.database(DATABASE).resolve("audit", table)
+    ordinals = [found.ordinals[column.lower()] for column in columns]
+    return [tuple(row[i] for i in ordinals) for row in found.rows.entries.values()]
+
+
+def no_deadlock(world: World) -> list[str]:
+    """No deadlock has happened."""
+    return ["deadlock"] if world.instance.engine.locks.deadlocks else []
+
+
+def accounted(bodies: dict[tuple[int, int], str]) -> Callable[[World], list[str]]:
+    """Every acknowledged message is landed, pending, queued or dead-lettered; nothing is doubled.
+
+    bodies: (client, batch) -> the body (hexadecimal) that batch sends.
+    """
+
+    def check(world: World) -> list[str]:
+        landed = [row[0].hex().upper() for row in rows(world, "Landing", "Body") if row[0]]
+        dead = [row[0].hex().upper() for row in rows(world, "DeadLetter", "Body") if row[0]]
+        broker = world.instance.server.database(DATABASE).broker
+        waiting = [body.hex().upper() for body in broker.undelivered_bodies() if body]
+        found = landed + dead + waiting
+        problems = []
+        for (client, batch), body in bodies.items():
+            results = world.progress.results[client]
+            acknowledged = batch < len(results) and not results[batch]
+            if acknowledged and body not in found:
+                problems.append("acknowledged message lost")
+            if found.count(body) > 1:
+                problems.append("message doubled")
+            refused = batch < len(results) and results[batch]
+            if refused and body in found:
+                problems.append("refused message arrived")
+        return sorted(set(problems))
+
+    return check
+
+
+def end_of_stream_once(world: World) -> list[str]:
+    """No dialog landed EndOfStream twice, nothing landed after it."""
+    problems = set()
+    last: dict[str, int] = {}
+    ended: dict[str, int] = {}
+    for dialog, sequence, kind in rows(world, "Landing", "ConversationId", "MessageSequence",
+                                       "MessageType"):
+        last[dialog] = max(last.get(dialog, -1), sequence)
+        if kind == "EndOfStream":
+            if dialog in ended:
+                problems.add("EndOfStream twice")
+            ended[dialog] = sequence
+    problems |= {"message after EndOfStream" for d, at in ended.items() if last[d] > at}
+    return sorted(problems)
+
+
+def nothing_left_behind(world: World) -> list[str]:
+    """No lock, no open transaction, no wait once everything has come to rest."""
+    problems = []
+    if world.instance.engine.locks.resources:
+        problems.append("lock left behind")
+    if any(s.transaction is not None for s in world.instance.sessions.values()):
+        problems.append("transaction left open")
+    return problems
+
+
+def no_orphan_dialog(world: World) -> list[str]:
+    """Every dialog of the initiator that can still send is in SessionConversations."""
+    known = {row[0] for row in rows(world, "SessionConversations", "Handle")}
+    broker = world.instance.server.database(DATABASE).broker
+    orphans = [
+        e for e in broker.endpoints.values()
+        if e.is_initiator and e.state in {"SO", "CO"} and e.handle not in known
+        and not e.end_of_stream_sent("EndOfStream")
+    ]
+    return ["orphan dialog"] if orphans else []
+
+
+def all_of(*checks: Callable[[World], list[str]]) -> Callable[[World], list[str]]:
+    """All checks as one."""
+    return lambda world: [name for check in checks for name in check(world)]
