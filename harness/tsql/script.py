@@ -103,5 +103,7 @@ def _behind(text: str, position: int, opening: str) -> int:
         return position
     closing = _CLOSING[opening]
     found = text.find(closing, position)
-    # A doubled delimiter closes and opens again at once, which comes to the same.
+    # A doubled delimiter stands for itself. A bracket must be told: ``]]`` opens nothing again.
+    while found >= 0 and text.startswith(closing, found + 1):
+        found = text.find(closing, found + 2)
     return len(text) if found < 0 else found + 1
