@@ -65,7 +65,7 @@ def deployed(config: Config, *, rcsi: bool = False, first: tuple[str, ...] = (),
     session.close()
     for text in first:
         session = instance.connect(DATABASE)
-        session.execute(text).rows.__self__._refuse_errors()
+        session.execute(text).ok()
         session.close()
     instance.run()
     return instance

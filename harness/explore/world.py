@@ -64,7 +64,7 @@ class Scenario:
 
 
 class RecordingSink(Part):
-    """A client's sink while exploring: what was acknowledged, what failed. Rewound like the rest."""
+    """A client's sink while exploring: what was acknowledged, what failed. Rewound too."""
 
     __slots__ = ("errors", "finished", "journal")
 

@@ -11,7 +11,7 @@ T = "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY);"
 
 @pytest.fixture
 def table(session):
-    session.execute(T).rows
+    session.execute(T).ok()
     return session
 
 
@@ -91,7 +91,7 @@ def test_raiserror_does_not_honour_xact_abort(table):
 
 
 def test_a_missing_table_ends_the_module_but_not_its_caller(table):
-    table.execute("CREATE PROCEDURE dbo.p AS SELECT * FROM dbo.missing; PRINT 'never'").rows
+    table.execute("CREATE PROCEDURE dbo.p AS SELECT * FROM dbo.missing; PRINT 'never'").ok()
     collector = table.execute("EXEC dbo.p; PRINT 'caller goes on'")
     assert (numbers(collector), texts(collector)) == ([208], ["caller goes on"])
 
@@ -107,11 +107,11 @@ def test_a_missing_table_is_not_caught_in_its_own_scope_but_one_level_up(table):
 
 
 def test_the_error_names_procedure_and_line(table):
-    table.execute("CREATE PROCEDURE dbo.p AS\nBEGIN\n  PRINT 1 / 0;\nEND").rows
+    table.execute("CREATE PROCEDURE dbo.p AS\nBEGIN\n  PRINT 1 / 0;\nEND").ok()
     [error] = table.execute("EXEC dbo.p").errors
     assert (error.procedure, error.line) == ("p", 3)
 
 
 def test_thirty_two_levels_of_nesting_are_the_limit(table):
-    table.execute("CREATE PROCEDURE dbo.p AS EXEC dbo.p").rows
+    table.execute("CREATE PROCEDURE dbo.p AS EXEC dbo.p").ok()
     assert 217 in numbers(table.execute("EXEC dbo.p"))

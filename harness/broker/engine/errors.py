@@ -11,7 +11,11 @@ NOT_SUPPORTED = 60001
 """Number of every refusal of the embedded broker; the text names construct and position."""
 
 STATEMENT, SCOPE, BATCH, CONNECTION = "statement", "scope", "batch", "connection"
-"""What an error ends without TRY and with XACT_ABORT OFF (SET XACT_ABORT page and probes)."""
+THROWN = "thrown"
+"""What an error ends without TRY and with XACT_ABORT OFF (SET XACT_ABORT page and probes).
+
+BATCH rolls the transaction back too; THROWN ends the batch and leaves the transaction open.
+"""
 
 
 class SqlError(Exception):
@@ -39,6 +43,8 @@ class SqlError(Exception):
         self.procedure = ""
         self.line = line
         self.aborts = aborts or ABORTS.get(number, STATEMENT)
+        self.compiling = False  # found while compiling the statement: no TRY of its scope sees it
+        self.raised = False  # by RAISERROR, which XACT_ABORT ignores
         super().__init__(self.text)
 
     def __str__(self) -> str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from harness.broker.engine.errors import SqlError
+
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
@@ -72,9 +74,14 @@ class Journal:
         key: Any,
         value: Any,
     ) -> None:
-        """Set ``mapping[key]`` (or delete it when value is MISSING), undoably."""
+        """Set ``mapping[key]`` (or delete it when value is MISSING), undoably.
+
+        Raises SqlError 3930 in a doomed transaction: nothing may be logged there.
+        """
         old = mapping.get(key, MISSING)
         if transaction is not None:
+            if transaction.doomed:
+                raise SqlError(3930)
             if self.recording:
                 self.save(transaction)
             transaction.undo.append((_PUT, part, mapping, key, old))
@@ -90,6 +97,8 @@ class Journal:
         """Set attribute ``name`` of ``part``, undoably."""
         old = getattr(part, name)
         if transaction is not None:
+            if transaction.doomed:
+                raise SqlError(3930)
             if self.recording:
                 self.save(transaction)
             transaction.undo.append((_ASSIGN, part, part, name, old))

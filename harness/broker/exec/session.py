@@ -54,9 +54,9 @@ class SessionState(Part):
     __slots__ = (
         "app_name", "auto", "background", "context_info", "cursors", "database", "deadline",
         "engine", "error", "error_stack", "expired", "fetch_status", "frames", "guids",
-        "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec", "instance",
-        "last_identity", "login_name", "mark", "options", "original_login", "pending",
-        "return_status", "rowcount", "scope_identity", "session_context", "sink", "statement_started",
+        "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
+        "instance", "last_identity", "login_name", "mark", "options", "original_login", "pending",
+        "return_status", "rowcount", "scope_identity", "session_context", "sink",
         "stream", "temp_tables", "trancount", "transaction", "user", "user_stack", "wait",
     )
 
@@ -101,7 +101,6 @@ class SessionState(Part):
         self.session_context: dict[str, Any] = {}
         self.temp_tables: dict[str, Any] = {}
         self.cursors: dict[str, Any] = {}
-        self.statement_started = 0.0
 
     def __repr__(self) -> str:
         """By its stream, which is the same in every run (timers are hashed by it)."""

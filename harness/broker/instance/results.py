@@ -113,6 +113,11 @@ class Collector:
         """The first error, None without one."""
         return next(iter(self.errors), None)
 
+    def ok(self) -> Collector:
+        """Itself; the first error is raised as AssertionError."""
+        self._refuse_errors()
+        return self
+
     def rows(self, index: int = 0) -> list[tuple]:
         """Rows of the result set at ``index``; the first error is raised as AssertionError."""
         self._refuse_errors()

@@ -43,7 +43,7 @@ class Prepared:
 
 
 def start_call(session: Session, call: Rpc) -> None:
-    """Push the frame of one call: a program of a single step, so that waits and errors are usual."""
+    """Push the frame of one call: a program of one step, so that waits and errors are usual."""
     arguments = [_argument(session, ordinal, param) for ordinal, param in enumerate(call.params)]
     name = parse_name(call.name)
 
