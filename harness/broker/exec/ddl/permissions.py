@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.journal import MISSING
+from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.storage import Table
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.database import Database
@@ -238,10 +238,20 @@ def change_owner(s: Any, node: ast.AlterAuthorization, context: Context, target:
         journal.put(transaction, database, database.principals, target.name.lower(),
                     replace(role, owner=owner))
     elif target.class_ in {SERVICE, CONTRACT, MESSAGE_TYPE, ROUTE}:
-        item = getattr(database.broker, dict(_BROKER_KINDS.values())[target.class_])
-        journal.assign(transaction, item[target.name], "owner", owner if owner else DBO)
+        change_broker_owner(s, target, owner if owner else DBO)
     else:
         raise context.not_supported(node, "ALTER AUTHORIZATION on this securable")
+
+
+def change_broker_owner(s: Any, target: Securable, owner: int) -> None:
+    """Another owner for a service (which is state) or a definition (which is replaced)."""
+    broker = target.database.broker
+    mapping = getattr(broker, dict(_BROKER_KINDS.values())[target.class_])
+    item = mapping[target.name]
+    if isinstance(item, Part):
+        s.engine.journal.assign(s.work(), item, "owner", owner)
+    else:
+        s.engine.journal.put(s.work(), broker, mapping, target.name, replace(item, owner=owner))
 
 
 def change_database_owner(s: Any, node: ast.AlterAuthorization) -> None:

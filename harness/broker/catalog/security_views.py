@@ -1,0 +1,317 @@
+"""Principals, permissions, databases, messages, properties: the rest of the catalog views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from harness.broker.catalog.views import view
+from harness.broker.engine.messages import MESSAGES
+from harness.broker.engine.types import INT, Variant, nvarchar
+from harness.broker.exec.database import Database
+from harness.broker.exec.principals import SERVER_ROLES
+from harness.broker.exec.security import CLASS_NAMES, has_server_permission, user_of
+
+STATE_NAMES = {"G": "GRANT", "D": "DENY", "W": "GRANT_WITH_GRANT_OPTION"}
+
+PERMISSION_CODES = {
+    "ALTER": "AL", "CONNECT": "CO", "CONTROL": "CL", "CREATE PROCEDURE": "CRPR",
+    "CREATE TABLE": "CRTB", "CREATE VIEW": "CRVW", "CREATE QUEUE": "CRQU", "CREATE SERVICE": "CRSV",
+    "CREATE SCHEMA": "CRSM", "DELETE": "DL", "EXECUTE": "EX", "IMPERSONATE": "IM", "INSERT": "IN",
+    "RECEIVE": "RC", "REFERENCES": "RF", "SELECT": "SL", "SEND": "SN", "TAKE OWNERSHIP": "TO",
+    "UPDATE": "UP", "VIEW DEFINITION": "VW", "VIEW DATABASE STATE": "VWDS",
+}
+"""type of sys.database_permissions for the common permissions; others show their first letters."""
+
+
+def permission_code(name: str) -> str:
+    """The four-letter code of a permission, blank-padded."""
+    code = PERMISSION_CODES.get(name) or "".join(word[0] for word in name.split())
+    return code[:4].ljust(4)
+
+
+@view("sys.database_principals", """
+name sysname
+principal_id int
+type char(1)
+type_desc nvarchar(60)?
+default_schema_name sysname?
+create_date datetime
+modify_date datetime
+owning_principal_id int?
+sid varbinary(85)?
+is_fixed_role bit
+authentication_type int
+authentication_type_desc nvarchar(60)?
+default_language_name sysname = None
+default_language_lcid int = None
+allow_encrypted_value_modifications bit = 0""")
+def database_principals(s: Any, db: Database) -> Iterable[tuple]:
+    """Users and roles."""
+    for p in sorted(db.principals.values(), key=lambda p: p.id):
+        authentication = (1, "INSTANCE") if p.login else (0, "NONE")
+        yield (p.name, p.id, p.type, "SQL_USER" if p.type == "S" else "DATABASE_ROLE",
+               p.default_schema, db.created, db.created, p.owner if p.type == "R" else None,
+               p.sid, int(p.fixed), *authentication)
+
+
+@view("sys.database_role_members", """
+role_principal_id int
+member_principal_id int""")
+def database_role_members(s: Any, db: Database) -> Iterable[tuple]:
+    """Who is in which role."""
+    return sorted(db.members)
+
+
+@view("sys.database_permissions", """
+class tinyint
+class_desc nvarchar(60)?
+major_id int
+minor_id int
+grantee_principal_id int
+grantor_principal_id int
+type char(4)
+permission_name nvarchar(128)?
+state char(1)
+state_desc nvarchar(60)?""")
+def database_permissions(s: Any, db: Database) -> Iterable[tuple]:
+    """Every permission stated."""
+    for (class_, major, minor, name, grantee), (state, grantor) in sorted(db.permissions.items()):
+        yield (class_, CLASS_NAMES[class_], major, minor, grantee, grantor, permission_code(name),
+               name, state, STATE_NAMES[state])
+
+
+@view("sys.server_principals", """
+name sysname
+principal_id int
+sid varbinary(85)?
+type char(1)
+type_desc nvarchar(60)?
+is_disabled bit?
+create_date datetime
+modify_date datetime
+default_database_name sysname?
+default_language_name sysname? = 'us_english'
+credential_id int = None
+owning_principal_id int?
+is_fixed_role bit""")
+def server_principals(s: Any, db: Database) -> Iterable[tuple]:
+    """Logins and fixed server roles; a login sees itself and the roles, sysadmin sees all."""
+    server, everything = db.server, has_server_permission(s, "VIEW ANY DEFINITION")
+    born = server.databases["master"].created
+    for login in sorted(server.logins.values(), key=lambda login: login.id):
+        if everything or login.name.lower() in {s.login_name.lower(), "sa"}:
+            yield (login.name, login.id, login.sid, "S", "SQL_LOGIN", int(login.disabled), born,
+                   born, login.default_database, None, 0)
+    for name, number in SERVER_ROLES.items():
+        yield (name, number, bytes([number]), "R", "SERVER_ROLE", 0, born, born, None, 1,
+               int(name != "public"))
+
+
+@view("sys.sql_logins", """
+name sysname
+principal_id int
+sid varbinary(85)?
+type char(1)
+type_desc nvarchar(60)?
+is_disabled bit?
+default_database_name sysname?
+is_policy_checked bit? = 0
+is_expiration_checked bit? = 0
+- password_hash varbinary(256)?""")
+def sql_logins(s: Any, db: Database) -> Iterable[tuple]:
+    """SQL logins, as far as the reader may see them."""
+    everything = has_server_permission(s, "VIEW ANY DEFINITION")
+    for login in sorted(db.server.logins.values(), key=lambda login: login.id):
+        if everything or login.name.lower() in {s.login_name.lower(), "sa"}:
+            yield (login.name, login.id, login.sid, "S", "SQL_LOGIN", int(login.disabled),
+                   login.default_database)
+
+
+# ---------------------------------------------------------------------- databases
+@view("sys.databases", """
+name sysname
+database_id int
+source_database_id int = None
+owner_sid varbinary(85)?
+create_date datetime
+compatibility_level tinyint
+collation_name sysname? = 'SQL_Latin1_General_CP1_CI_AS'
+user_access tinyint?
+user_access_desc nvarchar(60)?
+is_read_only bit? = 0
+is_auto_close_on bit = 0
+is_auto_shrink_on bit? = 0
+state tinyint? = 0
+state_desc nvarchar(60)? = 'ONLINE'
+is_in_standby bit? = 0
+is_cleanly_shutdown bit? = 0
+is_supplemental_logging_enabled bit? = 0
+snapshot_isolation_state tinyint? = 0
+snapshot_isolation_state_desc nvarchar(60)? = 'OFF'
+is_read_committed_snapshot_on bit?
+recovery_model tinyint?
+recovery_model_desc nvarchar(60)?
+page_verify_option tinyint? = 2
+page_verify_option_desc nvarchar(60)? = 'CHECKSUM'
+is_auto_create_stats_on bit? = 1
+is_auto_update_stats_on bit? = 1
+is_auto_update_stats_async_on bit? = 0
+is_ansi_null_default_on bit? = 0
+is_ansi_nulls_on bit? = 0
+is_ansi_padding_on bit? = 0
+is_ansi_warnings_on bit? = 0
+is_arithabort_on bit? = 0
+is_concat_null_yields_null_on bit? = 0
+is_numeric_roundabort_on bit? = 0
+is_quoted_identifier_on bit? = 0
+is_recursive_triggers_on bit? = 0
+is_cursor_close_on_commit_on bit? = 0
+is_local_cursor_default bit? = 0
+is_fulltext_enabled bit? = 0
+is_trustworthy_on bit?
+is_db_chaining_on bit? = 0
+is_parameterization_forced bit? = 0
+is_master_key_encrypted_by_server bit = 0
+is_query_store_on bit? = 0
+is_published bit = 0
+is_subscribed bit = 0
+is_merge_published bit = 0
+is_distributor bit = 0
+is_sync_with_backup bit = 0
+service_broker_guid uniqueidentifier
+is_broker_enabled bit
+log_reuse_wait tinyint? = 0
+log_reuse_wait_desc nvarchar(60)? = 'NOTHING'
+is_date_correlation_on bit = 0
+is_cdc_enabled bit = 0
+is_encrypted bit? = 0
+is_honor_broker_priority_on bit?
+replica_id uniqueidentifier = None
+group_database_id uniqueidentifier = None
+default_language_name nvarchar(128) = 'us_english'
+containment tinyint = 0
+containment_desc nvarchar(60) = 'NONE'
+target_recovery_time_in_seconds int? = 60
+delayed_durability int? = 0
+delayed_durability_desc nvarchar(60)? = 'DISABLED'
+is_memory_optimized_elevate_to_snapshot_on bit? = 0""")
+def databases(s: Any, db: Database) -> Iterable[tuple]:
+    """Every database; who may not enter one sees only master and tempdb besides its own."""
+    everything = has_server_permission(s, "VIEW ANY DATABASE")
+    for item in sorted(db.server.databases.values(), key=lambda d: d.id):
+        if not everything and item.name not in {"master", "tempdb"} \
+                and item is not s.database and user_of(s, item) is None:
+            continue
+        owner = db.server.logins.get(item.owner.lower())
+        access = {"MULTI_USER": 0, "SINGLE_USER": 1, "RESTRICTED_USER": 2}[item.user_access]
+        recovery = {"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}[item.recovery]
+        broker = item.broker
+        yield (item.name, item.id, owner.sid if owner else None, item.created,
+               item.options["compatibility_level"], access, item.user_access, int(item.rcsi),
+               recovery, item.recovery, int(item.options["trustworthy"]),
+               broker.guid if broker is not None else item.new_guid("broker"),
+               int(broker.enabled) if broker is not None else 0,
+               int(item.options["honor_broker_priority"]))
+
+
+@view("sys.configurations", """
+configuration_id int
+name nvarchar(35)
+value sql_variant?
+minimum sql_variant?
+maximum sql_variant?
+value_in_use sql_variant?
+description nvarchar(255)
+is_dynamic bit = 1
+is_advanced bit""")
+def configurations(s: Any, db: Database) -> Iterable[tuple]:
+    """The few settings that say how the embedded broker behaves; sp_configure is refused."""
+    settings = (
+        (115, "nested triggers", 1, 0, 1, "Allow triggers to be invoked within triggers", 0),
+        (503, "max worker threads", 0, 128, 65535, "Maximum worker threads", 1),
+        (1568, "default trace enabled", 0, 0, 1, "Enable or disable the default trace", 1),
+        (1569, "blocked process threshold (s)", 0, 0, 86400, "Blocked process reporting "
+         "threshold", 1),
+        (16391, "Ad Hoc Distributed Queries", 0, 0, 1, "Enable or disable Ad Hoc Distributed "
+         "Queries", 1),
+    )
+    for number, name, value, low, high, text, advanced in settings:
+        given = [Variant(INT, item) for item in (value, low, high, value)]
+        yield (number, name, *given, text, advanced)
+
+
+@view("sys.messages", """
+message_id int
+language_id smallint = 1033
+severity tinyint?
+is_event_logged bit
+text nvarchar(2048)""")
+def messages(s: Any, db: Database) -> Iterable[tuple]:
+    """The messages the embedded broker can raise, then those of sp_addmessage."""
+    for number, (severity, text) in sorted(MESSAGES.items()):
+        yield number, severity, 0, text
+    for (number, _), text in sorted(db.server.messages.items()):
+        yield number, 16, 0, str(text)
+
+
+@view("sys.extended_properties", """
+class tinyint
+class_desc nvarchar(60)?
+major_id int
+minor_id int
+name sysname
+value sql_variant?""")
+def extended_properties(s: Any, db: Database) -> Iterable[tuple]:
+    """Extended properties of what the reader may see."""
+    for (class_, major, minor, name), value in sorted(
+            db.properties.items(), key=lambda item: (*item[0][:3], item[0][3].lower())):
+        yield (class_, CLASS_NAMES.get(class_, "DATABASE"), major, minor, name, variant(value))
+
+
+def variant(value: Any) -> Variant | None:
+    """A property's value as sql_variant."""
+    if value is None or isinstance(value, Variant):
+        return value
+    return Variant(nvarchar(4000), str(value))
+
+
+@view("sys.syslanguages", """
+langid smallint = 0
+dateformat nchar(3) = 'mdy'
+datefirst tinyint = 7
+upgrade int = 0
+name sysname = 'us_english'
+alias sysname = 'English'
+lcid int = 1033
+msglangid smallint = 1033""")
+def syslanguages(s: Any, db: Database) -> Iterable[tuple]:
+    """One language."""
+    return ((),)
+
+
+for _name in ("sys.certificates", "sys.symmetric_keys", "sys.asymmetric_keys"):
+    @view(_name, """
+name sysname
+principal_id int?""")
+    def no_keys(s: Any, db: Database) -> Iterable[tuple]:
+        """None: keys and certificates cannot be created."""
+        return ()
+
+
+@view("sys.endpoints", """
+name sysname
+endpoint_id int
+principal_id int
+protocol tinyint
+protocol_desc nvarchar(60)?
+type tinyint
+type_desc nvarchar(60)?
+state tinyint
+state_desc nvarchar(60)?
+is_admin_endpoint bit""")
+def endpoints(s: Any, db: Database) -> Iterable[tuple]:
+    """The TDS endpoint; Service Broker endpoints cannot be created."""
+    yield "TSQL Default TCP", 4, 1, 2, "TCP", 2, "TSQL", 0, "STARTED", 0
+
+
