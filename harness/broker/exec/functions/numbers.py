@@ -49,15 +49,7 @@ def _kept_type(of: SqlType) -> SqlType:
 
 
 def _checked_integer(of: SqlType, compute: Callable[..., int]) -> Callable[..., int]:
-    low, high = BOUNDS[of.name]
-
-    def run(*values: int) -> int:
-        result = compute(*values)
-        if not low <= result <= high:
-            raise SqlError(8115, "expression", of.name)
-        return result
-
-    return run
+    return lambda *values: _in_bounds(of, compute(*values))
 
 
 @function("ABS", 1)
@@ -115,8 +107,6 @@ def _round(call: Call) -> Expr:
         return result.quantize(Decimal(1).scaleb(-scale), context=EXACT)
 
     compute = _checked_integer(of, run) if of.is_integer else run
-    if of.is_integer:
-        compute = lambda *values: _in_bounds(of, run(*values))  # noqa: E731
     return strict(compute, of, [value, *(call.integer(at) for at in range(1, call.count))])
 
 

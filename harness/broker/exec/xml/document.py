@@ -125,7 +125,7 @@ def _first_control(content: str) -> int:
 def _as_sql_error(error: etree.XMLSyntaxError, content: str, skipped: int) -> SqlError:
     line, column = error.position
     number = _NUMBER_OF_ERROR.get(error.code, 9422)
-    if _WRAPPER in error.msg and number == 9436:
+    if number == 9436 and error.msg.split(",")[0].endswith(f"and {_WRAPPER}"):
         # Our own end tag met an open element: for the server the input simply ended.
         lines = content.split("\n")
         line, column, number = len(lines), len(lines[-1]) + skipped, 9400

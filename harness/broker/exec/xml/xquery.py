@@ -45,6 +45,7 @@ _SINGLE_FUNCTIONS = frozenset(_FUNCTIONS) - {"data", "fn:data"}
 _BUILT_IN_PREFIXES = {"xs": "http://www.w3.org/2001/XMLSchema",
                       "xsi": "http://www.w3.org/2001/XMLSchema-instance",
                       "sqltypes": "http://schemas.microsoft.com/sqlserver/2004/sqltypes"}
+_ITSELF = frozenset({".", "data(.)", "string(.)", "(.)[1]"})
 _DEFAULT_PREFIX = "redial-default"
 _MAX_STEPS = 1000
 
@@ -114,11 +115,17 @@ def compile_xquery(text: str, namespaces: Mapping[str | None, str], method: str)
         compiled = etree.XPath(source, namespaces=used or None, smart_strings=True)
     except etree.XPathSyntaxError:
         raise SqlError(2209, method, body.strip()[:30], aborts="batch") from None
-    return XPath(_guarded(compiled, method), _is_singleton(tokens), translation.outside)
+    itself = "".join(token.text for token in tokens) in _ITSELF
+    return XPath(_guarded(compiled, method, itself), _is_singleton(tokens), translation.outside)
 
 
-def _guarded(compiled: etree.XPath, method: str) -> Callable[..., object]:
+def _guarded(compiled: etree.XPath, method: str, itself: bool) -> Callable[..., object]:
     def evaluate(context: object, **variables: object) -> object:
+        if isinstance(context, str):
+            # An attribute or text of .nodes(): libxml2 hands out its value, not the node.
+            if itself:
+                return [context]
+            raise NotSupported(f"a path from an attribute or text node in {method}()")
         try:
             return compiled(context, **variables)
         except etree.XPathEvalError:

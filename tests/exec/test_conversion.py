@@ -1,0 +1,377 @@
+"""CAST, CONVERT and assignments between types."""
+
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.broker.engine import types as t
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.types import Variant, sql_type
+from harness.broker.exec.conversion import (
+    common_type,
+    compile_assignment_conversion,
+    explicit_conversion,
+    seconds_of_day,
+)
+from harness.broker.exec.conversion.numbers import BOUNDS
+from harness.broker.exec.conversion.rules import UNTYPED
+
+MONEY = sql_type("money")
+
+
+def convert(value, source, target, style=None):
+    return explicit_conversion(source, target, style)(value)
+
+
+def error_of(value, source, target, style=None):
+    with pytest.raises(SqlError) as caught:
+        convert(value, source, target, style)
+    return caught.value
+
+
+INTEGERS = [t.TINYINT, t.SMALLINT, t.INT, t.BIGINT]
+
+
+@given(of=st.sampled_from(INTEGERS), data=st.data())
+def test_integers_survive_text_and_bytes(of, data):
+    value = data.draw(st.integers(*BOUNDS[of.name]))
+    text = convert(value, of, t.varchar(30))
+    assert convert(text, t.varchar(30), of) == value
+    raw = convert(value, of, t.varbinary(8))
+    assert convert(raw, t.varbinary(8), of) == value
+    assert convert(convert(value, of, t.decimal_type(38, 4)), t.decimal_type(38, 4), of) == value
+
+
+@given(st.uuids())
+def test_guids_survive_text_and_bytes(guid):
+    text = str(guid).upper()
+    for middle in (t.varchar(36), t.nvarchar(36), t.varbinary(16)):
+        there = convert(text, t.UNIQUEIDENTIFIER, middle)
+        assert convert(there, middle, t.UNIQUEIDENTIFIER) == text
+    assert convert(text, t.UNIQUEIDENTIFIER, t.varbinary(16)) == guid.bytes_le
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_nvarchar_survives_varbinary_as_utf_16(text):
+    raw = convert(text, t.NVARCHAR_MAX, t.VARBINARY_MAX)
+    assert raw == text.encode("utf-16-le")
+    assert convert(raw, t.VARBINARY_MAX, t.NVARCHAR_MAX) == text
+
+
+@given(st.binary(max_size=40))
+def test_bytes_survive_varchar_and_hexadecimal(raw):
+    text = convert(raw, t.VARBINARY_MAX, t.VARCHAR_MAX)
+    assert convert(text, t.VARCHAR_MAX, t.VARBINARY_MAX) == raw
+    for style in (1, 2):
+        shown = convert(raw, t.VARBINARY_MAX, t.VARCHAR_MAX, style)
+        assert convert(shown, t.VARCHAR_MAX, t.VARBINARY_MAX, style) == raw
+    assert convert(b"\xab", t.varbinary(1), t.varchar(9), 1) == "0xAB"
+
+
+MOMENTS = st.datetimes(datetime(1753, 1, 1), datetime(9999, 12, 31, 23, 59, 59))
+
+
+@given(MOMENTS)
+def test_datetime_is_rounded_to_a_three_hundredth_and_survives(moment):
+    rounded = convert(moment, t.DATETIME2, t.DATETIME)
+    assert abs(rounded - moment) <= timedelta(milliseconds=2.4)
+    assert rounded.microsecond // 1000 % 10 in {0, 3, 7}
+    assert convert(rounded, t.DATETIME, t.DATETIME) == rounded
+    for style in (121, 126):
+        text = convert(rounded, t.DATETIME, t.varchar(40), style)
+        assert convert(text, t.varchar(40), t.DATETIME) == rounded
+    raw = convert(rounded, t.DATETIME, t.varbinary(8))
+    assert convert(raw, t.varbinary(8), t.DATETIME) == rounded
+
+
+@given(MOMENTS)
+def test_datetime2_survives_its_text(moment):
+    for style in (None, 121, 126):
+        text = convert(moment, t.DATETIME2, t.varchar(40), style)
+        assert convert(text, t.varchar(40), t.DATETIME2) == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [(".998", ".997"), (".999", ".000"), (".994", ".993"), (".001", ".000"), (".002", ".003"),
+     (".005", ".007"), (".008", ".007"), (".009", ".010")],
+)
+def test_documented_datetime_rounding(text, shown):
+    moment = convert(f"2026-01-01T23:59:59{text}", t.varchar(30), t.DATETIME)
+    assert convert(moment, t.DATETIME, t.varchar(30), 121).endswith(shown)
+    assert moment.day == (2 if text == ".999" else 1)
+
+
+WHEN = datetime(2026, 3, 5, 15, 4, 9, 70000)
+
+
+@pytest.mark.parametrize(
+    ("style", "text"),
+    [
+        (None, "Mar  5 2026  3:04PM"), (0, "Mar  5 2026  3:04PM"), (1, "03/05/26"),
+        (101, "03/05/2026"), (102, "2026.03.05"), (103, "05/03/2026"), (104, "05.03.2026"),
+        (105, "05-03-2026"), (106, "05 Mar 2026"), (107, "Mar 05, 2026"), (108, "15:04:09"),
+        (109, "Mar  5 2026  3:04:09:070PM"), (110, "03-05-2026"), (111, "2026/03/05"),
+        (112, "20260305"), (113, "05 Mar 2026 15:04:09:070"), (114, "15:04:09:070"),
+        (120, "2026-03-05 15:04:09"), (121, "2026-03-05 15:04:09.070"),
+        (126, "2026-03-05T15:04:09.070"), (127, "2026-03-05T15:04:09.070"), (23, "2026-03-05"),
+    ],
+)
+def test_styles_of_datetime(style, text):
+    assert convert(WHEN, t.DATETIME, t.varchar(40), style) == text
+
+
+def test_styles_of_the_newer_types():
+    scaled = sql_type("datetime2", scale=3)
+    assert convert(WHEN, t.DATETIME2, t.varchar(40)) == "2026-03-05 15:04:09.0700000"
+    assert convert(WHEN, scaled, t.varchar(40), 126) == "2026-03-05T15:04:09.070"
+    assert convert(WHEN.date(), t.DATE, t.varchar(40)) == "2026-03-05"
+    assert convert(WHEN.time(), sql_type("time", scale=0), t.varchar(40)) == "15:04:09"
+    aware = WHEN.replace(tzinfo=UTC)
+    assert convert(aware, t.DATETIMEOFFSET, t.varchar(40)) == "2026-03-05 15:04:09.0700000 +00:00"
+    assert convert(aware, t.DATETIMEOFFSET, t.varchar(40), 127) == "2026-03-05T15:04:09.0700000Z"
+
+
+def test_a_style_we_do_not_know_is_refused_by_number():
+    assert "style 130" in error_of(WHEN, t.DATETIME, t.varchar(40), 130).text
+    assert "style 131" in error_of("x", t.varchar(40), t.DATETIME, 131).text
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("20260305", datetime(2026, 3, 5)), ("2026-03-05", datetime(2026, 3, 5)),
+        ("3/5/2026", datetime(2026, 3, 5)), ("3/5/26 3:04 PM", datetime(2026, 3, 5, 15, 4)),
+        ("Mar 5 2026 3:04PM", datetime(2026, 3, 5, 15, 4)),
+        ("5 March 2026", datetime(2026, 3, 5)), ("12:30", datetime(1900, 1, 1, 12, 30)),
+        ("", datetime(1900, 1, 1)),
+        ("2026-03-05T01:02:03.500Z", datetime(2026, 3, 5, 1, 2, 3, 500000)),
+        ("12:00AM", datetime(1900, 1, 1)), (" 2026-03-05 23:59 ", datetime(2026, 3, 5, 23, 59)),
+    ],
+)
+def test_texts_that_are_dates(text, moment):
+    assert convert(text, t.varchar(40), t.DATETIME) == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "number"),
+    [
+        ("no date", t.DATETIME, 241), ("2026-13-01", t.DATETIME, 242), ("2026-13-01", t.DATE, 241),
+        ("1700-01-01", t.DATETIME, 242), ("1899-12-31", t.SMALLDATETIME, 242),
+        ("x", t.SMALLDATETIME, 295), ("2026-01-01 10:11:12.1234", t.DATETIME, 241),
+        ("25:00", t.TIME, 241),
+    ],
+)
+def test_texts_that_are_no_dates(text, target, number):
+    assert error_of(text, t.varchar(40), target).number == number
+
+
+def test_day_first_styles_read_the_day_first():
+    assert convert("03/04/2026", t.varchar(20), t.DATE, 103) == date(2026, 4, 3)
+    assert convert("03/04/2026", t.varchar(20), t.DATE, 101) == date(2026, 3, 4)
+
+
+def test_dates_change_type_with_rounding():
+    moment = datetime(2026, 1, 1, 12, 0, 29, 998500)
+    assert convert(moment, t.DATETIME2, t.DATE) == date(2026, 1, 1)
+    assert convert(moment, t.DATETIME2, t.TIME) == time(12, 0, 29, 998500)
+    assert convert(moment, t.DATETIME2, sql_type("datetime2", scale=2)).microsecond == 0
+    assert convert(datetime(2026, 1, 1, 12, 0, 30), t.DATETIME, t.SMALLDATETIME).minute == 1
+    assert convert(time(1, 2), t.TIME, t.DATETIME) == datetime(1900, 1, 1, 1, 2)
+    assert convert(date(2026, 1, 1), t.DATE, t.DATETIMEOFFSET) == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_a_datetime_is_a_number_of_days():
+    assert convert(datetime(1900, 1, 2, 12), t.DATETIME, t.FLOAT) == 1.5
+    assert convert(2, t.INT, t.DATETIME) == datetime(1900, 1, 3)
+    assert convert(Decimal("0.5"), t.decimal_type(5, 2), t.DATETIME) == datetime(1900, 1, 1, 12)
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "target", "number", "text"),
+    [
+        ("x", t.varchar(5), t.INT, 245,
+         "Conversion failed when converting the varchar value 'x' to data type int."),
+        ("1.5", t.nvarchar(5), t.INT, 245,
+         "Conversion failed when converting the nvarchar value '1.5' to data type int."),
+        ("x", t.varchar(5), t.BIGINT, 8114, "Error converting data type varchar to bigint."),
+        ("x", t.nvarchar(5), t.decimal_type(9, 2), 8114,
+         "Error converting data type nvarchar to numeric."),
+        ("x", t.varchar(5), t.FLOAT, 8114, "Error converting data type varchar to float."),
+        ("300", t.varchar(5), t.TINYINT, 244,
+         "The conversion of the varchar value '300' overflowed an INT1 column. Use a larger "
+         "integer column."),
+        ("3000000000", t.varchar(12), t.INT, 248,
+         "The conversion of the varchar value '3000000000' overflowed an int column."),
+        (300, t.INT, t.TINYINT, 220,
+         "Arithmetic overflow error for data type tinyint, value = 300."),
+        (2**40, t.BIGINT, t.INT, 8115,
+         "Arithmetic overflow error converting expression to data type int."),
+        (Decimal("123.45"), t.decimal_type(5, 2), t.decimal_type(4, 2), 8115,
+         "Arithmetic overflow error converting numeric to data type numeric."),
+        (1000, t.INT, t.decimal_type(3, 0), 8115,
+         "Arithmetic overflow error converting int to data type numeric."),
+        ("x", t.varchar(5), MONEY, 235,
+         "Cannot convert a char value to money. The char value has incorrect syntax."),
+        ("x", t.varchar(5), t.UNIQUEIDENTIFIER, 8169,
+         "Conversion failed when converting from a character string to uniqueidentifier."),
+        ("maybe", t.varchar(5), t.BIT, 245,
+         "Conversion failed when converting the varchar value 'maybe' to data type bit."),
+        ("0E984725-C51C-4BF4-9960-E1C80E27ABA0", t.UNIQUEIDENTIFIER, t.varchar(10), 8170,
+         "Insufficient result space to convert uniqueidentifier value to char."),
+        (Decimal("123.45"), t.decimal_type(5, 2), t.varchar(3), 8115,
+         "Arithmetic overflow error converting numeric to data type varchar."),
+        (12345, t.INT, t.nvarchar(3), 8115,
+         "Arithmetic overflow error converting expression to data type nvarchar."),
+    ],
+)
+def test_failed_conversions_say_what_failed(value, source, target, number, text):
+    error = error_of(value, source, target)
+    assert (error.number, error.text) == (number, text)
+
+
+@pytest.mark.parametrize(
+    ("value", "source", "target", "result"),
+    [
+        (" 42 ", t.varchar(5), t.INT, 42), ("", t.varchar(5), t.INT, 0),
+        ("-7", t.varchar(5), t.INT, -7),
+        ("true", t.varchar(5), t.BIT, 1), ("FALSE", t.nvarchar(5), t.BIT, 0), (5, t.INT, t.BIT, 1),
+        (Decimal("2.9"), t.decimal_type(2, 1), t.INT, 2), (-2.9, t.FLOAT, t.INT, -2),
+        (Decimal("2.5000"), MONEY, t.INT, 3), (12345, t.INT, t.varchar(3), "*"),
+        (Decimal("1.005"), t.decimal_type(4, 3), t.decimal_type(3, 2), Decimal("1.01")),
+        ("$1,234.5", t.varchar(10), MONEY, Decimal("1234.5000")),
+        (Decimal("1234.5678"), MONEY, t.varchar(20), "1234.57"),
+        (1, t.INT, sql_type("binary", 8), b"\0\0\0\0\0\0\0\1"),
+        (1, t.INT, t.varbinary(8), b"\0\0\0\1"),
+        (-1, t.INT, t.varbinary(4), b"\xff\xff\xff\xff"), (b"\x01\x00", t.varbinary(2), t.INT, 256),
+        ("a", t.varchar(1), sql_type("char", 3), "a  "), ("abc", t.varchar(3), t.varchar(2), "ab"),
+        ("a\u4e2d", t.nvarchar(2), t.varchar(2), "a?"), ("ab", t.varchar(2), t.varbinary(9), b"ab"),
+        ("ab", t.nvarchar(2), t.varbinary(9), b"a\0b\0"),
+        (b"ab", t.varbinary(2), sql_type("binary", 4), b"ab\0\0"),
+        (1e6, t.FLOAT, t.varchar(20), "1e+006"), (123456.789, t.FLOAT, t.varchar(20), "123457"),
+        (0.5, t.FLOAT, t.varchar(20), "0.5"), (1.5, t.FLOAT, t.decimal_type(4, 2), Decimal("1.50")),
+        ("{0e984725-c51c-4bf4-9960-e1c80e27aba0}", t.varchar(40), t.UNIQUEIDENTIFIER,
+         "0E984725-C51C-4BF4-9960-E1C80E27ABA0"),
+        (WHEN, t.DATETIME, t.varchar(6), "Mar  5"), (None, t.INT, t.varchar(5), None),
+        ("😀x", t.nvarchar(4), t.nvarchar(2), "😀"),
+    ],
+)
+def test_conversions(value, source, target, result):
+    assert convert(value, source, target) == result
+
+
+def test_styles_of_money_and_float():
+    assert convert(Decimal("1234567.8912"), MONEY, t.varchar(30), 1) == "1,234,567.89"
+    assert convert(Decimal("1.5"), MONEY, t.varchar(30), 2) == "1.5000"
+    assert convert(1.5, t.FLOAT, t.varchar(30), 1) == "1.5000000e+000"
+    assert float(convert(0.1, t.FLOAT, t.varchar(30), 3)) == 0.1
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "number"),
+    [
+        (t.varchar(5), t.varbinary(5), 257), (t.DATETIME, t.INT, 257), (MONEY, t.varchar(9), 257),
+        (t.XML, t.NVARCHAR_MAX, 257), (t.SQL_VARIANT, t.INT, 257), (t.INT, t.DATE, 206),
+        (t.UNIQUEIDENTIFIER, t.INT, 206), (t.DATE, t.TIME, 206), (t.INT, t.XML, 206),
+    ],
+)
+def test_what_an_assignment_does_not_do(source, target, number):
+    with pytest.raises(SqlError) as caught:
+        compile_assignment_conversion(source, target)
+    assert caught.value.number == number
+
+
+def test_a_forbidden_cast_is_529():
+    assert error_of(None, t.INT, t.XML).text == (
+        "Explicit conversion from data type int to xml is not allowed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (t.INT, t.INT), (t.INT, t.BIGINT), (t.nvarchar(5), t.nvarchar(10)), (UNTYPED, t.XML),
+        (t.varchar(5), t.NVARCHAR_MAX), (t.varbinary(5), t.VARBINARY_MAX), (t.DATETIME, t.DATETIME),
+        (UNTYPED, t.UNIQUEIDENTIFIER), (sql_type("char", 5), t.varchar(5)), (t.REAL, t.FLOAT),
+        (t.decimal_type(5, 2), t.decimal_type(9, 2)),
+    ],
+)
+def test_an_assignment_that_changes_nothing_costs_nothing(source, target):
+    assert compile_assignment_conversion(source, target) is None
+
+
+def test_a_variable_cuts_silently_but_a_column_raises_2628():
+    to_variable = compile_assignment_conversion(t.varchar(9), t.varchar(3))
+    assert to_variable("abcdef") == "abc"
+    to_column = compile_assignment_conversion(
+        t.varchar(9), t.varchar(3), table="db.dbo.T", column="c"
+    )
+    assert to_column("abc   ") == "abc"
+    assert to_column(None) is None
+    with pytest.raises(SqlError) as caught:
+        to_column("abcd")
+    assert caught.value.text == (
+        "String or binary data would be truncated in table 'db.dbo.T', column 'c'. Truncated "
+        "value: 'abc'."
+    )
+
+
+def test_a_column_of_bytes_raises_too():
+    to_column = compile_assignment_conversion(
+        t.varbinary(9), t.varbinary(2), table="T", column="b"
+    )
+    assert to_column(b"ab") == b"ab"
+    with pytest.raises(SqlError):
+        to_column(b"abc")
+
+
+def test_a_fixed_length_column_is_padded():
+    to_column = compile_assignment_conversion(
+        t.varchar(9), sql_type("char", 4), table="T", column="c"
+    )
+    assert to_column("ab") == "ab  "
+    with pytest.raises(SqlError):
+        to_column("abcde")
+
+
+def test_try_turns_failures_into_null_but_not_forbidden_pairs():
+    assert explicit_conversion(t.varchar(5), t.INT, None, True)("x") is None
+    assert explicit_conversion(t.VARBINARY_MAX, t.XML, None, True)(b"<a") is None
+    with pytest.raises(SqlError) as caught:
+        explicit_conversion(t.INT, t.XML, None, True)
+    assert caught.value.number == 529
+
+
+def test_a_variant_remembers_its_type():
+    packed = convert("7", t.nvarchar(3), t.SQL_VARIANT)
+    assert packed == Variant(t.nvarchar(3), "7")
+    assert convert(packed, t.SQL_VARIANT, t.INT) == 7
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "common"),
+    [
+        (t.INT, t.BIGINT, "bigint"), (t.varchar(5), t.nvarchar(3), "nvarchar(5)"),
+        (t.INT, t.decimal_type(5, 2), "decimal(12,2)"), (t.DATE, t.DATETIME, "datetime"),
+        (t.varchar(5), t.VARCHAR_MAX, "varchar(max)"), (t.INT, t.FLOAT, "float"),
+        (t.varbinary(3), t.varbinary(9), "varbinary(9)"),
+        (sql_type("char", 3), t.varchar(2), "varchar(3)"),
+        (sql_type("datetime2", scale=2), t.DATETIME2, "datetime2(7)"),
+        (t.varchar(8000), t.nvarchar(1), "nvarchar(4000)"),
+        (t.UNIQUEIDENTIFIER, t.varchar(9), "uniqueidentifier"),
+    ],
+)
+def test_the_common_type_of_two(one, two, common):
+    assert str(common_type(one, two)) == common
+    assert str(common_type(two, one)) == common
+
+
+def test_waitfor_times():
+    assert seconds_of_day("00:01:02.500") == 62.5
+    assert seconds_of_day(datetime(1900, 1, 1, 1)) == 3600
+    with pytest.raises(SqlError) as caught:
+        seconds_of_day("soon")
+    assert caught.value.number == 148
