@@ -72,7 +72,7 @@ class LockWait:
 
 @dataclass(slots=True)
 class Deadlock:
-    """A cycle, as ``on_deadlock`` gets it: (transaction, resource, mode) per waiter, and the victim."""
+    """A cycle as ``on_deadlock`` gets it: the victim, (transaction, resource, mode) per waiter."""
 
     victim: Transaction
     waits: list[tuple[Transaction, Resource, str]]
@@ -161,7 +161,7 @@ class LockManager(Part):
 
     # ------------------------------------------------------------------ giving back
     def release(self, transaction: Transaction, key: tuple) -> None:
-        """Give one lock back before the transaction ends (short locks, rows that do not qualify)."""
+        """Give one lock back before the transaction ends (short ones, rows that do not qualify)."""
         if self._journal.recording:
             self._journal.save(transaction)
         if transaction.locks.pop(key, None) is not None:
@@ -249,7 +249,7 @@ class LockManager(Part):
         self._check_deadlock(transaction)
 
     def _serve(self, resource: Resource) -> None:
-        """Grant from the head of the queue as far as it goes; never past a waiter that must stay."""
+        """Grant from the head of the queue as far as it goes, never past one that must stay."""
         while resource.waiting:
             request = resource.waiting[0]
             transaction = request.transaction

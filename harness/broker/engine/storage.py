@@ -150,7 +150,8 @@ class Table(Part):
     """
 
     __slots__ = (
-        "checks", "clustered", "columns", "database", "depth", "hash_mask", "heap", "identity_column",
+        "checks", "clustered", "columns", "database", "depth", "hash_mask", "heap",
+        "identity_column",
         "indexes", "journal",
         "lock_escalation", "name", "next_identity", "object_id", "ordinals", "page_locks",
         "row_ids", "rows", "rowversion_column", "schema", "temporary", "types",
@@ -180,8 +181,8 @@ class Table(Part):
         self.identity_column = next((i for i, c in enumerate(columns) if c.identity), None)
         self.rowversion_column = next((i for i, c in enumerate(columns) if c.rowversion), None)
         self.hash_mask = frozenset(i for i, c in enumerate(columns) if c.rowversion)
-        identity = columns[self.identity_column].identity if self.identity_column is not None else None
-        self.next_identity = identity[0] if identity else 0
+        numbered = next((c.identity for c in columns if c.identity), None)
+        self.next_identity = numbered[0] if numbered else 0
         self.row_ids = 0
         self.clustered: Index | None = None
         self.heap = Index(self, "", [], unique=False, clustered=True)
@@ -237,7 +238,7 @@ class Table(Part):
         """The clustered key a new row will have (draws a row id where one is needed)."""
         return self._clustered_key(row)
 
-    # ------------------------------------------------------------------ raw changes (locks are held)
+    # ------------------------------------------------------------------ raw changes, locks are held
     def put(self, transaction: Transaction, index: Index, key: tuple, value: Any) -> None:
         """Change one index entry (MISSING deletes), remembering the committed value."""
         writers = index.writers

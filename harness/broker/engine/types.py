@@ -1,7 +1,7 @@
 """SQL types as the engine, the executor, the catalog and the wire share them.
 
-A value is a plain Python object (NULL is None, a uniqueidentifier its 36-character upper-case text);
-the static type beside it says which T-SQL type it has.
+A value is a plain Python object (NULL is None, a uniqueidentifier its 36-character upper-case
+text); the static type beside it says which T-SQL type it has.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SqlType:
     """One T-SQL type with its facets.
 
     name: lower-case base type name. length: characters for n/char types, bytes for binary types,
-    -1 for (max), 0 where the type has no length. precision and scale: digits of decimal and numeric;
+    -1 for (max), 0 where the type has no length. precision and scale: digits of decimal, numeric;
     scale also the fractional digits of time, datetime2 and datetimeoffset.
     """
 
