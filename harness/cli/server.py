@@ -1,0 +1,147 @@
+"""From ``--server`` to a server: an embedded broker in its own process, or a connection string."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.cli.errors import UserError
+from harness.scenarios.port import Server, database_of, with_database
+
+ROOT = Path(__file__).resolve().parents[2]
+EMBEDDED = "embedded"
+LABEL = "embedded broker, not SQL Server"
+SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
+START_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class BrokerProcess:
+    """A broker that accepts connections. odbc and jdbc lead to master."""
+
+    process: subprocess.Popen
+    odbc: str
+    jdbc: str
+
+
+@contextmanager
+def broker_process(*arguments: str) -> Iterator[BrokerProcess]:
+    """``python -m harness.cli.broker`` with ``arguments``, until the block ends.
+
+    A process of its own, so that clients and broker do not share an interpreter lock.
+    Raises UserError when it does not start.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness.cli.broker", "--port", "0", *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
+    )  # fmt: skip
+    try:
+        odbc, jdbc = _lines(process)
+        yield BrokerProcess(process, odbc, jdbc)
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _lines(process: subprocess.Popen) -> tuple[str, str]:
+    """The two lines a broker prints when it is ready; UserError with its own words otherwise."""
+    timer = threading.Timer(START_SECONDS, process.kill)
+    timer.start()
+    found: dict[str, str] = {}
+    assert process.stdout is not None and process.stderr is not None
+    for line in process.stdout:
+        kind, _, value = line.strip().partition(": ")
+        found[kind] = value
+        if {"ODBC", "JDBC"} <= found.keys():
+            break
+    timer.cancel()
+    if not {"ODBC", "JDBC"} <= found.keys():
+        words = process.stderr.read().strip().splitlines()
+        why = words[-1] if words else f"it did not answer within {START_SECONDS:.0f} s"
+        raise UserError("embedded broker", why, "tools/setup, then invoke broker --port 0")
+    # What it logs later must not fill the pipe and stop it.
+    errors = process.stderr
+    threading.Thread(target=lambda: [None for _ in errors], daemon=True).start()
+    return found["ODBC"], found["JDBC"]
+
+
+@contextmanager
+def open_server(
+    server: str | None, database: str | None = None, create: bool = False
+) -> Iterator[Server]:
+    """The server ``--server`` (or REDIAL_SERVER) names, with a database to work in.
+
+    embedded: a fresh broker with an empty database, gone when the block ends. Anything else is an
+    ODBC connection string; it or ``database`` must name a user database, made when ``create``.
+    Raises UserError.
+    """
+    text = server or os.environ.get("REDIAL_SERVER") or EMBEDDED
+    if text == EMBEDDED:
+        with broker_process() as broker:
+            name = database or "redial"
+            create_database(broker.odbc, name)
+            yield Server(LABEL, with_database(broker.odbc, name))
+        return
+    odbc = connection_string(text)
+    name = database or database_of(odbc)
+    if name is None or name.lower() in SYSTEM_DATABASES:
+        raise UserError(
+            "--server",
+            f"leads to {name or 'no database'}, and Redial installs into user databases only",
+            "add --database NAME (and --create to make it)",
+        )
+    if create:
+        create_database(odbc, name)
+    yield Server(_label(with_database(odbc, name)), with_database(odbc, name))
+
+
+def connection_string(text: str) -> str:
+    """An ODBC connection string with a driver; raises UserError for text that is none."""
+    if text.lower().startswith(("jdbc:", "mssql://", "mssql+")) or "=" not in text:
+        raise UserError(
+            f"--server {text.partition('=')[0][:40]!r}",
+            "is not understood",
+            f"pass '{EMBEDDED}' or an ODBC connection string: Server=host,port;UID=...;PWD=...",
+        )
+    if re.search(r"(?i)(?:^|;)\s*(driver|dsn)\s*=", text):
+        return text
+    from harness.broker.tds.drivers import odbc_driver
+
+    return f"Driver={{{odbc_driver()}}};{text}"
+
+
+def create_database(odbc: str, name: str) -> None:
+    """Make a database where there is none of that name. Raises pyodbc.Error."""
+    from harness.render.quoting import literal, quote_name
+
+    connection = Server("", with_database(odbc, "master")).connect()
+    try:
+        connection.execute(
+            f"IF DB_ID({literal(name)}) IS NULL CREATE DATABASE {quote_name(name)};"
+        )
+    finally:
+        connection.close()
+
+
+def _label(odbc: str) -> str:
+    """What a server says it is, first line."""
+    connection: Any = Server("", odbc).connect()
+    try:
+        version = connection.execute("SELECT @@VERSION;").fetchone()[0]
+    finally:
+        connection.close()
+    if "EMBEDDED BROKER" in version:
+        return LABEL
+    return version.splitlines()[0].strip()

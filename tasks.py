@@ -1,0 +1,104 @@
+"""The commands a user types. Each only names its options and calls one function in harness/."""
+
+from __future__ import annotations
+
+from invoke import Context, task
+
+_SERVER = "'embedded' (default), or an ODBC connection string; also from REDIAL_SERVER"
+_CONFIG = "name of a file in sql/configs"
+_DATABASE = "database to work in, instead of the one the connection string names"
+
+
+@task(help={"port": "0 takes a free one", "seed": "of every id the broker makes"})
+def broker(_: Context, port: int = 1433, seed: int = 0) -> None:
+    """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
+    from harness.cli.broker import broker as run
+
+    run(port, seed)
+
+
+@task(
+    help={
+        "quick": "5,000 records and no Spark",
+        "mutant": "deploy the procedures of sql/mutants/NAME instead: exit status 1, and why",
+        "records": "how many flights to send",
+        "spark": "the last step; --no-spark leaves it out",
+    }
+)
+def demo(
+    _: Context, quick: bool = False, mutant: str = "", records: int = 0, spark: bool = True
+) -> None:
+    """Send real data through recycled dialogs on the embedded broker, and account for it."""
+    from harness.cli.demo import demo as run
+
+    run(quick, mutant or None, records or None, spark)
+
+
+@task(help={"config": _CONFIG + "; all by default", "check": "fail when a committed file is stale"})
+def render(_: Context, config: str = "", check: bool = False) -> None:
+    """Render sql/configs and sql/templates into sql/generated."""
+    from harness.cli.configs import render as run
+
+    run(config or None, check)
+
+
+@task(
+    help={
+        "config": _CONFIG,
+        "server": _SERVER,
+        "database": _DATABASE,
+        "create": "make the database if it is not there",
+    }
+)
+def deploy(
+    _: Context, config: str = "audit", server: str = "", database: str = "", create: bool = False
+) -> None:
+    """Install a configuration and verify it; doing it twice is harmless."""
+    from harness.cli.deploy import deploy as run
+
+    run(config, server or None, database or None, create)
+
+
+@task(
+    help={
+        "config": _CONFIG,
+        "server": _SERVER,
+        "database": _DATABASE,
+        "purge_data": "drop tables, roles and schema too",
+    }
+)
+def uninstall(
+    _: Context,
+    config: str = "audit",
+    server: str = "",
+    database: str = "",
+    purge_data: bool = False,
+) -> None:
+    """Drain a configuration's dialogs and remove it; tables stay."""
+    from harness.cli.deploy import uninstall as run
+
+    run(config, server or None, database or None, purge_data)
+
+
+@task(help={"config": _CONFIG, "server": _SERVER, "database": _DATABASE})
+def verify(_: Context, config: str = "audit", server: str = "", database: str = "") -> None:
+    """Look whether an installation is whole."""
+    from harness.cli.deploy import verify as run
+
+    run(config, server or None, database or None)
+
+
+@task(help={"select": "pytest's -k"})
+def test(_: Context, select: str = "") -> None:
+    """Run the tests."""
+    from harness.cli.test import test as run
+
+    run(select or None)
+
+
+@task(help={"json": "also write the figures to this file", "runs": "runs per figure"})
+def bench(_: Context, json: str = "", runs: int = 3) -> None:
+    """Measure the embedded broker; its figures say nothing about SQL Server."""
+    from harness.cli.bench import bench as run
+
+    run(json or None, runs)
