@@ -42,6 +42,8 @@ MESSAGES: dict[int, str] = {
     343: "Unknown object type '%s' used in a CREATE, DROP, or ALTER statement.",
     455: "The last statement included within a function must be a return statement.",
     1007: "The number '%s' is out of the range for numeric representation (maximum precision 38).",
+    1033: "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, "
+    "and common table expressions, unless TOP, OFFSET or FOR XML is also specified.",
     1035: "Incorrect syntax near '%s', expected '%s'.",
     1038: "An object or column name is missing or empty. For SELECT INTO statements, verify each "
     'column has a name. For other statements, look for empty alias names. Aliases defined as "" '

@@ -10,11 +10,20 @@ from harness.tsql.ast import (
     Option,
     Statement,
 )
+from harness.tsql.keywords import DATABASE_OPTIONS
 from harness.tsql.lexer import KEYWORD, WORD
 from harness.tsql.parser.objects import ObjectParser
 
 _ADDS = (("ADD", "LOG", "FILE"), ("ADD", "FILEGROUP"), ("ADD", "FILE"))
 _REMOVES = (("REMOVE", "FILEGROUP"), ("REMOVE", "FILE"))
+
+_WORD_OPTIONS = frozenset(
+    {
+        *("CURSOR_DEFAULT", "PAGE_VERIFY", "PARAMETERIZATION", "RECOVERY", "QUERY_STORE"),
+        *("CONTAINMENT", "HADR", "PARTNER", "WITNESS"),
+    }
+)
+"""Options whose value is a word without ``=``."""
 
 
 class DatabaseParser(ObjectParser):
@@ -90,19 +99,17 @@ class DatabaseParser(ObjectParser):
     def _database_option(self) -> Option:
         """Read ``NAME``, ``NAME word``, ``NAME = value [unit]`` or ``NAME = ON (..)``."""
         i = self.i
+        if self.words[i] not in DATABASE_OPTIONS:
+            self.unexpected()
         option = Option(self.starts[i], self.ends[i], self.word())
         at = self.i
-        bare_word = self.kinds[at] == WORD or self.words[at] in ("READ", "FULL", "DEFAULT")
-        if bare_word and self.words[at] not in ("GO",) and self._on_same_line(at):
+        if option.name in _WORD_OPTIONS and self.kinds[at] in (WORD, KEYWORD):
             option.value = Identifier(self.starts[at], self.ends[at], self.raw(at))
             self.i = at + 1
             option.end = self.last_end()
         else:
             self.option_value(option)
         return option
-
-    def _on_same_line(self, at: int) -> bool:
-        return "\n" not in self.text[self.ends[at - 1] : self.starts[at]]
 
     def _alter_database(self, start: int, name: Identifier | None) -> AlterDatabase:
         options: list[Option] = []

@@ -65,7 +65,7 @@ class DmlParser(QueryParser):
         with_ = self.with_clause()
         word = self.words[self.i]
         if word in ("SELECT", "("):
-            query = self.query()
+            query = self.statement_query()
             query.with_, query.pos = with_, start
             return SelectStatement(start, self.last_end(), query)
         changes = {
@@ -160,7 +160,7 @@ class DmlParser(QueryParser):
             return DefaultValues(start, self.last_end())
         if self.accept_any("EXEC", "EXECUTE"):
             return self.execute_tail(start)
-        return self.query()
+        return self.statement_query()
 
     def _insert_bulk(self, start: int) -> InsertBulk:
         self.expect("BULK")

@@ -185,7 +185,7 @@ class ExecuteParser(FlowParser):
         while word := self.accept_any(*_CURSOR_OPTIONS):
             options.append(word)
         self.expect("FOR")
-        query = self.query_with_tables()
+        query = self.query_with_tables(may_order=True)
         for_update, read_only = None, False
         if self.accept("FOR"):
             if self.accept("READ"):

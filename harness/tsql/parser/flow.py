@@ -145,6 +145,8 @@ class FlowParser(DmlParser):
     def _try_catch(self, start: int) -> TryCatch:
         self.expect("TRY")
         body = self.statement_list()
+        if not body:
+            self.unexpected()
         self.expect("END", "TRY", "BEGIN", "CATCH")
         handler = self.statement_list()
         self.expect("END", "CATCH")

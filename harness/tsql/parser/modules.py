@@ -71,7 +71,7 @@ class ModuleParser(TableParser):
         if self.words[self.i] == "EXTERNAL":
             self.not_supported("CLR procedures")
         body = self._body_to_end(returns_value=True)
-        end = body[-1].end
+        end = body[-1].end if body else self.last_end()
         return CreateProcedure(
             start, end, verb, name, options, execute_as, parameters, body, number, replication
         )
@@ -145,9 +145,12 @@ class ModuleParser(TableParser):
         self.unexpected()
 
     def _body_to_end(self, returns_value: bool) -> list[Statement]:
-        """Read statements to the end of the batch."""
+        """Read statements to the end of the batch.
+
+        A procedure may have none (a stub to be altered); a trigger returns no value and must.
+        """
         statements = self._in_module(self.statements_to_end, returns_value)
-        if not statements:
+        if not statements and not returns_value:
             self.unexpected()
         return statements
 
@@ -276,7 +279,7 @@ class ModuleParser(TableParser):
         if self.words[self.i] == "EXTERNAL":
             self.not_supported("CLR triggers")
         body = self._body_to_end(returns_value=False)
-        end = body[-1].end
+        end = body[-1].end if body else self.last_end()
         if table is None:
             return CreateDdlTrigger(
                 start, end, verb, name, options, execute_as, scope, events, body

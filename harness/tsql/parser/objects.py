@@ -85,7 +85,7 @@ class ObjectParser(BrokerDdlParser):
         index = CreateIndex(start, start, name, table, columns, unique, clustered, kind)
         if self.accept("INCLUDE"):
             index.include = self.name_list()
-        if self.accept("WHERE"):
+        if not clustered and self.accept("WHERE"):
             index.where = self.condition()
         if self.accept("WITH"):
             index.options = self.index_options()

@@ -38,10 +38,19 @@ class QueryParser(SourceParser):
 
     def select_statement(self, start: int) -> SelectStatement:
         """Read a query as a statement; it may assign variables and use INTO."""
-        query = self.query()
+        query = self.statement_query()
         return SelectStatement(start, self.last_end(), query)
 
     def query(self) -> Query:
+        """Read a query inside something else: ORDER BY must mean something there (1033)."""
+        query = self.statement_query()
+        if query.order_by and not query.offset and not query.for_:
+            body = query.body
+            if not isinstance(body, Select) or body.top is None:
+                self.error(1033)
+        return query
+
+    def statement_query(self) -> Query:
         """Read a query with what may follow it; a leading WITH is read by ``with_clause``."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -60,11 +69,11 @@ class QueryParser(SourceParser):
         self.depth -= 1
         return query
 
-    def query_with_tables(self) -> Query:
-        """Read ``[WITH ..] query`` (views, cursors, inline functions)."""
+    def query_with_tables(self, may_order: bool = False) -> Query:
+        """Read ``[WITH ..] query`` of a view or inline function; of a cursor with may_order."""
         start = self.starts[self.i]
         with_ = self.with_clause() if self.words[self.i] == "WITH" else None
-        query = self.query()
+        query = self.statement_query() if may_order else self.query()
         query.with_, query.pos = with_, start
         return query
 
@@ -147,7 +156,7 @@ class QueryParser(SourceParser):
         distinct = self.accept("DISTINCT")
         if not distinct:
             self.accept("ALL")
-        top = self.top(with_ties=True) if self.words[self.i] == "TOP" else None
+        top = self.top(of_select=True) if self.words[self.i] == "TOP" else None
         first_item = self.i
         items = self.list_of(self.select_item)
         self._check_assignments(items, first_item)
@@ -171,24 +180,20 @@ class QueryParser(SourceParser):
         if assigning and assigning != len(items):
             self.error(141, at=first)
 
-    def top(self, with_ties: bool = False) -> Top:
-        """Read ``TOP (n) [PERCENT] [WITH TIES]``."""
+    def top(self, of_select: bool = False) -> Top:
+        """Read ``TOP (n) [PERCENT] [WITH TIES]``; only SELECT takes a number without ( )."""
         start = self.starts[self.i]
         self.expect("TOP")
         parenthesised = self.words[self.i] == "("
         if parenthesised:
             count = self.parenthesis()
+        elif of_select and self.kinds[self.i] == NUMBER:
+            count = self.primary()
         else:
-            count = self._bare_count()
-        percent = self.accept("PERCENT")
-        ties = with_ties and self.accept_all("WITH", "TIES")
-        return Top(start, self.last_end(), count, percent, ties, parenthesised)
-
-    def _bare_count(self) -> Expression:
-        """Read the count of a TOP without parentheses: a number or a variable."""
-        if self.kinds[self.i] not in (NUMBER, VARIABLE):
             self.unexpected()
-        return self.primary()
+        percent = self.accept("PERCENT")
+        ties = of_select and self.accept_all("WITH", "TIES")
+        return Top(start, self.last_end(), count, percent, ties, parenthesised)
 
     def select_item(self) -> SelectItem:
         """Read one item of a select list."""
