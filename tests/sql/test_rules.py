@@ -1,0 +1,174 @@
+"""Rules of design 3.2 and 3.3 that can be read off the rendered text, whatever server runs it."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import oracle_verdicts  # noqa: E402 - tools/ is no package of ours
+
+SCRIPTS = oracle_verdicts.installations()["audit"]
+PROCEDURES = {
+    name.split(".")[0].split("_", 1)[1].lstrip("0123456789_"): text
+    for name, text in SCRIPTS.items()
+    if ".procedure." in name
+}
+ACTIVATED = ("usp_SenderActivation", "usp_TargetActivation")
+ON_R = re.compile(
+    r"(SELECT|DELETE|UPDATE|INSERT INTO)\b(?:(?!;).)*?"
+    r"\[audit\]\.\[SessionConversations\](?:(?!;).)*;",
+    re.S,
+)
+
+
+def code(text: str) -> str:
+    """T-SQL without comments and literals."""
+    return re.sub(r"/\*.*?\*/|--[^\n]*|N?'(?:[^']|'')*'", " ", text, flags=re.S)
+
+
+def statements_on_r(name: str) -> list[str]:
+    return [m.group() for m in ON_R.finditer(code(PROCEDURES[name]))]
+
+
+def test_every_procedure_runs_as_the_one_module_user():
+    for name, text in PROCEDURES.items():
+        assert "WITH EXECUTE AS N'audit_module'" in text, name
+
+
+@pytest.mark.parametrize("name", ["usp_Send", "usp_RecycleConversation", "usp_BeginConversation"])
+def test_every_access_to_the_row_seeks_an_index_it_names(name):
+    found = statements_on_r(name)
+    assert found
+    for statement in found:
+        if statement.startswith("INSERT"):
+            continue
+        assert re.search(r"INDEX \(\[\w+\]\), FORCESEEK", statement), statement
+
+
+def test_the_handle_index_is_only_read_and_only_by_the_resolving_step():
+    for name, text in PROCEDURES.items():
+        uses = re.findall(r"INDEX \(\[UX_SessionConversations_Handle\]\)", code(text))
+        assert len(uses) == (1 if name == "usp_RecycleConversation" else 0), name
+    (reading,) = [
+        s for s in statements_on_r("usp_RecycleConversation") if "UX_SessionConversations" in s
+    ]
+    assert reading.startswith("SELECT") and "UPDLOCK" not in reading and "NOWAIT" in reading
+
+
+def test_every_write_of_the_row_goes_by_its_clustered_key_and_checks_the_handle_again():
+    for name in PROCEDURES:
+        for statement in statements_on_r(name):
+            if statement.startswith(("DELETE", "UPDATE")):
+                assert "sc.ConfigId = 1" in statement, name
+                assert "sc.ConversationKey = @" in statement, name
+                assert "sc.Handle = @" in statement, name
+                assert "INDEX ([PK_SessionConversations])" in statement, name
+
+
+def test_the_sender_takes_the_row_with_updlock():
+    (look_up,) = statements_on_r("usp_Send")
+    assert "UPDLOCK, ROWLOCK" in look_up
+    assert "NOWAIT" not in look_up and "READPAST" not in look_up
+
+
+def test_the_activated_procedure_touches_no_row_itself():
+    assert statements_on_r("usp_SenderActivation") == []
+    assert statements_on_r("usp_ResendPending") == []
+    assert statements_on_r("usp_ArmTimer") == []
+
+
+def test_transaction_one_is_committed_before_transaction_two_is_called():
+    text = code(PROCEDURES["usp_SenderActivation"])
+    calls = [
+        m.start() for m in re.finditer(r"EXECUTE \[audit\]\.\[usp_RecycleConversation\]", text)
+    ]
+    assert len(calls) == 2
+    for call in calls:
+        before = text[:call]
+        assert before.rindex("COMMIT TRANSACTION") > before.rindex("EXECUTE [audit]")
+        assert before.rindex("COMMIT TRANSACTION") > before.rindex("BEGIN TRANSACTION")
+
+
+def test_transaction_two_takes_the_row_without_waiting_and_before_the_group():
+    text = code(PROCEDURES["usp_RecycleConversation"])
+    assert text.index("DELETE sc") < text.index("SEND ON CONVERSATION")
+    for statement in statements_on_r("usp_RecycleConversation"):
+        assert "NOWAIT" in statement
+
+
+def test_end_of_stream_is_sent_in_two_places_only():
+    senders = {n: code(t).count("MESSAGE TYPE [EndOfStream]") for n, t in PROCEDURES.items()}
+    assert {n: c for n, c in senders.items() if c} == {
+        "usp_RecycleConversation": 1,
+        "usp_ResendPending": 1,
+    }
+
+
+def test_pending_messages_are_accounted_for_before_the_end():
+    text = code(PROCEDURES["usp_ResendPending"])
+    assert text.index("sys.transmission_queue") < text.index("END CONVERSATION @handle")
+    assert text.index("INSERT INTO [audit].[DeadLetter]") < text.index("END CONVERSATION @handle")
+    assert text.index("IS_MEMBER") < text.index("BEGIN TRANSACTION")
+    assert "@body varbinary(max)" in text
+    assert re.search(r"ORDER BY tq\.message_sequence_number;\s*OPEN", text)
+
+
+def test_nobody_but_the_operators_procedure_uses_cleanup():
+    users = {n for n, t in PROCEDURES.items() if "WITH CLEANUP" in code(t)}
+    assert users == {"usp_EndLeaked"}
+    assert "@WhatIf bit = 1" in PROCEDURES["usp_EndLeaked"]
+
+
+@pytest.mark.parametrize("name", ACTIVATED)
+def test_an_activated_procedure_casts_nothing_while_receiving(name):
+    for receive in re.findall(r"RECEIVE TOP.*?;", code(PROCEDURES[name]), re.S):
+        assert not re.search(r"\b(CAST|CONVERT)\b", receive)
+
+
+def test_nothing_writes_to_the_server_log():
+    for name, text in PROCEDURES.items():
+        assert "RAISERROR" not in code(text), name
+
+
+@pytest.mark.parametrize("name", [*ACTIVATED, "usp_Send", "usp_RecycleConversation"])
+def test_read_committed_is_set_by_the_procedure_itself(name):
+    text = code(PROCEDURES[name])
+    setting = text.index("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    assert setting < text.index("BEGIN TRANSACTION")
+
+
+def test_dialogs_are_related_to_nothing():
+    for name, text in PROCEDURES.items():
+        assert not re.search(r"RELATED_CONVERSATION|MOVE CONVERSATION", code(text)), name
+
+
+def test_the_target_touches_no_table_a_sender_writes():
+    tables = set(re.findall(r"\[audit\]\.\[(\w+)\]", code(PROCEDURES["usp_TargetActivation"])))
+    assert tables.isdisjoint({"SessionConversations", "ConversationLog"})
+
+
+def test_the_tables_under_the_proof_have_neither_page_locks_nor_escalation():
+    for table in ("SessionConversations", "ConversationLog"):
+        text = SCRIPTS[f"30_{table}.table.sql"]
+        indexes = len(re.findall(r"PRIMARY KEY|UNIQUE NONCLUSTERED", code(text)))
+        assert text.count("WITH (ALLOW_PAGE_LOCKS = OFF)") == indexes
+        assert "SET (LOCK_ESCALATION = DISABLE)" in text
+        assert not re.search(r"FOREIGN KEY|TRIGGER", code(text))
+
+
+def test_the_application_is_granted_execute_on_usp_send_and_nothing_else():
+    grants = re.findall(r"GRANT .*? TO \[audit_sender\]", SCRIPTS["85_roles.grant.sql"])
+    assert grants == ["GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender]"]
+
+
+def test_creation_is_guarded_so_a_second_install_is_harmless():
+    for name, text in SCRIPTS.items():
+        if not name[:2].isdigit():
+            continue
+        for created in re.finditer(r"CREATE (?!OR ALTER|UNIQUE NONCLUSTERED)\w+", code(text)):
+            before = code(text)[: created.start()]
+            assert re.search(r"\bIF\b(?:(?!\bGO\b).)*$", before, re.S), (name, created.group())
