@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.types import INTEGER_BITS, SqlType
+from harness.broker.exec.conversion.dates import days_since_1900
 from harness.broker.exec.conversion.rules import group, shown_name
 
 Convert = Callable[[object], object]
@@ -45,18 +47,14 @@ def to_integer(source: SqlType, target: SqlType) -> Convert:
     if kind in {"binary", "rowversion"}:
         return _bytes_to_integer(INTEGER_BITS[target.name] // 8, target.name != "tinyint")
     if kind == "datetime":
-        return _checked(lambda value: math.floor(_days(value) + Decimal("0.5")), source, target)
+        # Half a day and more counts as the next day.
+        half = Decimal("0.5")
+        return _checked(lambda v: math.floor(days_since_1900(v) + half), source, target)
     if kind == "int":
         return _checked(None, source, target)
     if kind == "money":
         return _checked(lambda v: int(v.to_integral_value(ROUND_HALF_UP)), source, target)
     return _checked(int, source, target)
-
-
-def _days(value: object) -> Decimal:
-    from harness.broker.exec.conversion.dates import days_since_1900
-
-    return days_since_1900(value)
 
 
 def _checked(convert: Callable[[object], int] | None, source: SqlType, target: SqlType) -> Convert:
@@ -149,12 +147,10 @@ def to_decimal(source: SqlType, target: SqlType) -> Convert:
     if kind == "float":
         return lambda value: fit(Decimal(value))
     if kind == "datetime":
-        return lambda value: fit(_days(value))
+        return lambda value: fit(days_since_1900(value))
     if kind == "int":
         return lambda value: fit(Decimal(value))
     if kind in {"binary", "rowversion"}:
-        from harness.broker.engine.errors import NotSupported
-
         raise NotSupported("conversion of binary data to decimal")
     return fit
 
@@ -184,14 +180,12 @@ def to_money(source: SqlType, target: SqlType) -> Convert:
         whole = _bytes_to_integer(size, signed=True)
         return lambda value: fit(Decimal(whole(value)).scaleb(-4))
     if kind == "datetime":
-        return lambda value: fit(_days(value))
+        return lambda value: fit(days_since_1900(value))
     return lambda value: fit(Decimal(value))
 
 
 def to_float(source: SqlType, target: SqlType) -> Convert:
     """value -> float; real values are rounded to single precision."""
-    import struct
-
     limit = _FLOAT_LIMIT[target.name]
     single = target.name == "real"
     kind = group(source)
@@ -213,7 +207,7 @@ def to_float(source: SqlType, target: SqlType) -> Convert:
             return fit(float(match[1].lower().replace("d", "e")))
         return from_text
     if kind == "datetime":
-        return lambda value: fit(float(_days(value)))
+        return lambda value: fit(float(days_since_1900(value)))
     return lambda value: fit(float(value))
 
 

@@ -117,7 +117,7 @@ def isnull(check: Expr, replacement: Expr) -> Expr:
                     replacement.nullable)
         replacement = fold(made, [replacement])
     body = "if x0 is not None: return x0\nreturn x1"
-    if replacement.constant or replacement.slot >= 0 or replacement.index >= 0:
+    if replacement.simple:
         fn = closure(body, [check, replacement], strict=False)
     else:
         other = replacement.fn

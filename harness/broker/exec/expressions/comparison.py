@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.broker.engine.collation import binary_key, guid_key
+from harness.broker.engine.collation import binary_key, collation_key, guid_key
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import SqlType, Variant
+from harness.broker.engine.types import MAX, SqlType, Variant
+from harness.broker.exec.conversion.declared import type_by_name
 from harness.broker.exec.conversion.rules import group, higher, is_number, shown_name
 from harness.broker.exec.expressions.expr import Expr, Fn, closure, constant
 from harness.broker.exec.expressions.operands import common_collation, converted
@@ -56,10 +57,8 @@ def _as(side: Expr, target: SqlType) -> Expr:
 
 def _unbounded(target: SqlType) -> SqlType:
     """A string operand is never cut to the other side's length before the comparison."""
-    from harness.broker.exec.conversion.declared import type_by_name
-
     if target.is_string or target.name in {"binary", "varbinary"}:
-        return type_by_name(target.name, -1)
+        return type_by_name(target.name, MAX)
     return target
 
 
@@ -70,8 +69,6 @@ def _kept(side: Expr, target: SqlType) -> Expr:
 def key_of(of: SqlType) -> Key | None:
     """The key by which values of a type are compared and ordered; None for the value itself."""
     if of.is_string:
-        from harness.broker.engine.collation import collation_key
-
         return collation_key
     if of.is_binary:
         return binary_key

@@ -29,7 +29,8 @@ class Expr:
     fn: (s, v, r) -> value; type: its static type; nullable: False only when it can never be NULL;
     constant: ``value`` is known already; slot / index: set when it is nothing but a local variable
     or a column; untyped: the bare NULL, which takes any type; literal: written as a constant;
-    collation: of a string, None for the database default; explicit: given by COLLATE.
+    attribute: the session attribute it reads and nothing else; collation: of a string, None for the
+    database default; explicit: given by COLLATE.
     """
 
     fn: Fn
@@ -41,8 +42,14 @@ class Expr:
     index: int = _ABSENT
     untyped: bool = False
     literal: bool = False
+    attribute: str = ""
     collation: Collation | None = None
     explicit: bool = False
+
+    @property
+    def simple(self) -> bool:
+        """True when reading it costs nothing and cannot fail."""
+        return self.constant or self.slot >= 0 or self.index >= 0 or bool(self.attribute)
 
     def retyped(self, to_type: SqlType) -> Expr:
         """The same closure seen as another type (where no value changes)."""
@@ -90,6 +97,8 @@ def fold(expr: Expr, parts: Sequence[Expr]) -> Expr:
 def _kind(part: Expr) -> str:
     if part.constant:
         return "constant"
+    if part.attribute:
+        return f"s.{part.attribute}"
     if part.slot >= 0:
         return "variable"
     return "column" if part.index >= 0 else "call"
@@ -106,7 +115,7 @@ def _factory(body: str, kinds: tuple[str, ...], names: tuple[str, ...], strict: 
     for i, kind in enumerate(kinds):
         if kind == "constant":
             continue
-        lines.append(f"  x{i} = {_ACCESS[kind].format(i=i)}")
+        lines.append(f"  x{i} = {_ACCESS.get(kind, kind).format(i=i)}")
         if strict:
             lines.append(f"  if x{i} is None: return None")
     lines.extend(f"  {line}" for line in body.split("\n"))
@@ -141,6 +150,8 @@ def strict(function: Callable, result: SqlType, parts: Sequence[Expr]) -> Expr:
     return fold(Expr(fn, result, any(part.nullable for part in parts)), parts)
 
 
-def session_value(function: Callable, result: SqlType, nullable: bool = True) -> Expr:
-    """An expression that only asks the session: ``function(s)``."""
-    return Expr(lambda s, v, r: function(s), result, nullable)
+def session_attribute(name: str, of: SqlType) -> Expr:
+    """An attribute of the session, dotted names included; the names come from our own tables."""
+    part = Expr(lambda s, v, r: None, of, attribute=name)
+    part.fn = closure("return x0", [part], strict=False)
+    return part

@@ -86,8 +86,7 @@ def _collate(node: ast.Collate, scope: Scope) -> Expr:
     found = find_collation(node.collation)
     if found is None:
         raise scope.refuse(f"collation {node.collation}", node)
-    return replace(operand, collation=found, explicit=True, slot=-1, index=-1) \
-        if not operand.constant else replace(operand, collation=found, explicit=True)
+    return replace(operand, collation=found, explicit=True)
 
 
 @compiles(ast.Cast)

@@ -87,8 +87,7 @@ def _to_whole(call: Call) -> Expr:
 
 
 def _rounded(value: Decimal, digits: int, mode: str) -> Decimal:
-    return EXACT.quantize(value, Decimal(1).scaleb(-digits)) if mode == ROUND_HALF_UP else \
-        value.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=EXACT)
+    return value.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=EXACT)
 
 
 @function("ROUND", 2, 3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import (
     BIGINT,
@@ -20,7 +18,7 @@ from harness.broker.engine.types import (
     sql_type,
     varbinary,
 )
-from harness.broker.exec.expressions.expr import Expr, session_value
+from harness.broker.exec.expressions.expr import Expr, constant, session_attribute
 from harness.broker.exec.expressions.operands import converted
 from harness.broker.exec.expressions.registry import compiles
 from harness.broker.exec.expressions.scope import Scope
@@ -29,38 +27,45 @@ from harness.tsql import ast
 
 _IDENTITY_TYPE = decimal_type(38, 0)
 
-GLOBALS: dict[str, tuple[SqlType, Callable[[object], object]]] = {
-    "@@ROWCOUNT": (INT, lambda s: s.rowcount),
-    "@@ERROR": (INT, lambda s: s.error),
-    "@@TRANCOUNT": (INT, lambda s: s.trancount),
-    "@@SPID": (SMALLINT, lambda s: s.id),
-    "@@VERSION": (nvarchar(300), lambda s: s.version_text),
-    "@@SERVERNAME": (SYSNAME, lambda s: s.server_name),
-    "@@SERVICENAME": (SYSNAME, lambda s: "MSSQLSERVER"),
-    "@@NESTLEVEL": (INT, lambda s: s.nest_level),
-    "@@PROCID": (INT, lambda s: s.proc_id),
-    "@@FETCH_STATUS": (INT, lambda s: s.fetch_status),
-    "@@IDENTITY": (_IDENTITY_TYPE, lambda s: s.last_identity),
-    "@@LOCK_TIMEOUT": (INT, lambda s: s.lock_timeout),
-    "@@LANGUAGE": (SYSNAME, lambda s: s.language),
-    "@@LANGID": (SMALLINT, lambda s: 0),
-    "@@DATEFIRST": (TINYINT, lambda s: s.options.datefirst),
-    "@@TEXTSIZE": (INT, lambda s: s.textsize),
-    "@@DBTS": (varbinary(8), lambda s: s.catalog_function("@@DBTS", ())),
-    "@@MAX_PRECISION": (TINYINT, lambda s: 38),
-    "@@CURSOR_ROWS": (INT, lambda s: s.catalog_function("@@CURSOR_ROWS", ())),
-    "@@OPTIONS": (INT, lambda s: s.options.mask),
-    "@@MICROSOFTVERSION": (INT, lambda s: 0x10000FA0),
+GLOBALS: dict[str, tuple[SqlType, str]] = {
+    "@@ROWCOUNT": (INT, "rowcount"),
+    "@@ERROR": (INT, "error"),
+    "@@TRANCOUNT": (INT, "trancount"),
+    "@@SPID": (SMALLINT, "id"),
+    "@@VERSION": (nvarchar(300), "version_text"),
+    "@@SERVERNAME": (SYSNAME, "server_name"),
+    "@@NESTLEVEL": (INT, "nest_level"),
+    "@@PROCID": (INT, "proc_id"),
+    "@@FETCH_STATUS": (INT, "fetch_status"),
+    "@@IDENTITY": (_IDENTITY_TYPE, "last_identity"),
+    "@@LOCK_TIMEOUT": (INT, "lock_timeout"),
+    "@@LANGUAGE": (SYSNAME, "language"),
+    "@@DATEFIRST": (TINYINT, "options.datefirst"),
+    "@@TEXTSIZE": (INT, "textsize"),
+    "@@OPTIONS": (INT, "options.mask"),
 }
+"""Name -> type and the session attribute that holds it."""
+
+_CONSTANTS: dict[str, tuple[SqlType, object]] = {
+    "@@SERVICENAME": (SYSNAME, "MSSQLSERVER"),
+    "@@LANGID": (SMALLINT, 0),
+    "@@MAX_PRECISION": (TINYINT, 38),
+}
+_FROM_CATALOG: dict[str, SqlType] = {"@@DBTS": varbinary(8), "@@CURSOR_ROWS": INT}
 
 
 @compiles(ast.GlobalVariable)
 def _global(node: ast.GlobalVariable, scope: Scope) -> Expr:
-    found = GLOBALS.get(node.name.upper())
-    if found is None:
-        raise scope.refuse(f"global variable {node.name}", node)
-    of, read = found
-    return session_value(read, of)
+    name = node.name.upper()
+    if name in GLOBALS:
+        of, attribute = GLOBALS[name]
+        return session_attribute(attribute, of)
+    if name in _CONSTANTS:
+        of, value = _CONSTANTS[name]
+        return constant(value, of)
+    if name in _FROM_CATALOG:
+        return Expr(lambda s, v, r: s.catalog_function(name, ()), _FROM_CATALOG[name])
+    raise scope.refuse(f"global variable {node.name}", node)
 
 
 _ERROR_PARTS = {
@@ -97,12 +102,12 @@ def _xact_state(call: Call) -> Expr:
 
 @function("ROWCOUNT_BIG", 0)
 def _rowcount_big(call: Call) -> Expr:
-    return Expr(lambda s, v, r: s.rowcount, BIGINT, False)
+    return session_attribute("rowcount", BIGINT)
 
 
 @function("SCOPE_IDENTITY", 0)
 def _scope_identity(call: Call) -> Expr:
-    return Expr(lambda s, v, r: s.scope_identity, _IDENTITY_TYPE)
+    return session_attribute("scope_identity", _IDENTITY_TYPE)
 
 
 @function("NEWID", 0)
@@ -116,11 +121,10 @@ def _newsequentialid(call: Call) -> Expr:
     raise SqlError(302, aborts="batch")
 
 
-_NAMES: dict[str, Callable[[object], object]] = {
-    "ORIGINAL_LOGIN": lambda s: s.original_login, "SYSTEM_USER": lambda s: s.login_name,
-    "CURRENT_USER": lambda s: s.user_name, "SESSION_USER": lambda s: s.user_name,
-    "USER": lambda s: s.user_name, "HOST_NAME": lambda s: s.host_name,
-    "APP_NAME": lambda s: s.app_name,
+_NAMES = {
+    "ORIGINAL_LOGIN": "original_login", "SYSTEM_USER": "login_name", "CURRENT_USER": "user_name",
+    "SESSION_USER": "user_name", "USER": "user_name", "HOST_NAME": "host_name",
+    "APP_NAME": "app_name",
 }
 
 
@@ -132,15 +136,14 @@ _NAMES: dict[str, Callable[[object], object]] = {
 @function("HOST_NAME", 0)
 @function("APP_NAME", 0)
 def _name(call: Call) -> Expr:
-    read = _NAMES[call.name]
-    return Expr(lambda s, v, r: read(s), SYSNAME)
+    return session_attribute(_NAMES[call.name], SYSNAME)
 
 
 @function("SUSER_SNAME", 0, 1)
 @function("SUSER_NAME", 0, 1)
 def _suser_name(call: Call) -> Expr:
     if not call.count:
-        return Expr(lambda s, v, r: s.login_name, SYSNAME)
+        return session_attribute("login_name", SYSNAME)
     argument, name = call.arg(0).fn, call.name
     return Expr(lambda s, v, r: s.catalog_function(name, (argument(s, v, r),)), SYSNAME)
 
@@ -148,14 +151,14 @@ def _suser_name(call: Call) -> Expr:
 @function("USER_NAME", 0, 1)
 def _user_name(call: Call) -> Expr:
     if not call.count:
-        return Expr(lambda s, v, r: s.user_name, SYSNAME)
+        return session_attribute("user_name", SYSNAME)
     argument = call.arg(0).fn
     return Expr(lambda s, v, r: s.catalog_function("USER_NAME", (argument(s, v, r),)), SYSNAME)
 
 
 @function("CONTEXT_INFO", 0)
 def _context_info(call: Call) -> Expr:
-    return Expr(lambda s, v, r: s.context_info, varbinary(128))
+    return session_attribute("context_info", varbinary(128))
 
 
 @function("SESSION_CONTEXT", 1)

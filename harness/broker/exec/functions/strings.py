@@ -16,6 +16,7 @@ from harness.broker.engine.types import (
     sql_type,
     varchar,
 )
+from harness.broker.exec.conversion import explicit_conversion
 from harness.broker.exec.conversion.rules import group
 from harness.broker.exec.conversion.text import clip, from_ansi, to_ansi, to_utf16, units
 from harness.broker.exec.expressions.expr import Expr, closure, fold, strict
@@ -76,10 +77,6 @@ def _datalength(call: Call) -> Expr:
     argument = call.arg(0)
     of = BIGINT if argument.type.length == MAX else INT
     return strict(_data_length(argument.type), of, [argument])
-
-
-def _sliced(argument: Expr) -> bool:
-    return argument.type.is_string
 
 
 @function("LEFT", 2)
@@ -333,8 +330,6 @@ def _joined_type(parts: list[Expr]) -> SqlType:
 def _concat_part(argument: Expr, at: int, name: str) -> Expr:
     if group(argument.type) == "money":
         # CONCAT converts by itself what an assignment would refuse.
-        from harness.broker.exec.conversion import explicit_conversion
-
         convert = explicit_conversion(argument.type, varchar(40))
         return fold(Expr(closure("return f(x0)", [argument], f=convert), varchar(40)), [argument])
     return as_string(argument, at, name)
