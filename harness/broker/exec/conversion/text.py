@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from codecs import utf_16_le_decode
 from collections.abc import Callable
 from decimal import Decimal
 
@@ -60,7 +61,7 @@ def from_utf16(value: bytes) -> str:
     """The nvarchar whose bytes these are; an odd last byte is completed with zero."""
     if len(value) & 1:
         value += b"\x00"
-    return value.decode("utf-16-le", "surrogatepass")
+    return utf_16_le_decode(value, "surrogatepass")[0]
 
 
 def to_utf16(text: str) -> bytes:

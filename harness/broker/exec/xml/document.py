@@ -49,11 +49,10 @@ _NUMBER_OF_ERROR = {
 }
 
 
-def _parser() -> etree.XMLParser:
-    return etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True,
-        remove_blank_text=False,
-    )
+_PARSER = etree.XMLParser(
+    resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True,
+    remove_blank_text=False,
+)
 
 
 def decode_bytes(value: bytes) -> str:
@@ -104,7 +103,7 @@ def parse(text: str, *, keep_blanks: bool = False) -> etree._Element:
     if "<!DOCTYPE" in content:
         raise SqlError(6359)
     try:
-        root = etree.fromstring(_OPEN + content + _CLOSE, _parser())
+        root = etree.fromstring(_OPEN + content + _CLOSE, _PARSER)
     except etree.XMLSyntaxError as error:
         raise _as_sql_error(error, content, skipped) from None
     except ValueError:
