@@ -1,1 +1,13 @@
-"""INSERT, UPDATE, DELETE, TRUNCATE TABLE, MERGE and table variables."""
+"""INSERT, UPDATE, DELETE, TRUNCATE TABLE, MERGE and table variables.
+
+Importing the package registers their compilers.
+"""
+
+from harness.broker.exec.dml.delete import compile_delete, compile_truncate
+from harness.broker.exec.dml.insert import compile_insert, compile_set_identity_insert
+from harness.broker.exec.dml.update import compile_update
+
+__all__ = [
+    "compile_delete", "compile_insert", "compile_set_identity_insert", "compile_truncate",
+    "compile_update",
+]

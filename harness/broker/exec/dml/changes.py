@@ -1,0 +1,170 @@
+"""What UPDATE and DELETE share: which source is the target, reading it, TOP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Table
+from harness.broker.exec.dml.targets import Target, resolve_target
+from harness.broker.exec.expressions.expr import Fn
+from harness.broker.exec.query.compile import QueryCompiler
+from harness.broker.exec.query.froms import From, compile_from
+from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
+from harness.broker.exec.query.names import contains
+from harness.broker.exec.query.ordering import row_count
+from harness.broker.exec.query.sources import Source, resolve_object, table_columns
+from harness.tsql import ast
+
+
+@dataclass(slots=True)
+class Change:
+    """A compiled FROM clause with its target.
+
+    read: (s, v) -> (row, clustered key, old row of the target), each target row once.
+    """
+
+    target: Target
+    from_: From
+    read: Callable[[Any, Any], list[tuple[tuple, tuple, tuple]]]
+
+    @property
+    def others(self) -> list[Source]:
+        """The sources that are not changed."""
+        return [source for source in self.from_.sources if not source.write]
+
+
+class ChangeCompiler:
+    """Compiles the reading half of an UPDATE or DELETE."""
+
+    def __init__(self, node: ast.Update | ast.Delete, context: Any) -> None:
+        self.node = node
+        self.context = context
+        self.compiler = QueryCompiler(context)
+        self.common = self.compiler.common_tables(node, context.scope, {}) if node.with_ else {}
+        self.memo: list[Any] = []
+        check_query_options(node.options, context)
+        if contains(node.where, ast.CurrentOf):
+            raise context.not_supported(node.where, "WHERE CURRENT OF")
+        if node.top is not None and (node.top.percent or node.top.with_ties):
+            raise context.not_supported(node.top, "TOP ... PERCENT or WITH TIES here")
+
+    def compile(self, readers: list[ast.Node]) -> Change:
+        """Bind FROM, find the target in it, choose paths."""
+        node, context = self.node, self.context
+        self._refuse_common_target()
+        hints = parse_hints(node.hints, context, target=True)
+        extra = None if self._in_from() else self._extra(hints)
+        top = row_count(node.top.count, context.scope) if node.top else None
+        from_ = compile_from(
+            node.from_, node.where, context.scope, self.compiler, self.common, self.memo,
+            readers=readers, limit=top, extra=extra,
+            choose_target=None if extra is not None else self._chooser(hints))
+        source = from_.target
+        if source is None or source.table is None:
+            raise context.fail(node, SqlError(208, _shown(node.target)))
+        target = Target(source.table, source.slot)
+        return Change(target, from_, self._reader(from_, source, top))
+
+    def _refuse_common_target(self) -> None:
+        name = self.node.target
+        if isinstance(name, ast.ObjectName) and len(name.parts) == 1 \
+                and name.name.lower() in self.common:
+            raise self.context.not_supported(name, "changing rows through a common table")
+
+    # ------------------------------------------------------------------ which source
+    def _leaves(self) -> list[ast.Node]:
+        return [
+            part for item in self.node.from_ for part in _leaves(item)
+            if isinstance(part, (ast.TableRef, ast.VariableTable))
+        ]
+
+    def _in_from(self) -> bool:
+        return self._match() is not None
+
+    def _match(self) -> ast.Node | None:
+        """The leaf of FROM the target names: by alias first, else the one of the same object."""
+        target = self.node.target
+        leaves = self._leaves()
+        wanted = target.name.lower() if isinstance(target, ast.ObjectName) else ""
+        for leaf in leaves:
+            single = isinstance(target, ast.ObjectName) and len(target.parts) == 1
+            if single and leaf.alias is not None and leaf.alias.lower() == wanted:
+                return leaf
+        same = [leaf for leaf in leaves if self._same(leaf, target)]
+        bare = [leaf for leaf in same if leaf.alias is None]
+        if len(bare) == 1:
+            return bare[0]
+        if len(same) > 1:
+            raise self.context.fail(self.node, SqlError(8154, _shown(target), aborts="batch"))
+        return same[0] if same else None
+
+    def _same(self, leaf: ast.Node, target: ast.ObjectName | ast.Variable) -> bool:
+        if isinstance(leaf, ast.VariableTable):
+            return isinstance(target, ast.Variable) \
+                and leaf.variable.name.lower() == target.name.lower()
+        if not isinstance(target, ast.ObjectName) or leaf.name.name.lower() != target.name.lower():
+            return False
+        if len(leaf.name.parts) == 1 and leaf.name.name.lower() in self.common:
+            return False
+        return resolve_object(leaf.name, self.context) is resolve_object(target, self.context)
+
+    def _chooser(self, hints: Hints) -> Callable[[ast.Node, Source], bool]:
+        chosen = self._match()
+
+        def choose(node: ast.Node, source: Source) -> bool:
+            if node is not chosen:
+                return False
+            if source.hints.names & {"NOLOCK", "READUNCOMMITTED"}:
+                raise self.context.fail(node, SqlError(1065, aborts="batch"))
+            source.hints = replace(source.hints, names=source.hints.names | hints.names)
+            return True
+
+        return choose
+
+    def _extra(self, hints: Hints) -> Source:
+        """The target when FROM does not mention it."""
+        node = self.node.target
+        target = resolve_target(node, self.context)
+        table: Table = target.table
+        name = node.name.lower() if isinstance(node, ast.Variable) else table.name.lower()
+        qualifiers = (name,) if target.slot >= 0 or table.database is None else (
+            table.database.name.lower(), table.schema.lower(), name)
+        return Source(table_columns(table), qualifiers, table, slot=target.slot, hints=hints,
+                      write=True, with_key=True, securable=table)
+
+    # ------------------------------------------------------------------ reading
+    def _reader(
+        self, from_: From, source: Source, top: Fn | None
+    ) -> Callable[[Any, Any], list[tuple[tuple, tuple, tuple]]]:
+        rows, memo = from_.rows, self.memo
+        start, key_at = source.offset, source.offset + len(source.columns)
+        alone = len(from_.sources) == 1
+
+        def read(s: Any, v: Any) -> list[tuple[tuple, tuple, tuple]]:
+            if memo:
+                memo[:] = [None] * len(memo)
+            if alone:
+                found = [(row, row[key_at], row[start:key_at]) for row in rows(s, v, ())]
+            else:
+                by_key: dict[tuple, tuple] = {}
+                for row in rows(s, v, ()):
+                    if row[key_at] is not None:  # the empty side of an outer join
+                        by_key.setdefault(row[key_at], row)
+                found = [(row, key, row[start:key_at]) for key, row in by_key.items()]
+            return found if top is None else found[:top(s, v, ())]
+
+        return read
+
+
+def _leaves(node: ast.Node) -> list[ast.Node]:
+    """The leaves of a join tree, derived tables not entered."""
+    if isinstance(node, (ast.Join, ast.Apply)):
+        return _leaves(node.left) + _leaves(node.right)
+    return [node]
+
+
+def _shown(node: ast.ObjectName | ast.Variable) -> str:
+    return node.name if isinstance(node, ast.Variable) else ".".join(node.parts)

@@ -1,0 +1,71 @@
+"""DELETE and TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.dml.changes import ChangeCompiler
+from harness.broker.exec.dml.output import Outputs
+from harness.broker.exec.dml.targets import Writes, resolve_target
+from harness.broker.exec.query.permissions import check_permission
+from harness.broker.exec.query.rowset import scope_width
+from harness.tsql import ast
+
+DELETE = 0xC4
+"""Command code of a DELETE in its DONE token."""
+
+TRUNCATE = 0xDA
+
+
+@compiles(ast.Delete)
+def compile_delete(node: ast.Delete, context: Context) -> Run:
+    """DELETE: find and lock the rows, then take each out of every index."""
+    change = ChangeCompiler(node, context).compile(list(node.outputs or []))
+    target, read = change.target, change.read
+    base = scope_width(change.from_.scope)
+    outputs = Outputs(node.outputs, target, context, change.others, base,
+                      inserted=False, deleted=True)
+    nothing = (None,) * len(target.table.columns)
+    securable = None if target.table.temporary else target.table
+
+    def run(s: Any, v: list) -> None:
+        if securable is not None and s.user is not None:
+            check_permission(s, "DELETE", securable)
+        found = read(s, v)
+        writes = Writes(s, v, target)
+
+        def changes() -> None:
+            for _, key, _ in found:
+                writes.delete(key)
+
+        writes.all(changes)
+        if outputs:
+            outputs.deliver(s, v, [row + nothing + old for row, _, old in found])
+        s.done(DELETE, len(found))
+
+    return run
+
+
+@compiles(ast.TruncateTable)
+def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
+    """TRUNCATE TABLE: Sch-M on the table, every row gone, the identity back at its seed."""
+    target = resolve_target(node.name, context)
+    table = target.table
+
+    def run(s: Any, v: list) -> None:
+        transaction = s.transaction or s.work()
+        if transaction.doomed:
+            raise SqlError(3930)
+        if not table.temporary:
+            check_permission(s, "ALTER", table)
+            s.engine.access.lock_table(transaction, table, "Sch-M")
+        for key in list(table.rows.entries):
+            table.delete(transaction, key)
+        if table.identity_column is not None:
+            seed = table.columns[table.identity_column].identity[0]
+            s.engine.journal.assign(transaction, table, "next_identity", seed)
+        s.done(TRUNCATE, 0)
+
+    return run

@@ -1,0 +1,231 @@
+"""INSERT: VALUES, SELECT, DEFAULT VALUES; IDENTITY_INSERT.
+
+Locks: IX on the table, then per row X on the clustered key and X on each nonclustered key, the gap
+before each tested against range locks (docs/facts.md, "access paths", row j).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Table
+from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.dml.output import Outputs
+from harness.broker.exec.dml.rows import (
+    InsertColumns,
+    Make,
+    assignment,
+    insert_columns,
+    note_identity,
+    row_maker,
+)
+from harness.broker.exec.dml.targets import (
+    Target,
+    Writes,
+    checker,
+    lock_for_write,
+    resolve_target,
+)
+from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.query.compile import QueryCompiler
+from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
+from harness.broker.exec.query.ordering import row_count
+from harness.broker.exec.query.rowset import QueryColumn
+from harness.tsql import ast
+
+INSERT = 0xC3
+"""Command code of an INSERT in its DONE token."""
+
+MakeRows = Callable[[Any, Any, Table], list[tuple]]
+"""(s, v, table) -> the new rows, everything read that has to be read."""
+
+
+@compiles(ast.Insert)
+def compile_insert(node: ast.Insert, context: Context) -> Run:
+    """INSERT: collect the new rows, then write them."""
+    if isinstance(node.source, (ast.ExecuteProcedure, ast.ExecuteString)):
+        raise context.not_supported(node, "INSERT ... EXECUTE in this place")
+    target = resolve_target(node.target, context)
+    hints = insert_hints(node, context)
+    check_query_options(node.options, context)
+    chosen = insert_columns(target, node.columns, context, node)
+    make_rows = _rows(node, target, chosen, context)
+    write = insert_writer(node, target, chosen, hints, context)
+
+    def run(s: Any, v: list) -> None:
+        write(s, v, make_rows)
+
+    return run
+
+
+def insert_hints(node: ast.Insert, context: Context) -> Hints:
+    """Hints on the target. Raises 4102 for READPAST, 4140 for READCOMMITTEDLOCK."""
+    hints = parse_hints(node.hints, context, target=True)
+    if "READPAST" in hints.names:
+        raise context.fail(node, SqlError(4102, aborts="batch"))
+    if "READCOMMITTEDLOCK" in hints.names:
+        raise context.fail(node, SqlError(4140, aborts="batch"))
+    return hints
+
+
+def insert_writer(
+    node: ast.Insert, target: Target, chosen: InsertColumns, hints: Hints, context: Context
+) -> Callable[[Any, list, MakeRows], None]:
+    """write(s, v, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
+    check = checker(target, "INSERT")
+    outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
+    nothing = (None,) * len(target.table.columns)
+    name = target.table.name
+    has_identity = target.table.identity_column is not None
+
+    def write(s: Any, v: list, make_rows: MakeRows) -> None:
+        table = target.at(v)
+        if has_identity:
+            check_identity_insert(s, table, chosen, name)
+        lock_for_write(s, table, hints, "INSERT")
+        rows = make_rows(s, v, table)
+        writes = Writes(s, v, target)
+
+        def changes() -> None:
+            for row in rows:
+                if check is not None:
+                    check(s, row)
+                writes.insert(row)
+
+        writes.all(changes)
+        note_identity(s, table, rows)
+        if outputs:
+            outputs.deliver(s, v, [row + nothing for row in rows])
+        s.done(INSERT, len(rows))
+
+    return write
+
+
+def check_identity_insert(s: Any, table: Table, chosen: InsertColumns, name: str) -> None:
+    """544 for a value given with IDENTITY_INSERT OFF, 545 for none given with it ON."""
+    on = s.identity_insert is table
+    if chosen.identity and not on:
+        raise SqlError(544, name)
+    if on and not chosen.identity:
+        raise SqlError(545, name) if chosen.listed else SqlError(8101, name)
+
+
+# ---------------------------------------------------------------------- where rows come from
+def _rows(
+    node: ast.Insert, target: Target, chosen: InsertColumns, context: Context
+) -> MakeRows:
+    source = node.source
+    if isinstance(source, ast.DefaultValues):
+        make = row_maker(target, {})
+        return lambda s, v, table: [make(s, v, (), table)]
+    if isinstance(source, ast.Values):
+        simple = len(source.rows) == 1 or any(
+            isinstance(item, ast.DefaultValue) for row in source.rows for item in row)
+        if simple and node.top is None:
+            return _values(source, target, chosen, context)
+    return _query(node, target, chosen, context)
+
+
+def _values(
+    source: ast.Values, target: Target, chosen: InsertColumns, context: Context
+) -> MakeRows:
+    """VALUES with one row, or with DEFAULT in it: each value goes straight to its column."""
+    makes = []
+    for row in source.rows:
+        _check_width(len(row), chosen, source, context)
+        given: dict[int, Make] = {}
+        for ordinal, item in zip(chosen.ordinals, row):
+            if isinstance(item, ast.DefaultValue):
+                continue
+            expr = compile_expression(item, context.scope)
+            if target.table.columns[ordinal].rowversion:
+                _refuse_version(expr.constant and expr.value is None, source, context)
+                continue
+            given[ordinal] = assignment(expr, expr.fn, target, ordinal)
+        makes.append(row_maker(target, given))
+    if len(makes) == 1:
+        only = makes[0]
+        return lambda s, v, table: [only(s, v, (), table)]
+    return lambda s, v, table: [make(s, v, (), table) for make in makes]
+
+
+def _query(
+    node: ast.Insert, target: Target, chosen: InsertColumns, context: Context
+) -> MakeRows:
+    compiler = QueryCompiler(context)
+    common = compiler.common_tables(node, context.scope, {}) if node.with_ else {}
+    rowset = compiler.query(node.source, context.scope, common)
+    make = maker_of(rowset.columns, target, chosen, node, context)
+    rows = rowset.rows
+    top = row_count(node.top.count, context.scope) if node.top else None
+    if node.top is not None and (node.top.percent or node.top.with_ties):
+        raise context.not_supported(node.top, "TOP ... PERCENT or WITH TIES in INSERT")
+
+    def run(s: Any, v: Any, table: Table) -> list[tuple]:
+        found = rows(s, v, ())
+        if top is not None:
+            found = found[:top(s, v, ())]
+        return [make(s, v, row, table) for row in found]
+
+    return run
+
+
+def maker_of(
+    columns: list[QueryColumn], target: Target, chosen: InsertColumns, node: ast.Node,
+    context: Context,
+) -> Callable[[Any, Any, tuple, Table], tuple]:
+    """The row maker over rows with these columns."""
+    _check_width(len(columns), chosen, node, context)
+    given: dict[int, Make] = {}
+    for place, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
+        if target.table.columns[ordinal].rowversion:
+            _refuse_version(column.untyped, node, context)
+            continue
+        given[ordinal] = assignment(column, _at(place), target, ordinal)
+    return row_maker(target, given)
+
+
+def _at(place: int) -> Make:
+    return lambda s, v, r: r[place]
+
+
+def _check_width(width: int, chosen: InsertColumns, node: ast.Node, context: Context) -> None:
+    expected = len(chosen.ordinals)
+    if width == expected:
+        return
+    if not chosen.listed:
+        raise context.fail(node, SqlError(213, aborts="batch"))
+    values = isinstance(node, ast.Values)
+    number = (110 if width > expected else 109) if values else (121 if width > expected else 120)
+    raise context.fail(node, SqlError(number, severity=15, aborts="batch"))
+
+
+def _refuse_version(empty: bool, node: ast.Node, context: Context) -> None:
+    """273: only NULL and DEFAULT may be given for a rowversion column."""
+    if not empty:
+        raise context.fail(node, SqlError(273, aborts="batch"))
+
+
+# ---------------------------------------------------------------------- SET IDENTITY_INSERT
+@compiles(ast.SetIdentityInsert)
+def compile_set_identity_insert(node: ast.SetIdentityInsert, context: Context) -> Run:
+    """SET IDENTITY_INSERT: one table of the session at a time."""
+    target = resolve_target(node.table, context)
+    table = target.table
+    if table.identity_column is None:
+        raise context.fail(node, SqlError(8106, table.name, aborts="batch"))
+
+    def run(s: Any, v: list) -> None:
+        current = s.identity_insert
+        if node.on and current is not None and current is not table:
+            raise SqlError(8107, current.database.name if current.database else "tempdb",
+                           current.schema, current.name, table.name)
+        if node.on:
+            s.identity_insert = table
+        elif current is table:
+            s.identity_insert = None
+        s.set_rowcount(0)
+
+    return run

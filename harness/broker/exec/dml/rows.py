@@ -1,0 +1,134 @@
+"""New rows: values converted to their columns' types, defaults, identity and rowversion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Column, Table
+from harness.broker.exec.conversion import compile_assignment_conversion
+from harness.broker.exec.conversion.numbers import BOUNDS
+from harness.broker.exec.dml.targets import Target
+from harness.broker.exec.expressions.expr import Expr, Fn
+from harness.broker.exec.query.rowset import QueryColumn
+from harness.tsql import ast
+
+Make = Callable[[Any, Any, tuple], Any]
+"""(s, v, source row) -> value of one column."""
+
+
+@dataclass(slots=True)
+class InsertColumns:
+    """Which columns an INSERT gives values for. ordinals: in the order of the values.
+
+    identity: an explicit value for the identity column is among them.
+    """
+
+    ordinals: list[int]
+    identity: bool
+    listed: bool
+
+
+def insert_columns(
+    target: Target, names: list[str] | None, context: Any, node: ast.Node
+) -> InsertColumns:
+    """The columns of a column list, or all that take a value when there is none.
+
+    Raises 207 for an unknown name, 264 for one given twice.
+    """
+    table = target.table
+    if names is None:
+        ordinals = [i for i, c in enumerate(table.columns) if c.identity is None]
+        return InsertColumns(ordinals, False, False)
+    ordinals = []
+    for name in names:
+        ordinal = table.ordinals.get(name.lower())
+        if ordinal is None:
+            raise context.fail(node, SqlError(207, name))
+        if ordinal in ordinals:
+            raise context.fail(node, SqlError(264, name, aborts="batch"))
+        ordinals.append(ordinal)
+    return InsertColumns(ordinals, table.identity_column in ordinals, True)
+
+
+def column_default(column: Column) -> Make | None:
+    """The closure of a column's default; None when it has none."""
+    default = column.default
+    if default is None:
+        return None
+    return lambda s, v, r: default(s)
+
+
+def assignment(
+    source: QueryColumn | Expr, fn: Fn, target: Target, ordinal: int
+) -> Fn:
+    """``fn`` with the conversion to the column's type (2628, 8152, 8115, 245 ... at run time)."""
+    column = target.table.columns[ordinal]
+    if source.untyped:
+        return fn
+    convert = compile_assignment_conversion(
+        source.type, column.type, table=target.shown, column=column.name)
+    if convert is None:
+        return fn
+    return lambda s, v, r: convert(fn(s, v, r))
+
+
+def row_maker(target: Target, given: dict[int, Make]) -> Callable[[Any, Any, tuple, Table], tuple]:
+    """make(s, v, source row, table) -> new row. given: closures of the columns with values."""
+    table = target.table
+    makes: list[Make] = []
+    for ordinal, column in enumerate(table.columns):
+        make = given.get(ordinal)
+        if make is None and not column.rowversion and column.identity is None:
+            make = column_default(column)
+        makes.append(make or _nothing)
+    identity = table.identity_column if table.identity_column not in given else None
+    version = table.rowversion_column
+    if identity is None and version is None:
+        return lambda s, v, r, table: tuple([make(s, v, r) for make in makes])
+
+    def run(s: Any, v: Any, r: tuple, table: Table) -> tuple:
+        row = [make(s, v, r) for make in makes]
+        if identity is not None:
+            row[identity] = next_identity(table)
+        if version is not None:
+            row[version] = next_version(s, table)
+        return tuple(row)
+
+    return run
+
+
+def _nothing(s: Any, v: Any, r: tuple) -> None:
+    return None
+
+
+def next_identity(table: Table) -> Any:
+    """The next identity value as its column's type; 8115 when the type is used up."""
+    column = table.columns[table.identity_column]  # type: ignore[index]
+    value = table.next_identity
+    low, high = BOUNDS.get(column.type.name, (None, None))
+    if low is not None and not low <= value <= high:
+        raise SqlError(8115, "IDENTITY", column.type.name)
+    value = table.take_identity()
+    return Decimal(value) if column.type.name in {"decimal", "numeric"} else value
+
+
+def note_identity(s: Any, table: Table, rows: list[tuple]) -> None:
+    """@@IDENTITY and SCOPE_IDENTITY() after an INSERT ("@@IDENTITY" page: NULL after an INSERT
+    into a table without an identity column; SCOPE_IDENTITY() keeps its value then).
+    """
+    if not rows:
+        return
+    if table.identity_column is None:
+        s.last_identity = None
+    else:
+        s.last_identity = s.scope_identity = rows[-1][table.identity_column]
+
+
+def next_version(s: Any, table: Table) -> bytes:
+    """A new rowversion; #temp tables and table variables draw from the current database."""
+    database = table.database if table.database is not None else s.database
+    return database.next_rowversion(s.transaction)

@@ -1,0 +1,142 @@
+"""What a data change writes to: a table, a #temp table or a table variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Table
+from harness.broker.engine.transactions import Transaction
+from harness.broker.exec.dml.variables import VariableAccess
+from harness.broker.exec.query.hints import Hints
+from harness.broker.exec.query.permissions import check_permission
+from harness.broker.exec.query.sources import (
+    resolve_object,
+    table_variable,
+    template_table,
+)
+from harness.tsql import ast
+
+
+@dataclass(slots=True)
+class Target:
+    """A place to write to. table: for a table variable one like it; slot: of a table variable."""
+
+    table: Table
+    slot: int = -1
+
+    def at(self, v: Any) -> Table:
+        """The table itself, at run time."""
+        return self.table if self.slot < 0 else v[self.slot]
+
+    @property
+    def shown(self) -> str:
+        """The name error texts print."""
+        table = self.table
+        if self.slot >= 0:
+            return table.name
+        database = table.database.name if table.database is not None else "tempdb"
+        return f"{database}.{table.schema}.{table.name}"
+
+
+def resolve_target(node: ast.ObjectName | ast.Variable, context: Any) -> Target:
+    """The target a statement names. Raises 208, 1087, 4406 for what cannot be written to."""
+    if isinstance(node, ast.Variable):
+        slot, definition = table_variable(node, context)
+        return Target(template_table(definition, context), slot)
+    found = resolve_object(node, context)
+    if not isinstance(found, Table):
+        kind = getattr(found, "kind", None) or "system view"
+        raise context.not_supported(node, f"changing rows of a {kind.lower()}")
+    return Target(found)
+
+
+class Writes:
+    """One run of a data change: where it writes, and what it must undo if it fails half way.
+
+    ``insert``, ``delete`` and ``update`` are those of the engine's row access.
+    """
+
+    __slots__ = ("access", "table", "transaction")
+
+    def __init__(self, s: Any, v: Any, target: Target) -> None:
+        self.table = target.at(v)
+        self.transaction: Transaction = s.transaction or s.work()
+        if target.slot >= 0:
+            self.access: Any = VariableAccess(s.engine.journal)
+        else:
+            if self.transaction.doomed:
+                raise SqlError(3930)
+            self.access = s.engine.access
+
+    def insert(self, row: tuple) -> None:
+        """Insert one row."""
+        self.access.insert(self.transaction, self.table, row)
+
+    def delete(self, key: tuple) -> None:
+        """Delete the row at a clustered key."""
+        self.access.delete(self.transaction, self.table, key)
+
+    def update(self, key: tuple, row: tuple) -> None:
+        """Replace the row at a clustered key."""
+        self.access.update(self.transaction, self.table, key, row)
+
+    def all(self, changes: Callable[[], None]) -> None:
+        """Run the changes; a table variable has no transaction, so its half is undone here."""
+        if not isinstance(self.access, VariableAccess):
+            changes()
+            return
+        try:
+            changes()
+        except BaseException:
+            self.access.undo()
+            raise
+
+
+def lock_for_write(s: Any, table: Table, hints: Hints, permission: str) -> Transaction:
+    """Permission and object lock of an INSERT; IX, or X under TABLOCK and TABLOCKX."""
+    transaction = s.transaction or s.work()
+    if table.temporary:
+        return transaction
+    if s.user is not None:
+        check_permission(s, permission, table)
+    mode = "X" if hints.names & {"TABLOCK", "TABLOCKX"} else "IX"
+    s.engine.access.lock_table(transaction, table, mode)
+    return transaction
+
+
+def checker(target: Target, statement: str, ordinals: set[int] | None = None) -> Callable | None:
+    """check(s, row): NOT NULL and CHECK constraints; None when there is nothing to check.
+
+    ordinals: the columns that may have changed, None for all. Raises 515 and 547.
+    """
+    columns = target.table.columns
+    required = [
+        i for i, column in enumerate(columns)
+        if not column.nullable and (ordinals is None or i in ordinals)
+        and column.identity is None and not column.rowversion
+    ]
+    checks = target.table.checks
+    if not required and not checks:
+        return None
+
+    def refuse_null(row: tuple) -> None:
+        for i in required:
+            if row[i] is None:
+                raise SqlError(515, columns[i].name, target.shown, statement)
+
+    def check(s: Any, row: tuple) -> None:
+        for i in required:
+            if row[i] is None:
+                refuse_null(row)
+        for constraint in checks:
+            if constraint.accepts(s, row) is False:
+                table = target.table
+                where = f", column '{constraint.column}'" if constraint.column else ""
+                database = table.database.name if table.database is not None else "tempdb"
+                raise SqlError(547, statement, "CHECK", constraint.name, database,
+                               table.full_name, where)
+
+    return check

@@ -1,0 +1,163 @@
+"""UPDATE: new values from the old row and what FROM adds, then the writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.conversion import compile_assignment_conversion
+from harness.broker.exec.dml.changes import Change, ChangeCompiler
+from harness.broker.exec.dml.output import Outputs
+from harness.broker.exec.dml.rows import assignment, next_version
+from harness.broker.exec.dml.targets import Target, Writes, checker
+from harness.broker.exec.expressions import binary_operation, compile_expression
+from harness.broker.exec.expressions.expr import Expr, Fn, column
+from harness.broker.exec.query.permissions import check_permission
+from harness.broker.exec.query.rowset import scope_width
+from harness.broker.exec.query.statement import assigned
+from harness.tsql import ast
+
+UPDATE = 0xC5
+"""Command code of an UPDATE in its DONE token."""
+
+Setter = tuple[int, Fn]
+"""(column ordinal or variable slot, closure of the value over the row read)."""
+
+
+@compiles(ast.Update)
+def compile_update(node: ast.Update, context: Context) -> Run:
+    """UPDATE: find and lock the rows, work out the new ones, then write."""
+    change = ChangeCompiler(node, context).compile([*node.assignments, *(node.outputs or [])])
+    target, read = change.target, change.read
+    assignments = Assignments(node.assignments, change, context)
+    check = checker(target, "UPDATE", assignments.ordinals)
+    base = scope_width(change.from_.scope)
+    outputs = Outputs(node.outputs, target, context, change.others, base,
+                      inserted=True, deleted=True)
+    moves = moves_keys(target, assignments.ordinals)
+    securable = None if target.table.temporary else target.table
+
+    def run(s: Any, v: list) -> None:
+        if securable is not None and s.user is not None:
+            check_permission(s, "UPDATE", securable)
+        found = read(s, v)
+        table = target.at(v)
+        work = v[:] if assignments.variables else v
+        changed = [
+            (row, key, old, assignments.apply(s, work, row, old, table)) for row, key, old in found
+        ]
+        if check is not None:
+            for _, _, _, new in changed:
+                check(s, new)
+        writes = Writes(s, v, target)
+        writes.all(lambda: write(writes, changed, moves))
+        for slot, _ in assignments.variables:
+            v[slot] = work[slot]
+        if outputs:
+            outputs.deliver(s, v, [row + new + old for row, _, old, new in changed])
+        s.done(UPDATE, len(changed))
+
+    return run
+
+
+def write(writes: Writes, changed: list[tuple], moves: bool) -> None:
+    """Write new rows. moves: keys change, so several rows may trade places: out first, then in."""
+    if moves and len(changed) > 1:
+        for _, key, _, _ in changed:
+            writes.delete(key)
+        for _, _, _, new in changed:
+            writes.insert(new)
+        return
+    for _, key, _, new in changed:
+        writes.update(key, new)
+
+
+def moves_keys(target: Target, ordinals: set[int]) -> bool:
+    """Whether a column of a unique key is assigned to."""
+    table = target.table
+    indexes = [table.rows, *table.indexes]
+    return any(index.unique and ordinals & set(index.columns) for index in indexes)
+
+
+class Assignments:
+    """The SET clause. ordinals: columns it changes; variables: (slot, closure) in order."""
+
+    def __init__(
+        self, nodes: list[ast.Assignment | ast.ColumnMethod], change: Change, context: Context
+    ) -> None:
+        self.context = context
+        self.target = change.target
+        self.scope = change.from_.scope
+        source = change.from_.target
+        self.offset = source.offset
+        self.qualified = source
+        self.columns: list[Setter] = []
+        self.variables: list[Setter] = []
+        for node in nodes:
+            if not isinstance(node, ast.Assignment):
+                raise context.not_supported(node, f"{node.call.method} in SET")
+            self._one(node)
+        self.ordinals = {ordinal for ordinal, _ in self.columns}
+
+    def _one(self, node: ast.Assignment) -> None:
+        value: Expr | None = None
+        if node.column is not None:
+            value = self._column(node)
+        if node.variable is not None:
+            found = self.context.scope.resolve_variable(node.variable)
+            if value is None:
+                expr = compile_expression(node.value, self.scope)
+                fn = assigned(expr, node.op, found.slot, found.type)
+            else:
+                convert = compile_assignment_conversion(value.type, found.type)
+                inner = value.fn
+                fn = inner if convert is None else (lambda s, v, r: convert(inner(s, v, r)))
+            self.variables.append((found.slot, fn))
+
+    def _column(self, node: ast.Assignment) -> Expr:
+        """The new value of a column, as the column's type."""
+        context, table = self.context, self.target.table
+        name = node.column.name
+        ordinal = table.ordinals.get(name.lower())
+        if ordinal is None:
+            raise context.fail(node, SqlError(207, name))
+        if any(ordinal == known for known, _ in self.columns):
+            raise context.fail(node, SqlError(264, name, aborts="batch"))
+        definition = table.columns[ordinal]
+        if definition.identity is not None:
+            raise context.fail(node, SqlError(8102, name, aborts="batch"))
+        if definition.rowversion:
+            raise context.fail(node, SqlError(272, aborts="batch"))
+        if isinstance(node.value, ast.DefaultValue):
+            default = definition.default
+            expr = Expr((lambda s, v, r: default(s)) if default else (lambda s, v, r: None),
+                        definition.type)
+        else:
+            expr = compile_expression(node.value, self.scope)
+            if node.op != "=":
+                old = column(self.offset + ordinal, definition.type, definition.nullable)
+                expr = binary_operation(node.op[0], old, expr)
+        fn = assignment(expr, expr.fn, self.target, ordinal)
+        self.columns.append((ordinal, fn))
+        return Expr(fn, definition.type)
+
+    @property
+    def apply(self) -> Callable[[Any, Any, tuple, tuple, Any], tuple]:
+        """(s, locals, row read, old target row, table) -> new target row; sets variables."""
+        columns, variables = self.columns, self.variables
+        version = self.target.table.rowversion_column
+
+        def run(s: Any, v: Any, row: tuple, old: tuple, table: Any) -> tuple:
+            # Variables are set before the columns of the row (UPDATE page, "setting variables").
+            for slot, fn in variables:
+                v[slot] = fn(s, v, row)
+            new = list(old)
+            for ordinal, fn in columns:
+                new[ordinal] = fn(s, v, row)
+            if version is not None:
+                new[version] = next_version(s, table)
+            return tuple(new)
+
+        return run
