@@ -90,7 +90,13 @@ class TokenCursor:
                 self.error(102, "")
         if self.words[i] == "WITH":
             self.error(319, at=i)
-        self.error(156 if self.kinds[i] == KEYWORD else 102, self.raw(i), at=i)
+        self.error(156 if self.kinds[i] == KEYWORD else 102, self.near(i), at=i)
+
+    def near(self, i: int) -> str:
+        """Return what a message shows of token ``i``: strings and names without delimiters."""
+        if self.kinds[i] == STRING:
+            return string_value(self.raw(i))
+        return name_value(self.raw(i)) if self.kinds[i] == QUOTED else self.raw(i)
 
     def too_deep(self) -> NoReturn:
         """Raise 191 at the next token."""

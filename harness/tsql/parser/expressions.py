@@ -211,7 +211,7 @@ class ExpressionParser(FunctionParser):
 
     def _as_predicate(self, found: Predicate | Expression) -> Predicate:
         if not isinstance(found, Predicate):
-            self.error(4145, self.raw(self.i))
+            self.error(4145, self.near(self.i))
         return found
 
     def condition_or_value(self) -> Predicate | Expression:

@@ -43,7 +43,7 @@ class Parser(KeyParser):
                 self.i += 1
             if self.kinds[self.i] == END:
                 break
-            fresh = self.i == 0 or words[self.i - 1] == ";"
+            fresh = self.i == 0 or words[self.i - 1] in (";", ":")  # ":" ends a label
             if not statements and self._at_implicit_call():
                 statements.append(self._terminate(self.implicit_execute(self.starts[self.i])))
             else:
