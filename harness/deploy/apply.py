@@ -28,12 +28,18 @@ class DeployReport:
     batches: int = 0
 
 
-def apply(config: Config, connect: Connect, progress: Progress | None = None) -> DeployReport:
+def apply(
+    config: Config,
+    connect: Connect,
+    progress: Progress | None = None,
+    mutant: str | None = None,
+) -> DeployReport:
     """Install ``config``, or bring an installation up to date; doing it twice is harmless.
 
+    ``mutant`` installs a known-bad variant instead (``harness.render.mutant_names``), to be caught.
     Raises DeployError on the first batch that fails; the scripts can be applied again after it.
     """
-    files = render(config)
+    files = render(config, mutant=mutant)
     parts = [name for name in files if name[:2].isdigit()]
     return _send(config, connect, [(name, files[name]) for name in parts], progress)
 

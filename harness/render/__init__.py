@@ -1,6 +1,7 @@
 """Configs and templates to ``sql/generated``: deterministic, committed, checked."""
 
 from harness.render.files import check, write
+from harness.render.mutants import Mutant, find_mutant, mutant_names
 from harness.render.renderer import RenderError, render
 
-__all__ = ["RenderError", "check", "render", "write"]
+__all__ = ["Mutant", "RenderError", "check", "find_mutant", "mutant_names", "render", "write"]

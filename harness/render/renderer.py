@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from harness.config import Config
+from harness.config.choices import TimerStrategy
+from harness.render.mutants import Mutant, MutantError, find_mutant
 from harness.render.quoting import literal, message_text, quote_name, single_quoted
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
@@ -53,26 +54,35 @@ class _Source:
         return re.sub(r"^\d\d_", "", self.file.removesuffix(SUFFIX))
 
 
-def render(config: Config, root: Path = SQL) -> dict[str, str]:
+def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[str, str]:
     """Every file of ``sql/generated/<name>`` by name, in the order of installation.
 
-    ``install.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last.
+    ``install.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last. ``mutant``
+    names a known-bad variant of ``sql/mutants``; strategy ``article`` is the mutant of that name.
     Raises RenderError naming template file and line.
     """
-    sources = _sources(config, root)
+    change = _mutant(config, root, mutant)
+    sources = _sources(root, change)
     environment = _environment(config)
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
-    parts = {
-        source.output: HEADER + _render_one(environment, source, content_hash="0" * 64)
-        for source in sources
-        if source.area != UNINSTALL
-    }
-    digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
-    files = {}
-    for source in sources:
-        text = HEADER + _render_one(environment, source, content_hash=digest)
-        files[source.output] = text
-    return _with_products(files)
+
+    def rendered(source: _Source, content_hash: str) -> str:
+        return HEADER + _render_one(environment, source, change, content_hash)
+
+    parts = [rendered(source, "0" * 64) for source in sources if source.area != UNINSTALL]
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return _with_products({source.output: rendered(source, digest) for source in sources})
+
+
+def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
+    """The mutant asked for by name or by the config's strategy; an empty one for neither."""
+    strategy = config.conversation.timer_strategy
+    if name is None and strategy != TimerStrategy.TWO_PHASE:
+        name = strategy.value
+    try:
+        return find_mutant(root, name) if name else Mutant("", "")
+    except MutantError as error:
+        raise RenderError(f"mutants/mutants.toml:1: {error}") from error
 
 
 def _with_products(files: dict[str, str]) -> dict[str, str]:
@@ -85,20 +95,16 @@ def _with_products(files: dict[str, str]) -> dict[str, str]:
     return files
 
 
-def _sources(config: Config, root: Path) -> list[_Source]:
-    """Templates in order; a comparison strategy replaces or omits ours by object and kind."""
+def _sources(root: Path, change: Mutant) -> list[_Source]:
+    """Templates in order; a mutant's own replace ours, or ours are left out, by object and kind."""
     chosen = {s.object_kind: s for s in _scan(root / "templates")}
-    strategy = config.conversation.timer_strategy
-    if strategy != "two_phase":
-        mutant = root / "mutants" / strategy
-        try:
-            omitted = tomllib.loads((mutant / "mutant.toml").read_text(encoding="utf-8"))["omit"]
-        except (OSError, KeyError) as error:
-            raise RenderError(f"{mutant / 'mutant.toml'}:1: {error}") from error
-        for object_kind in omitted:
-            if chosen.pop(object_kind, None) is None:
-                raise RenderError(f"{mutant / 'mutant.toml'}:1: nothing to omit: {object_kind!r}")
-        chosen.update({s.object_kind: s for s in _scan(mutant)})
+    for object_kind in change.omit:
+        if chosen.pop(object_kind, None) is None:
+            raise RenderError(f"mutants/mutants.toml:1: nothing to omit: {object_kind!r}")
+    for directory in change.directories:
+        chosen.update({s.object_kind: s for s in _scan(directory)})
+    for object_kind in change.replace.keys() - chosen.keys():
+        raise RenderError(f"mutants/mutants.toml:1: nothing to change: {object_kind!r}")
     return sorted(chosen.values(), key=lambda s: (s.area, s.file))
 
 
@@ -134,14 +140,17 @@ def _environment(config: Config) -> Environment:
     return environment
 
 
-def _render_one(environment: Environment, source: _Source, content_hash: str) -> str:
+def _render_one(
+    environment: Environment, source: _Source, change: Mutant, content_hash: str
+) -> str:
     """Text of one template. Raises RenderError with file and line of the template."""
     path = source.root / source.area / source.file
     shown = f"{source.root.name}/{source.area}/{source.file}"
     environment.loader = FileSystemLoader(source.root)
     try:
-        template = environment.get_template(f"{source.area}/{source.file}")
-        text = template.render(content_hash=content_hash)
+        text = _template(environment, source, change).render(content_hash=content_hash)
+    except MutantError as error:
+        raise RenderError(f"{shown}:1: {error}") from error
     except TemplateSyntaxError as error:
         raise RenderError(f"{shown}:{error.lineno}: {error.message}") from error
     except TemplateNotFound as error:
@@ -151,6 +160,15 @@ def _render_one(environment: Environment, source: _Source, content_hash: str) ->
     if not text.rstrip().endswith("GO"):
         raise RenderError(f"{shown}:{text.count(chr(10))}: the file must end with GO")
     return text
+
+
+def _template(environment: Environment, source: _Source, change: Mutant) -> Template:
+    """The template, compiled; the text of one a mutant changes comes from it, not from the file."""
+    name = f"{source.area}/{source.file}"
+    if source.object_kind not in change.replace:
+        return environment.get_template(name)
+    text = (source.root / name).read_text(encoding="utf-8")
+    return environment.from_string(change.apply(source.object_kind, text))
 
 
 def _line_of(error: BaseException, path: str) -> int:

@@ -1,0 +1,49 @@
+"""Every known-bad variant still fits the templates, parses, and differs from what we ship."""
+
+import pytest
+
+from harness.config import load
+from harness.render import RenderError, find_mutant, mutant_names, render
+from harness.render.renderer import SQL
+from harness.tsql import parse_script
+
+AUDIT = load(SQL / "configs" / "audit.toml")
+OURS = render(AUDIT)
+
+
+@pytest.mark.parametrize("name", mutant_names(SQL))
+def test_a_mutant_renders_parses_and_differs(name):
+    files = render(AUDIT, mutant=name)
+    changed = [n for n, text in files.items() if n[:2].isdigit() and OURS.get(n) != text]
+    assert any(".procedure." in n for n in changed)
+    for file in changed:
+        assert parse_script(files[file]), file
+
+
+@pytest.mark.parametrize("name", mutant_names(SQL))
+def test_a_mutant_says_what_must_be_found(name):
+    assert len(find_mutant(SQL, name).fault) > 20
+
+
+def test_a_mutant_changes_only_the_objects_it_names():
+    files = render(AUDIT, mutant="resend_one_byte")
+    changed = {n for n in files if n[:2].isdigit() and files[n] != OURS[n]}
+    assert changed == {"74_02_usp_ResendPending.procedure.sql", "90_deployment.data.sql"}
+
+
+def test_an_unknown_mutant_is_refused_with_the_names_there_are():
+    with pytest.raises(RenderError, match=r"no mutant 'nonsense'; allowed: article, "):
+        render(AUDIT, mutant="nonsense")
+
+
+def test_a_mutant_that_no_longer_fits_names_template_and_text(tmp_path):
+    area = tmp_path / "templates" / "10_a"
+    area.mkdir(parents=True)
+    (area / "x.view.sql.j2").write_text("SELECT 1;\nGO\n", encoding="utf-8")
+    (tmp_path / "mutants").mkdir()
+    (tmp_path / "mutants" / "mutants.toml").write_text(
+        '[m]\nfault = "f"\n[[m.replace]]\nobject = "x.view"\nfind = "SELECT 2"\nwith = ""\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(RenderError, match=r"x\.view\.sql\.j2:1: .*0 places that read 'SELECT 2'"):
+        render(AUDIT, tmp_path, mutant="m")
