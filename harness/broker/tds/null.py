@@ -143,6 +143,8 @@ class NullSession:
                 self._transaction(match[2].lower())
         elif match := _USE.fullmatch(text):
             self._use(match[1])
+        elif text.lower().startswith("sp_datatype_info"):  # FreeTDS, as a batch
+            self._sp_datatype_info_100(())
         elif _CALL.match(text):
             sink.done(c.CMD_EXECUTE, None)
         else:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import signal
 from typing import Any
 
 from harness.broker.tds.drivers import jdbc_url, odbc_connection_string
 from harness.broker.tds.embedded import credentials, make_instance
+from harness.broker.tds.null import NullInstance
 from harness.broker.tds.server import TdsServer
 
 
@@ -39,3 +41,17 @@ async def _serve(instance: Any, port: int) -> None:
     print(f"JDBC: {jdbc_url(server.port, user, password)}", flush=True)
     await stop.wait()
     await server.stop()
+
+
+def command(arguments: list[str] | None = None) -> None:
+    """``python -m harness.broker.tds.serve``: what ``BrokerProcess`` starts."""
+    parser = argparse.ArgumentParser(description="Run the embedded broker until a signal.")
+    parser.add_argument("--port", type=int, default=1433, help="0 takes a free one")
+    parser.add_argument("--seed", type=int, default=0, help="of every id the broker makes")
+    parser.add_argument("--null", action="store_true", help="answer at once, do nothing")
+    options = parser.parse_args(arguments)
+    main(options.port, seed=options.seed, instance=NullInstance() if options.null else None)
+
+
+if __name__ == "__main__":
+    command()
