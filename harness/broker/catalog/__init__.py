@@ -1,1 +1,17 @@
-"""System views, functions and procedures over the live state of an instance."""
+"""System views, functions and procedures over the live state of an instance.
+
+Importing the package registers all of them where the executor looks: ``SYSTEM_VIEWS``,
+``CATALOG_FUNCTIONS`` and ``SYSTEM_PROCEDURES`` of ``exec.objects``.
+"""
+
+import harness.broker.catalog.broker_views
+import harness.broker.catalog.index_views
+import harness.broker.catalog.information_schema
+import harness.broker.catalog.object_views
+import harness.broker.catalog.principal_functions
+import harness.broker.catalog.security_views  # noqa: F401
+from harness.broker.catalog.deadlock_xml import Report, report
+from harness.broker.catalog.functions import catalog_function
+from harness.broker.catalog.refused import REFUSED_PROCEDURES
+
+__all__ = ["REFUSED_PROCEDURES", "Report", "catalog_function", "report"]

@@ -11,6 +11,7 @@ from harness.broker.engine.kernel import Engine
 from harness.broker.engine.transactions import Transaction
 from harness.broker.exec.database import Database
 from harness.broker.exec.principals import FIRST_LOGIN, Login, login_sid, password_digest
+from harness.broker.exec.security import owner_may_send
 
 SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
 FIRST_DATABASE = 5
@@ -22,12 +23,13 @@ class Server(Part):
     databases: {lower name: Database}; logins: {lower name: Login}; permissions: {(permission,
     login id): state}; sessions: gives the live sessions (set by the instance); new_broker: makes
     the broker of a database (set by the instance); deadlocks: reports as the ring buffer has them;
-    messages: of sp_addmessage.
+    messages: of sp_addmessage; session_locks: {session id: stand-in transaction that owns the
+    session's application locks}.
     """
 
     __slots__ = (
         "databases", "deadlocks", "engine", "logins", "messages", "new_broker", "next_database",
-        "next_login", "permissions", "sessions",
+        "next_login", "permissions", "session_locks", "sessions",
     )
 
     def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
@@ -39,6 +41,7 @@ class Server(Part):
         self.logins: dict[str, Login] = {}
         self.permissions: dict[tuple[str, int], str] = {}
         self.messages: dict[tuple[int, int], Any] = {}
+        self.session_locks: dict[int, Transaction] = {}
         self.deadlocks: list[Any] = []
         self.next_database = 1
         self.next_login = FIRST_LOGIN
@@ -60,6 +63,8 @@ class Server(Part):
             database.owner = owner
             if self.new_broker is not None:
                 database.broker = self.new_broker(database)
+        if database.broker is not None:
+            database.broker.may_send = owner_may_send
         self.engine.journal.put(transaction, self, self.databases, name.lower(), database)
         return database
 
@@ -96,6 +101,26 @@ class Server(Part):
                       password_digest(name, password), default_database, False, roles)
         self.engine.journal.put(transaction, self, self.logins, name.lower(), login)
         return login
+
+    # ------------------------------------------------------------------ sessions
+    def session_holder(self, session: Any) -> Transaction:
+        """Who owns a session's application locks: they outlive its transactions."""
+        found = self.session_locks.get(session.id)
+        if found is None:
+            found = Transaction(session, 0, "session")
+            self.engine.journal.put(None, self, self.session_locks, session.id, found)
+        return found
+
+    def session_ended(self, session: Any) -> None:
+        """A session is gone, or was reset: its application locks go with it."""
+        holder = self.session_locks.get(session.id)
+        if holder is not None:
+            self.engine.locks.release_all(holder)
+            self.engine.journal.put(None, self, self.session_locks, session.id, MISSING)
+
+    def keep_report(self, report: Any) -> None:
+        """Keep a deadlock report; the ring holds the last hundred."""
+        self.engine.journal.assign(None, self, "deadlocks", [*self.deadlocks[-99:], report])
 
     def content(self) -> Any:
         """Databases and logins by name; each database hashes itself."""
