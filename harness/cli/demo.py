@@ -19,7 +19,7 @@ from harness.operate.picture import draw
 from harness.operate.table import verdict_table
 from harness.operate.verdict import Clients, Verdict, judge
 from harness.scenarios.audit import Load, Run, demo_config, tell
-from harness.scenarios.flights import identity
+from harness.scenarios.flights import identity, mean_departure_delay
 from harness.scenarios.port import Server, with_database
 
 VAR = ROOT / "var"
@@ -172,8 +172,9 @@ def _spark(console: Console, broker: BrokerProcess, config: Config, load: Load) 
     from harness.pipeline.landing import SparkMissing, land
 
     console.print("[bold]Spark[/] reads the landing table over JDBC")
+    expected = mean_departure_delay(load.records)
     try:
-        result = land(broker.jdbc, DATABASE, config, VAR / "landing.parquet", load.records)
+        result = land(broker.jdbc, DATABASE, config, VAR / "landing.parquet", expected)
     except SparkMissing as error:
         console.print(f"  left out: {error}", highlight=False, markup=False)
         return

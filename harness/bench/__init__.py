@@ -1,0 +1,1 @@
+"""Figures of the embedded broker, under stable names. They say nothing about SQL Server."""

@@ -1,0 +1,156 @@
+"""All figures: each from fresh processes, several runs, the median."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from harness.bench.local import activation_off, audit, call_text
+from harness.deploy import apply, connect_odbc
+from harness.scenarios.port import Server, with_database
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 2.0
+"""Length of one throughput run over ODBC."""
+
+DATABASE = "bench"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One stable name. aim: what the project set itself (a text; '' for none)."""
+
+    name: str
+    unit: str
+    aim: str
+    measure: Callable[[], float]
+
+
+def measure_all(runs: int, tell: Callable[[str], None]) -> dict[str, float]:
+    """Every figure by name; ``tell`` hears which is being measured. Raises RuntimeError."""
+    found = {}
+    for figure in FIGURES:
+        tell(figure.name)
+        found[figure.name] = median(figure.measure() for _ in range(runs))
+    return found
+
+
+def _local(name: str) -> Callable[[], float]:
+    return lambda: float(_python("harness.bench.local", name))
+
+
+def _python(module: str, *arguments: str, stdin: str = "") -> str:
+    """Standard output of a module run in a fresh process. Raises RuntimeError with its words."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments], input=stdin, capture_output=True, text=True,
+        cwd=ROOT, timeout=300, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        words = done.stderr.strip().splitlines()
+        raise RuntimeError(f"{module} {' '.join(arguments)}: {words[-1] if words else 'failed'}")
+    return done.stdout
+
+
+@contextmanager
+def _served(module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen, str, float]]:
+    """A serving process, its ODBC line, and the seconds until it was ready."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        seconds = time.perf_counter() - started
+        if not line.startswith("ODBC: "):
+            raise RuntimeError(f"{module} did not start: run python -m {module} to see why")
+        yield process, line[6:].strip(), seconds
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _broker() -> Any:
+    return _served("harness.cli.broker", "--port", "0")
+
+
+def start_ms() -> float:
+    """From nothing to a broker that accepts connections, interpreter included."""
+    with _broker() as (_, _, seconds):
+        return seconds * 1000
+
+
+def rest_mb() -> float:
+    """Resident memory of a broker nobody has used."""
+    with _broker() as (process, _, _):
+        status = Path(f"/proc/{process.pid}/status").read_text()
+    line = next(line for line in status.splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+def send_odbc(connections: int) -> float:
+    """usp_Send calls per second over ODBC and TLS, activation off."""
+    config = audit()
+    with _broker() as (_, odbc, _):
+        master = Server("", odbc).connect()
+        master.execute(f"CREATE DATABASE {DATABASE};")
+        master.close()
+        target = with_database(odbc, DATABASE)
+        apply(config, connect_odbc(target))
+        connection = Server("", target).connect()
+        connection.execute(activation_off(config))
+        connection.close()
+        return _rate(target, connections)
+
+
+def null_server() -> float:
+    """The same calls against a server that does nothing."""
+    with _served("harness.bench.null") as (_, odbc, _):
+        return _rate(odbc, 1)
+
+
+def _rate(odbc: str, connections: int) -> float:
+    """Calls per second of that many connections; more than one are shared by two processes."""
+    processes = 1 if connections == 1 else 2
+    job = {
+        "odbc": odbc, "call": call_text(audit()), "connections": connections // processes,
+        "seconds": SECONDS,
+    }  # fmt: skip
+    clients = []
+    for _ in range(processes):
+        client = subprocess.Popen(
+            [sys.executable, "-m", "harness.bench.client"], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, cwd=ROOT,
+        )  # fmt: skip
+        assert client.stdin is not None
+        client.stdin.write(json.dumps(job))
+        client.stdin.close()
+        clients.append(client)
+    outputs = []
+    for client in clients:
+        assert client.stdout is not None
+        outputs.append(client.stdout.read())
+        if client.wait():
+            raise RuntimeError("a bench client failed; its words are above")
+    return sum(float(output) for output in outputs)
+
+
+FIGURES = (
+    Figure("broker.start_ms", "ms", "< 300", start_ms),
+    Figure("broker.rest_mb", "MB", "", rest_mb),
+    Figure("database.fresh_ms", "ms", "< 1", _local("database.fresh_ms")),
+    Figure("send.in_process_per_s", "1/s", "> 10,000", _local("send.in_process_per_s")),
+    Figure("protocol.null_server_odbc_1_per_s", "1/s", "", null_server),
+    Figure("send.odbc_1_per_s", "1/s", "> half the null server", lambda: send_odbc(1)),
+    Figure("send.odbc_8_per_s", "1/s", "", lambda: send_odbc(8)),
+    Figure("land.per_s", "1/s", "", _local("land.per_s")),
+)

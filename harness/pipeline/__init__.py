@@ -1,0 +1,1 @@
+"""From the landing table to files a notebook reads."""
