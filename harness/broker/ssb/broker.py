@@ -1,0 +1,185 @@
+"""The Service Broker of one database: definitions, conversations, and what follows a commit.
+
+Everything a transaction does is undone with it; what follows for others (messages become visible,
+the peer's state changes, readers wake) happens when it has committed, in ``transaction_ended``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.ids import stream_guid
+from harness.broker.engine.journal import MISSING, Part
+from harness.broker.ssb import ends, names, timers
+from harness.broker.ssb.conversation import Endpoint, Group
+from harness.broker.ssb.definitions import Contract, MessageType, Priority, Route, Service
+
+if TYPE_CHECKING:
+    from harness.broker.engine.kernel import Engine
+    from harness.broker.engine.transactions import Transaction
+    from harness.broker.ssb.queue import Queue
+
+
+def _nobody(queue: Queue) -> None:
+    """Without an instance nobody starts procedures."""
+
+
+def _silent(who: str, text: str) -> None:
+    """Without an instance there is no ERRORLOG."""
+
+
+class Broker(Part):
+    """Service Broker of one database.
+
+    database: has ``id``, ``name``, ``server`` and ``objects``. senders: endpoints that may have
+    rows in the transmission queue (may list too many). missed: timers that came due while the
+    broker was disabled. activate(queue): starts an activated task; log(who, text): ERRORLOG;
+    queue_disabled(queue): poison messages have switched a queue off; may_send(owner, service):
+    whether a principal has SEND on a service (checked for the initiating service's owner).
+    """
+
+    __slots__ = (
+        "activate", "built_in_contracts", "built_in_types", "contracts", "database", "enabled",
+        "endpoints", "engine", "groups", "guid", "has_master_key", "log", "may_send",
+        "message_types", "missed", "next_id", "priorities", "queue_disabled", "routes", "senders",
+        "services",
+    )
+
+    def __init__(self, engine: Engine, database: Any) -> None:
+        super().__init__()
+        self.engine = engine
+        self.database = database
+        self.guid = stream_guid(engine.seed, f"broker/{database.id}/{database.name}", 0)
+        self.enabled = True
+        self.has_master_key = False
+        self.message_types = {
+            name: MessageType(number, name, validation)
+            for number, name, validation in names.MESSAGE_TYPES
+        }
+        self.contracts = {
+            name: Contract(number, name, usages) for number, name, usages in names.CONTRACTS
+        }
+        self.services: dict[str, Service] = {}
+        self.routes = {"AutoCreatedLocal": Route(names.FIRST_USER_ID, "AutoCreatedLocal")}
+        self.priorities: dict[str, Priority] = {}
+        self.endpoints: dict[str, Endpoint] = {}
+        self.groups: dict[str, Group] = {}
+        self.senders: dict[str, Endpoint] = {}
+        self.missed: dict[tuple[str, Any], bool] = {}
+        self.next_id = names.FIRST_USER_ID + 1
+        self.activate: Callable[[Queue], None] = _nobody
+        self.log: Callable[[str, str], None] = _silent
+        self.queue_disabled: Callable[[Queue], None] = _nobody
+        self.may_send: Callable[[int, Service], bool] = lambda owner, service: True
+        if ends.transaction_ended not in engine.transactions.watchers:
+            engine.transactions.watchers.append(ends.transaction_ended)
+
+    # ------------------------------------------------------------------ small things
+    def note(self, transaction: Transaction, event: tuple) -> None:
+        """Leave an event for ``ends.transaction_ended``."""
+        if self.engine.journal.recording:
+            self.engine.journal.save(transaction)
+        transaction.events.append(event)
+
+    def take_id(self) -> int:
+        """An id for a new message type, contract, service, route or priority."""
+        number = self.next_id
+        self.engine.journal.assign(None, self, "next_id", number + 1)
+        return number
+
+    def queues(self) -> list[Queue]:
+        """The database's queues, by object id."""
+        found = [o for o in self.database.objects.values() if getattr(o, "kind", "") == "QUEUE"]
+        return sorted(found, key=lambda queue: queue.object_id)
+
+    def brokers(self) -> list[Broker]:
+        """Every broker of the instance: this one first, then by database id."""
+        server = getattr(self.database, "server", None)
+        if server is None:
+            return [self]
+        others = sorted(
+            (d for d in server.databases.values() if d.broker not in {None, self}),
+            key=lambda d: d.id,
+        )
+        return [self, *(d.broker for d in others)]
+
+    def priority(self, contract: str, local_service: str, remote_service: str) -> int:
+        """Priority of a new endpoint: the best match, 5 without one."""
+        found = [p for p in self.priorities.values()
+                 if p.matches(contract, local_service, remote_service)]
+        return max(found, key=lambda p: p.rank).level if found else 5
+
+    # ------------------------------------------------------------------ endpoints
+    def add_endpoint(self, transaction: Transaction | None, endpoint: Endpoint) -> None:
+        """Enter a new endpoint and its group's membership."""
+        put, group = self.engine.journal.put, endpoint.group
+        endpoint.creator = transaction
+        put(transaction, self, self.endpoints, endpoint.handle, endpoint)
+        if group.group_id not in self.groups:
+            put(transaction, self, self.groups, group.group_id, group)
+        put(transaction, group, group.members, endpoint.handle, endpoint)
+        if transaction is not None:
+            self.note(transaction, ("ssb.created", endpoint))
+
+    def remove_member(self, endpoint: Endpoint) -> None:
+        """A conversation leaves its group; the last one takes the group with it."""
+        put, group = self.engine.journal.put, endpoint.group
+        put(None, group, group.members, endpoint.handle, MISSING)
+        if not group.members:
+            put(None, self, self.groups, group.group_id, MISSING)
+
+    # ------------------------------------------------------------------ what the instance calls
+    def timer_due(self, kind: str, key: tuple) -> None:
+        """One of our timers has come due. key: (database id, what)."""
+        timers.due(self, kind, key)
+
+    def task_ended(self, queue: Queue, session: Any) -> None:
+        """An activated task of ``queue`` has ended; its session must not have been reused yet."""
+        queue.monitor.task_ended(session)
+
+    def parts(self) -> list[Part]:
+        """What the explorer hashes besides the queues, which are objects of the database."""
+        found: list[Part] = [self, *(self.services[name] for name in sorted(self.services))]
+        for handle in sorted(self.endpoints):
+            endpoint = self.endpoints[handle]
+            found += [endpoint, endpoint.inbox]
+        found += [self.groups[group_id] for group_id in sorted(self.groups)]
+        found += [queue.monitor for queue in self.queues()]
+        return found
+
+    def copy(self, database: Any) -> Broker:
+        """The same definitions for a database made from a template; no conversations.
+
+        The copied queues take the place of the template's in ``database.objects``.
+        """
+        twin = Broker(self.engine, database)
+        for name in ("activate", "enabled", "log", "queue_disabled", "may_send", "next_id"):
+            setattr(twin, name, getattr(self, name))
+        for name in ("message_types", "contracts", "routes", "priorities"):
+            setattr(twin, name, dict(getattr(self, name)))
+        queues = {}
+        for key, item in database.objects.items():
+            if getattr(item, "kind", "") == "QUEUE":
+                queues[item.object_id] = database.objects[key] = _copy_queue(twin, item)
+        for service in self.services.values():
+            twin.services[service.name] = Service(
+                twin, service.service_id, service.name, queues[service.queue.object_id],
+                service.contracts, service.owner)
+        return twin
+
+    def content(self) -> Any:
+        """Definitions by name."""
+        return (
+            self.database.name, self.guid, self.enabled, sorted(self.message_types),
+            sorted(self.contracts), sorted(self.services), sorted(self.routes),
+            sorted((p.name, p.level) for p in self.priorities.values()),
+            sorted(self.endpoints), sorted(self.groups), sorted(map(repr, self.missed)),
+        )
+
+
+def _copy_queue(broker: Broker, queue: Queue) -> Queue:
+    twin = type(queue)(broker, queue.schema, queue.name, queue.object_id)
+    for name in ("enabled", "retention", "poison_handling", "activation"):
+        setattr(twin, name, getattr(queue, name))
+    return twin

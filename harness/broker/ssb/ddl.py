@@ -1,0 +1,294 @@
+"""CREATE, ALTER and DROP of message types, contracts, services, routes and priorities.
+
+Definitions are in the caller's transaction. Duplicates are 2714, missing ones 15151, something in
+use 3716 (seen on real servers); the system's own objects 9663.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.journal import MISSING
+from harness.broker.ssb import alarms, names
+from harness.broker.ssb.conversation import GONE, OPEN
+from harness.broker.ssb.definitions import DBO, Contract, MessageType, Priority, Route, Service
+from harness.broker.ssb.faults import fault
+
+if TYPE_CHECKING:
+    from harness.broker.engine.transactions import Transaction
+    from harness.broker.ssb.broker import Broker
+    from harness.broker.ssb.conversation import Endpoint
+    from harness.broker.ssb.queue import Queue
+
+ROUTE_NAME_LIMIT = 256
+
+
+def find(mapping: dict[str, Any], name: str, verb: str, what: str) -> Any:
+    """The definition of that name. Raises SqlError 15151."""
+    found = mapping.get(name)
+    if found is None:
+        raise SqlError(15151, verb, what, name)
+    return found
+
+
+def refuse_taken(mapping: dict[str, Any], name: str) -> None:
+    """Raises SqlError 2714 when the name is taken."""
+    if name in mapping:
+        raise SqlError(2714, name, state=6)
+
+
+def refuse_system(number: int) -> None:
+    """Raises SqlError 9663 for what every database is born with."""
+    if number < names.FIRST_USER_ID:
+        raise SqlError(9663)
+
+
+def _changed(broker: Broker, transaction: Transaction) -> None:
+    broker.note(transaction, ("ssb.altered", broker))
+
+
+# ---------------------------------------------------------------------- message types
+def create_message_type(broker: Broker, transaction: Transaction, name: str,
+                        validation: str = names.NONE, owner: int = DBO) -> MessageType:
+    """CREATE MESSAGE TYPE."""
+    refuse_taken(broker.message_types, name)
+    created = MessageType(broker.take_id(), name, validation, owner)
+    broker.engine.journal.put(transaction, broker, broker.message_types, name, created)
+    _changed(broker, transaction)
+    return created
+
+
+def alter_message_type(broker: Broker, transaction: Transaction, name: str,
+                       validation: str) -> None:
+    """ALTER MESSAGE TYPE: messages already in a queue are not touched."""
+    old = find(broker.message_types, name, "alter", "message type")
+    refuse_system(old.message_type_id)
+    broker.engine.journal.put(transaction, broker, broker.message_types, name,
+                              MessageType(old.message_type_id, name, validation, old.owner))
+
+
+def drop_message_type(broker: Broker, transaction: Transaction, name: str) -> None:
+    """DROP MESSAGE TYPE. Raises SqlError 3716 while a contract names it."""
+    old = find(broker.message_types, name, "drop", "message type")
+    refuse_system(old.message_type_id)
+    if any(name in contract.usages for contract in broker.contracts.values()):
+        raise SqlError(3716, "message type", name, "contract")
+    broker.engine.journal.put(transaction, broker, broker.message_types, name, MISSING)
+
+
+# ---------------------------------------------------------------------- contracts
+def create_contract(broker: Broker, transaction: Transaction, name: str,
+                    usages: list[tuple[str, int]], owner: int = DBO) -> Contract:
+    """CREATE CONTRACT. usages: (message type, bits of ``names.BY_ANY``) as listed.
+
+    Raises SqlError 2714, 8403, 8492 and 15151.
+    """
+    refuse_taken(broker.contracts, name)
+    agreed: dict[str, int] = {}
+    for message_type, sent_by in usages:
+        if message_type in agreed:
+            raise SqlError(8403, message_type)
+        find(broker.message_types, message_type, "find", "message type")
+        agreed[message_type] = sent_by
+    if not any(sent_by & names.BY_INITIATOR for sent_by in agreed.values()):
+        raise SqlError(8492, name)
+    created = Contract(broker.take_id(), name, agreed, owner)
+    broker.engine.journal.put(transaction, broker, broker.contracts, name, created)
+    _changed(broker, transaction)
+    return created
+
+
+def drop_contract(broker: Broker, transaction: Transaction, name: str) -> None:
+    """DROP CONTRACT: conversations that use it get Error -8487.
+
+    Raises SqlError 3716 while a service or a conversation priority names it.
+    """
+    old = find(broker.contracts, name, "drop", "service contract")
+    refuse_system(old.contract_id)
+    if any(name in service.contracts for service in broker.services.values()):
+        raise SqlError(3716, "contract", name, "service")
+    if any(priority.contract == name for priority in broker.priorities.values()):
+        raise SqlError(3716, "contract", name, "conversation priority")
+    broker.engine.journal.put(transaction, broker, broker.contracts, name, MISSING)
+    for _, endpoint in sorted(broker.endpoints.items()):
+        if endpoint.contract is old and endpoint.own == OPEN and endpoint.usable(transaction):
+            fault(transaction, endpoint, 8487)
+
+
+# ---------------------------------------------------------------------- services
+def create_service(broker: Broker, transaction: Transaction, name: str, queue: Queue,
+                   contracts: list[str], owner: int = DBO) -> Service:
+    """CREATE SERVICE. contracts: those it may be a target for. SqlError 2714, 8404, 15151."""
+    refuse_taken(broker.services, name)
+    _known_contracts(broker, contracts)
+    created = Service(broker, broker.take_id(), name, queue, frozenset(contracts), owner)
+    broker.engine.journal.put(transaction, broker, broker.services, name, created)
+    _changed(broker, transaction)
+    return created
+
+
+def _known_contracts(broker: Broker, contracts: list[str]) -> None:
+    seen: set[str] = set()
+    for contract in contracts:
+        if contract in seen:
+            raise SqlError(8404, contract)
+        seen.add(contract)
+        find(broker.contracts, contract, "find", "service contract")
+
+
+def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Queue | None,
+                  add: list[str], drop: list[str]) -> None:
+    """ALTER SERVICE: another queue (its messages move along), more or fewer contracts.
+
+    Existing conversations go on (the remarks of the ALTER SERVICE page; its argument section says
+    otherwise). Raises SqlError 15151, 8404 and 8493.
+    """
+    service: Service = find(broker.services, name, "alter", "service")
+    if queue is None and not add and not drop:
+        raise SqlError(8493, name)
+    _known_contracts(broker, add)
+    for contract in add:
+        if contract in service.contracts:
+            raise SqlError(8404, contract)
+    for contract in drop:
+        if contract not in service.contracts:
+            raise SqlError(15151, "drop", "service contract", contract)
+    journal = broker.engine.journal
+    if add or drop:
+        journal.assign(transaction, service, "contracts",
+                       (service.contracts | set(add)) - set(drop))
+    if queue is not None and queue is not service.queue:
+        old = service.queue
+        journal.assign(transaction, service, "queue", queue)
+        for endpoint in _of_service(broker, service):
+            old.unlist(endpoint.inbox)
+            queue.relist(endpoint.inbox)
+        broker.note(transaction, ("ssb.moved", service, (old, queue)))
+    _changed(broker, transaction)
+
+
+def _of_service(broker: Broker, service: Service) -> list[Endpoint]:
+    return [e for _, e in sorted(broker.endpoints.items()) if e.service is service]
+
+
+def drop_service(broker: Broker, transaction: Transaction, name: str) -> None:
+    """DROP SERVICE: its conversations and messages go, their far ends get Error -8470.
+
+    Raises SqlError 15151, and 3716 while a conversation priority names it; Wait while another
+    transaction holds one of the conversations.
+    """
+    service: Service = find(broker.services, name, "drop", "service")
+    if any(priority.local_service == name for priority in broker.priorities.values()):
+        raise SqlError(3716, "service", name, "conversation priority")
+    mine = _of_service(broker, service)
+    for endpoint in mine:
+        if endpoint.group.lock_key not in transaction.locks:
+            broker.engine.locks.acquire(transaction, endpoint.group.lock_key, "X")
+    journal = broker.engine.journal
+    journal.put(transaction, broker, broker.services, name, MISSING)
+    for endpoint in mine:
+        peer = endpoint.peer
+        if peer is not None and not peer.dead and not endpoint.own \
+                and peer.service is not service and peer.usable(transaction):
+            fault(transaction, peer, 8470)
+        alarms.will_change(transaction, endpoint)
+        journal.assign(transaction, endpoint, "own", GONE)
+        broker.note(transaction, ("ssb.end", endpoint))
+    _changed(broker, transaction)
+
+
+# ---------------------------------------------------------------------- queues
+def queue_changed(queue: Queue, transaction: Transaction) -> None:
+    """Have everybody look again when the change of the queue commits."""
+    queue.broker.note(transaction, ("ssb.queue", queue))
+
+
+def refuse_bound(broker: Broker, queue: Queue) -> None:
+    """DROP QUEUE: raises SqlError 3716 while a service uses it."""
+    if any(service.queue is queue for service in broker.services.values()):
+        raise SqlError(3716, "queue", queue.name, "service")
+
+
+# ---------------------------------------------------------------------- routes
+def create_route(broker: Broker, transaction: Transaction, name: str, service_name: str | None,
+                 broker_instance: str | None, lifetime: int | None, address: str,
+                 owner: int = DBO) -> Route:
+    """CREATE ROUTE to a LOCAL address. lifetime: seconds. SqlError 2714, 9659, 9660, 9662."""
+    refuse_taken(broker.routes, name)
+    _route_rules(name, service_name, broker_instance, address)
+    expires = None if lifetime is None else broker.engine.clock.now() + lifetime
+    created = Route(broker.take_id(), name, service_name,
+                    broker_instance.upper() if broker_instance else None, address.upper(),
+                    expires, owner)
+    broker.engine.journal.put(transaction, broker, broker.routes, name, created)
+    _changed(broker, transaction)
+    return created
+
+
+def _route_rules(name: str, service_name: str | None, broker_instance: str | None,
+                 address: str) -> None:
+    for what, given in (("SERVICE_NAME", service_name), ("BROKER_INSTANCE", broker_instance),
+                        ("ADDRESS", address)):
+        if given == "":
+            raise SqlError(9659, what, name)
+        if given is not None and len(given) > ROUTE_NAME_LIMIT:
+            raise SqlError(9660, what, name, ROUTE_NAME_LIMIT + 1)
+    if broker_instance is not None and service_name is None:
+        raise SqlError(9662, name)
+
+
+def alter_route(broker: Broker, transaction: Transaction, name: str, service_name: str | None,
+                broker_instance: str | None, lifetime: int | None, address: str | None) -> None:
+    """ALTER ROUTE: what is not stated stays."""
+    old: Route = find(broker.routes, name, "alter", "route")
+    service_name = old.service_name if service_name is None else service_name
+    broker_instance = old.broker_instance if broker_instance is None else broker_instance
+    address = old.address if address is None else address
+    _route_rules(name, service_name, broker_instance, address)
+    expires = old.expires if lifetime is None else broker.engine.clock.now() + lifetime
+    broker.engine.journal.put(
+        transaction, broker, broker.routes, name,
+        Route(old.route_id, name, service_name, broker_instance, address.upper(), expires,
+              old.owner))
+    _changed(broker, transaction)
+
+
+def drop_route(broker: Broker, transaction: Transaction, name: str) -> None:
+    """DROP ROUTE; AutoCreatedLocal may go too."""
+    find(broker.routes, name, "drop", "route")
+    broker.engine.journal.put(transaction, broker, broker.routes, name, MISSING)
+
+
+# ---------------------------------------------------------------------- priorities
+def create_priority(broker: Broker, transaction: Transaction, name: str, contract: str | None,
+                    local_service: str | None, remote_service: str | None,
+                    level: int = 5) -> Priority:
+    """CREATE BROKER PRIORITY; None is ANY. Conversations that exist keep theirs."""
+    refuse_taken(broker.priorities, name)
+    return _put_priority(broker, transaction, Priority(
+        broker.take_id(), name, contract, local_service, remote_service, level))
+
+
+def alter_priority(broker: Broker, transaction: Transaction, name: str,
+                   **changes: Any) -> Priority:
+    """ALTER BROKER PRIORITY: what is not among ``changes`` stays."""
+    old: Priority = find(broker.priorities, name, "alter", "broker priority")
+    fields = {"contract": old.contract, "local_service": old.local_service,
+              "remote_service": old.remote_service, "level": old.level, **changes}
+    return _put_priority(broker, transaction, Priority(old.priority_id, name, **fields))
+
+
+def _put_priority(broker: Broker, transaction: Transaction, priority: Priority) -> Priority:
+    if priority.contract is not None:
+        find(broker.contracts, priority.contract, "find", "service contract")
+    if priority.local_service is not None:
+        find(broker.services, priority.local_service, "find", "service")
+    broker.engine.journal.put(transaction, broker, broker.priorities, priority.name, priority)
+    return priority
+
+
+def drop_priority(broker: Broker, transaction: Transaction, name: str) -> None:
+    """DROP BROKER PRIORITY."""
+    find(broker.priorities, name, "drop", "broker priority")
+    broker.engine.journal.put(transaction, broker, broker.priorities, name, MISSING)

@@ -1,0 +1,221 @@
+"""What follows the end of a transaction.
+
+``transaction_ended`` is called with the events a transaction left (plain tuples); locks are still
+held then, so a session woken here runs after they are gone. A rolled-back statement or savepoint
+leaves its events behind: each handler looks at the state itself, never trusts the event.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.journal import MISSING
+from harness.broker.ssb import alarms, timers, transmission
+from harness.broker.ssb.closing import finish
+from harness.broker.ssb.conversation import CLOSED, GONE, PEER_ENDED
+
+if TYPE_CHECKING:
+    from harness.broker.engine.transactions import Transaction
+    from harness.broker.ssb.broker import Broker
+    from harness.broker.ssb.conversation import Endpoint, Group
+    from harness.broker.ssb.inbox import Inbox
+    from harness.broker.ssb.queue import Queue
+
+
+def transaction_ended(transaction: Transaction, committed: bool, events: list[tuple]) -> None:
+    """Watcher of every transaction's end; see the module's docstring."""
+    queues: dict[Queue, bool] = {}
+    handlers = _COMMITTED if committed else _ROLLED_BACK
+    for event in events:
+        handler = handlers.get(event[0])
+        if handler is not None:
+            handler(transaction, event, queues)
+    for queue in queues:  # True: its rollback is counted already
+        queue.poke()
+
+
+# ---------------------------------------------------------------------- after a commit
+def _created(transaction: Transaction, event: tuple, queues: dict) -> None:
+    endpoint = event[1]
+    if endpoint.creator is transaction:
+        endpoint.broker.engine.journal.assign(None, endpoint, "creator", None)
+        alarms.arm(endpoint)
+
+
+def _enqueued(transaction: Transaction, event: tuple, queues: dict) -> None:
+    inbox: Inbox = event[1]
+    if inbox.writer is transaction:
+        inbox.endpoint.broker.engine.journal.assign(None, inbox, "writer", None)
+    if not inbox.endpoint.dead:
+        queues.setdefault(inbox.endpoint.service.queue, False)
+
+
+def _special(transaction: Transaction, event: tuple, queues: dict) -> None:
+    _, inbox, key = event
+    found = inbox.special.get(key)
+    if found is not None and found[1] is transaction:
+        inbox.endpoint.broker.engine.journal.put(None, inbox, inbox.special, key,
+                                                 (found[0], None))
+    if not inbox.endpoint.dead:
+        queues.setdefault(inbox.endpoint.service.queue, False)
+
+
+def _held(transaction: Transaction, event: tuple, queues: dict) -> None:
+    _, queue, order = event
+    row = queue.held.get(order)
+    if row is not None:
+        queue.broker.engine.journal.put(None, queue, queue.held, order, (*row[:5], None))
+        if queue.enabled:
+            queue.release_held()
+
+
+def _received(transaction: Transaction, event: tuple, queues: dict) -> None:
+    inbox: Inbox = event[1]
+    queue = inbox.endpoint.service.queue
+    if inbox.endpoint.dead:
+        return
+    inbox.settle_received()
+    queue.relist(inbox)
+    queue.reset_poison()
+    queues.setdefault(queue, False)
+
+
+def _arrived(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """What the transaction told an endpoint now holds for everybody."""
+    endpoint: Endpoint = event[1]
+    kind = endpoint.arrivals.get(transaction)
+    if kind is None:
+        return
+    journal = endpoint.broker.engine.journal
+    journal.put(None, endpoint, endpoint.arrivals, transaction, MISSING)
+    if endpoint.said in {"", PEER_ENDED}:
+        journal.assign(None, endpoint, "said", kind)
+    transmission.retry(endpoint)
+
+
+def _own_end(transaction: Transaction, event: tuple, queues: dict) -> None:
+    endpoint: Endpoint = event[1]
+    if (endpoint.own == GONE and endpoint.dead < 2) or (
+            endpoint.own == CLOSED and not endpoint.dead):
+        finish(endpoint)
+    else:
+        transmission.settle(endpoint)  # DISCONNECTED_OUTBOUND, if that has just been delivered
+
+
+def _pending(transaction: Transaction, event: tuple, queues: dict) -> None:
+    endpoint: Endpoint = event[1]
+    if endpoint.pending_writer is transaction:
+        endpoint.broker.engine.journal.assign(None, endpoint, "pending_writer", None)
+    transmission.retry(endpoint)
+
+
+def _alarm(transaction: Transaction, event: tuple, queues: dict) -> None:
+    endpoint: Endpoint = event[1]
+    if endpoint.alarm_writer is transaction:
+        endpoint.broker.engine.journal.assign(None, endpoint, "alarm_writer", None)
+    alarms.arm(endpoint)
+
+
+def _altered(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """Definitions or broker options have changed: monitors and waiting rows may care."""
+    broker_altered(event[1])
+
+
+def _queue_altered(transaction: Transaction, event: tuple, queues: dict) -> None:
+    queue_altered(event[1])
+    transmission.retry_later(event[1].broker)
+
+
+def _dropped(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """A queue is gone: whoever waits there fails at once."""
+    event[1].wake(SqlError(208, event[1].full_name))
+
+
+def _moved(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """ALTER SERVICE .. ON QUEUE has held or not: list its messages where the service is now."""
+    _, service, both = event
+    for endpoint in service.broker.endpoints.values():
+        if endpoint.service is service:
+            for queue in both:
+                if queue is not service.queue:
+                    queue.unlist(endpoint.inbox)
+            service.queue.relist(endpoint.inbox)
+    queues.setdefault(service.queue, False)
+
+
+def _group(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """A group becomes free: unread messages of it can be received by others."""
+    group: Group = event[1]
+    for endpoint in group.members.values():
+        inbox = endpoint.inbox
+        if inbox.rows or inbox.special:
+            queues.setdefault(endpoint.service.queue, False)
+
+
+def broker_altered(broker: Broker) -> None:
+    """Something of the broker has changed and the change has committed."""
+    if broker.enabled:
+        timers.make_up(broker)
+    for queue in broker.queues():
+        queue.monitor.altered()
+    transmission.retry_all(broker)
+
+
+def queue_altered(queue: Queue) -> None:
+    """A queue's options have changed and the change has committed."""
+    if queue.enabled:
+        queue.release_held()
+    else:
+        queue.wake(SqlError(9617, queue.full_name))
+    queue.reset_poison()
+    queue.monitor.altered()
+
+
+_COMMITTED = {
+    "ssb.created": _created, "ssb.enqueued": _enqueued, "ssb.special": _special,
+    "ssb.held": _held, "ssb.received": _received, "ssb.arrived": _arrived, "ssb.end": _own_end,
+    "ssb.pending": _pending, "ssb.alarm": _alarm, "ssb.altered": _altered,
+    "ssb.queue": _queue_altered, "ssb.dropped": _dropped, "ssb.group": _group,
+    "ssb.moved": _moved,
+}
+
+
+# ---------------------------------------------------------------------- after a rollback
+def _received_again(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """The messages are back. Five times in a row, and the queue is switched off."""
+    _, inbox, first = event
+    queue = inbox.endpoint.service.queue
+    queue.relist(inbox)
+    counted = queues.get(queue, False)
+    queues[queue] = True
+    if not counted and queue.enabled and queue.rolled_back((inbox.endpoint.handle, first)):
+        queue_altered(queue)
+        queue.broker.queue_disabled(queue)
+
+
+def _undone(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """What was put in is out again; the ready list may still name the inbox."""
+    inbox: Inbox = event[1]
+    inbox.endpoint.service.queue.relist(inbox)
+
+
+def _alarm_back(transaction: Transaction, event: tuple, queues: dict) -> None:
+    alarms.arm(event[1])
+
+
+def _pending_back(transaction: Transaction, event: tuple, queues: dict) -> None:
+    if event[1].pending:
+        transmission.retry(event[1])
+
+
+def _queue_altered_back(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """Rows that found the queue busy may go on."""
+    transmission.retry_all(event[1].broker)
+
+
+_ROLLED_BACK = {
+    "ssb.queue": _queue_altered_back, "ssb.moved": _moved,
+    "ssb.received": _received_again, "ssb.enqueued": _undone, "ssb.special": _undone,
+    "ssb.alarm": _alarm_back, "ssb.pending": _pending_back, "ssb.group": _group,
+}

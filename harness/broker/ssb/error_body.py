@@ -1,0 +1,28 @@
+"""Bodies of Error messages: XML in UTF-16LE with a byte order mark (observed in error logs)."""
+
+from __future__ import annotations
+
+import re
+from xml.sax.saxutils import escape, unescape
+
+from harness.broker.ssb.names import ERROR
+
+_QUOTES = {"'": "&apos;", '"': "&quot;"}
+_PLAIN = {quoted: plain for plain, quoted in _QUOTES.items()}
+_BOM = b"\xff\xfe"
+_FIELDS = re.compile(r"<Code>(-?\d+)</Code><Description>(.*)</Description>", re.DOTALL)
+
+
+def encode(code: int, description: str) -> bytes:
+    """The body. code: negative for the engine's own errors, positive for END .. WITH ERROR."""
+    text = (f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
+            f"<Description>{escape(description, _QUOTES)}</Description></Error>")
+    return _BOM + text.encode("utf-16-le")
+
+
+def decode(body: bytes) -> tuple[int, str]:
+    """(code, description) of a body made by ``encode``; ValueError for any other."""
+    found = _FIELDS.search(body.removeprefix(_BOM).decode("utf-16-le"))
+    if found is None:
+        raise ValueError("not the body of a Service Broker Error message")
+    return int(found[1]), unescape(found[2], _PLAIN)

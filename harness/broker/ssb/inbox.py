@@ -1,0 +1,132 @@
+"""What a queue holds for one conversation.
+
+Numbered messages arrive in order from one sender, who holds its group's lock until it commits, and
+leave in order under the receiver's group lock: so what others cannot see yet is always a tail
+(from ``settled``, of ``writer``) and what was received but not committed always a head (up to
+``head``). A RECEIVE of any number of messages is one assignment. Timers and Error rows jump the
+order and stand apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.journal import MISSING, Part
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from harness.broker.engine.transactions import Transaction
+    from harness.broker.ssb.conversation import Endpoint
+
+TIMER, FAULT = 0, 1
+"""Ranks of special rows: DialogTimer comes before Error, both before numbered messages
+(broker-system-messages page)."""
+
+Message = tuple
+"""(queuing_order, message_sequence_number, MessageType, body, enqueue time in clock seconds)."""
+
+
+class Inbox(Part):
+    """Messages of one endpoint.
+
+    rows: sequence number -> message; base: the lowest number still there; head: the next to be
+    received; tail: the next to arrive. special: (rank, order) -> (message, transaction that may
+    still undo it or None). kept and sent: what RETENTION keeps, by queuing order. ready_key: where
+    the queue's ready list has this inbox.
+    """
+
+    __slots__ = (
+        "base", "endpoint", "head", "kept", "ready_key", "rows", "sent", "settled", "special",
+        "tail", "writer",
+    )
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__()
+        self.endpoint = endpoint
+        self.rows: dict[int, Message] = {}
+        self.special: dict[tuple[int, int], tuple[Message, Transaction | None]] = {}
+        self.kept: dict[int, Message] = {}
+        self.sent: dict[int, Message] = {}
+        self.base = self.head = self.tail = self.settled = 0
+        self.writer: Transaction | None = None
+        self.ready_key: tuple | None = None
+
+    def end(self, transaction: Transaction | None, own: bool = True) -> int:
+        """The first number ``transaction`` cannot see. own: its own uncommitted ones count."""
+        if self.writer is None or (own and self.writer is transaction):
+            return self.tail
+        return self.settled
+
+    def visible_special(self, transaction: Transaction | None, own: bool = True) -> list:
+        """Keys of the special rows a transaction may receive, in order."""
+        return sorted(
+            key for key, (_, writer) in self.special.items()
+            if writer is None or (own and writer is transaction)
+        )
+
+    def readable(self, transaction: Transaction | None, own: bool = True) -> bool:
+        """Whether there is something to receive for ``transaction``."""
+        if self.endpoint.own:
+            return False
+        return self.head < self.end(transaction, own) or bool(
+            self.special and self.visible_special(transaction, own))
+
+    def stored(self) -> Iterator[tuple[int, Message, Any]]:
+        """(status, message, open transaction that put it there or None) of every row.
+
+        Rows a transaction has received or ended away, but not committed, are still here.
+        """
+        head, settled, writer = self.head, self.settled, self.writer
+        for _, (message, owner) in sorted(self.special.items()):
+            yield 1, message, owner
+        for sequence in sorted(self.rows):
+            hidden = writer if writer is not None and sequence >= settled else None
+            yield (0 if sequence < head else 1), self.rows[sequence], hidden
+        for message in self.kept.values():
+            yield 0, message, None
+        for message in self.sent.values():
+            yield 3, message, None
+
+    def oldest(self) -> int | None:
+        """Queuing order of the first row not yet received; None without one."""
+        first = self.rows.get(self.head)
+        orders = [message[0] for message, _ in self.special.values()]
+        if first is not None:
+            orders.append(first[0])
+        return min(orders, default=None)
+
+    def settle_received(self) -> None:
+        """A transaction that received here has committed: its rows go, unless retained."""
+        queue = self.endpoint.service.queue
+        if self.base == self.head or queue.retention:
+            return
+        journal = self.endpoint.broker.engine.journal
+        rows = self.rows
+        if journal.recording:
+            for sequence in range(self.base, self.head):
+                journal.put(None, self, rows, sequence, MISSING)
+            journal.assign(None, self, "base", self.head)
+            return
+        for sequence in range(self.base, self.head):
+            rows.pop(sequence, None)
+        self.base = self.head
+
+    def clear(self) -> None:
+        """The conversation is over: nothing stays."""
+        journal = self.endpoint.broker.engine.journal
+        for mapping in (self.rows, self.special, self.kept, self.sent):
+            for key in list(mapping):
+                journal.put(None, self, mapping, key, MISSING)
+
+    def content(self) -> Any:
+        """Messages in the conversation's own order, and who holds what uncommitted."""
+        writer = self.writer
+        return (
+            self.endpoint.handle, self.head,
+            [(sequence, row[2].name, row[3]) for sequence, row in sorted(self.rows.items())],
+            [(rank, row[2].name, row[3], str(owner.owner.id) if owner else "")
+             for (rank, _), (row, owner) in sorted(self.special.items())],
+            len(self.kept), len(self.sent),
+            (str(writer.owner.id), self.settled) if writer else None,
+        )

@@ -1,0 +1,61 @@
+"""Names and ids of what every Service Broker database is born with (sys.service_message_types)."""
+
+from __future__ import annotations
+
+PREFIX = "http://schemas.microsoft.com/SQL/"
+"""The engine's own names start with http, whatever newer documentation pages print."""
+
+ERROR = PREFIX + "ServiceBroker/Error"
+END_DIALOG = PREFIX + "ServiceBroker/EndDialog"
+DIALOG_TIMER = PREFIX + "ServiceBroker/DialogTimer"
+DEFAULT = "DEFAULT"
+
+NONE, EMPTY, XML = "N ", "E ", "X "
+"""Values of the validation column, char(2)."""
+
+_NOTICE = PREFIX + "ServiceBroker/BrokerConfigurationNotice/"
+_DIAGNOSTIC = PREFIX + "ServiceBroker/ServiceDiagnostic/"
+
+MESSAGE_TYPES: tuple[tuple[int, str, str], ...] = (
+    (1, ERROR, XML),
+    (2, END_DIALOG, EMPTY),
+    (3, PREFIX + "Notifications/QueryNotification", XML),
+    (4, PREFIX + "Notifications/EventNotification", XML),
+    (5, DIALOG_TIMER, EMPTY),
+    (6, _NOTICE + "MissingRoute", XML),
+    (7, _NOTICE + "FailedRoute", XML),
+    (8, _NOTICE + "MissingRemoteServiceBinding", XML),
+    (9, _NOTICE + "FailedRemoteServiceBinding", XML),
+    (10, PREFIX + "ServiceBroker/ServiceEcho/Echo", NONE),
+    (11, _DIAGNOSTIC + "Query", XML),
+    (12, _DIAGNOSTIC + "Status", XML),
+    (13, _DIAGNOSTIC + "Description", NONE),
+    (14, DEFAULT, NONE),
+)
+"""(id, name, validation) of the built-in message types, as dumped by practitioners."""
+
+BY_INITIATOR, BY_TARGET, BY_ANY = 1, 2, 3
+"""Who may send a message type: bits, so that one AND decides."""
+
+CONTRACTS: tuple[tuple[int, str, dict[str, int]], ...] = (
+    (1, PREFIX + "Notifications/PostQueryNotification",
+     {PREFIX + "Notifications/QueryNotification": BY_INITIATOR}),
+    (2, PREFIX + "Notifications/PostEventNotification",
+     {PREFIX + "Notifications/EventNotification": BY_INITIATOR}),
+    (3, PREFIX + "ServiceBroker/BrokerConfigurationNotice",
+     {_NOTICE + name: BY_INITIATOR for name in (
+         "MissingRoute", "FailedRoute", "MissingRemoteServiceBinding",
+         "FailedRemoteServiceBinding")}),
+    (4, PREFIX + "ServiceBroker/ServiceEcho", {PREFIX + "ServiceBroker/ServiceEcho/Echo": BY_ANY}),
+    (5, PREFIX + "ServiceBroker/ServiceDiagnostic",
+     {_DIAGNOSTIC + "Query": BY_INITIATOR, _DIAGNOSTIC + "Status": BY_TARGET,
+      _DIAGNOSTIC + "Description": BY_TARGET}),
+    (6, DEFAULT, {DEFAULT: BY_ANY}),
+)
+"""(id, name, usages) of the built-in contracts."""
+
+FIRST_USER_ID = 65536
+"""User message types, contracts, services and routes have ids above the system's."""
+
+NEVER = 2147483647
+"""LIFETIME of a dialog that states none, in seconds: about 68 years (BEGIN DIALOG page)."""

@@ -1,0 +1,65 @@
+"""What happens when a timer of this database comes due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.broker.engine.journal import MISSING
+from harness.broker.ssb import names, transmission
+from harness.broker.ssb.closing import settle_end
+from harness.broker.ssb.conversation import ENDED, OPEN, PEER_ENDED, Endpoint
+from harness.broker.ssb.faults import fault
+from harness.broker.ssb.inbox import TIMER
+from harness.broker.ssb.switches import value
+
+if TYPE_CHECKING:
+    from harness.broker.ssb.broker import Broker
+
+
+def due(broker: Broker, kind: str, key: tuple) -> None:
+    """A timer has come due. A conversation's is remembered while the broker is disabled."""
+    if kind == "ssb.monitor":
+        for queue in broker.queues():
+            if queue.object_id == key[1]:
+                queue.monitor.due()
+        return
+    if kind == "ssb.retry":
+        transmission.retry_all(broker)
+        return
+    endpoint = broker.endpoints.get(key[1])
+    if endpoint is None:
+        return
+    journal = broker.engine.journal
+    if kind == "ssb.closed":
+        journal.put(None, broker, broker.endpoints, endpoint.handle, MISSING)
+        journal.assign(None, endpoint, "dead", 2)
+    elif not broker.enabled:
+        journal.put(None, broker, broker.missed, (kind, key), True)
+    elif endpoint.alarm_writer is None and not endpoint.dead:
+        (_ring if kind == "ssb.timer" else _expire)(endpoint)
+
+
+def make_up(broker: Broker) -> None:
+    """The broker is enabled again: what came due meanwhile happens now."""
+    for kind, key in sorted(broker.missed):
+        broker.engine.journal.put(None, broker, broker.missed, (kind, key), MISSING)
+        due(broker, kind, key)
+
+
+def _ring(endpoint: Endpoint) -> None:
+    """The conversation timer: one DialogTimer row on this side's own queue."""
+    broker = endpoint.broker
+    if endpoint.timer_due is None or endpoint.own != OPEN:
+        return
+    broker.engine.journal.assign(None, endpoint, "timer_due", None)
+    endpoint.service.queue.put_special(
+        None, endpoint.inbox, TIMER, value(broker.engine, "system_message_sequence"),
+        broker.message_types[names.DIALOG_TIMER], None)
+
+
+def _expire(endpoint: Endpoint) -> None:
+    """LIFETIME has passed: -8489 on this side's queue; the peer's own timer tells the peer."""
+    if endpoint.own == ENDED:
+        settle_end(endpoint)
+    elif endpoint.own == OPEN and endpoint.said in {"", PEER_ENDED}:
+        fault(None, endpoint, 8489)

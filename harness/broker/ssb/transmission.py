@@ -1,0 +1,313 @@
+"""Delivery: straight into the target queue, or by way of the transmission queue.
+
+Everything stays inside one instance: routes are LOCAL. A message that cannot be delivered waits
+with its sender (``Endpoint.pending``) together with the reason, and is tried again when something
+that could help has changed. Refusals of the target come back as Error messages, never as errors
+of SEND.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from harness.broker.engine.broker_messages import text
+from harness.broker.engine.ids import stream_guid
+from harness.broker.engine.journal import MISSING
+from harness.broker.ssb import closing, names
+from harness.broker.ssb.conversation import (
+    ENDED,
+    PEER_ENDED,
+    PEER_ERROR,
+    Endpoint,
+    Group,
+)
+from harness.broker.ssb.faults import fault, tell
+from harness.broker.ssb.inbox import FAULT, Inbox
+from harness.broker.ssb.switches import value
+from harness.broker.ssb.validation import failure
+
+if TYPE_CHECKING:
+    from harness.broker.engine.transactions import Transaction
+    from harness.broker.ssb.broker import Broker
+    from harness.broker.ssb.definitions import MessageType, Service
+
+MESSAGE, END, ERROR = "message", "end", "error"
+"""Kinds of rows: a user message, EndDialog, Error of END .. WITH ERROR."""
+
+
+class Refused(Exception):
+    """The broker that was named has no such service: error ``number`` goes to the sender."""
+
+    def __init__(self, number: int, *args: object) -> None:
+        super().__init__(number)
+        self.number = number
+        self.parameters = args
+
+
+def dispatch(
+    transaction: Transaction | None,
+    endpoint: Endpoint,
+    kind: str,
+    sequence: int,
+    message_type: MessageType,
+    body: bytes | None,
+) -> bool:
+    """Deliver a row or put it behind the others in the transmission queue; True when delivered."""
+    late = value(endpoint.broker.engine, "enqueue_at") == "commit" and transaction is not None
+    if not endpoint.pending and not late:
+        delivered = _attempt(transaction, endpoint, kind, sequence, message_type, body)
+        if delivered:
+            return True
+    _keep(transaction, endpoint, kind, sequence, message_type, body)
+    return False
+
+
+def _attempt(
+    transaction: Transaction | None, endpoint: Endpoint, kind: str, sequence: int,
+    message_type: MessageType, body: bytes | None,
+) -> bool:
+    try:
+        target = _target(endpoint)
+    except Refused as refusal:
+        fault(transaction, endpoint, refusal.number, *refusal.parameters)
+        return True
+    if isinstance(target, str):
+        _set_status(endpoint, target)
+        return False
+    queue = target.queue
+    if transaction is not None and not endpoint.broker.engine.locks.try_acquire(
+            transaction, queue.lock_key, "IX"):
+        _set_status(endpoint, text(9749))
+        return False
+    if not queue.enabled:
+        _set_status(endpoint, _queue_off(endpoint, queue))
+        return False
+    _accept(transaction, endpoint, target, kind, sequence, message_type, body)
+    return True
+
+
+def _queue_off(endpoint: Endpoint, queue: Any) -> str:
+    if value(endpoint.broker.engine, "target_queue_off_status") == "engine":
+        return text(9617, queue.full_name)
+    return "Target queue is disabled."
+
+
+def _set_status(endpoint: Endpoint, status: str) -> None:
+    if endpoint.status != status:
+        endpoint.broker.engine.journal.assign(None, endpoint, "status", status)
+
+
+def _keep(
+    transaction: Transaction | None, endpoint: Endpoint, kind: str, sequence: int,
+    message_type: MessageType, body: bytes | None,
+) -> None:
+    """A new row of the transmission queue."""
+    broker = endpoint.broker
+    journal = broker.engine.journal
+    if endpoint.handle not in broker.senders:
+        journal.put(None, broker, broker.senders, endpoint.handle, endpoint)
+    if transaction is not None:
+        if endpoint.pending_writer is not transaction:
+            journal.assign(transaction, endpoint, "pending_settled", sequence)
+            journal.assign(transaction, endpoint, "pending_writer", transaction)
+        broker.note(transaction, ("ssb.pending", endpoint))
+    journal.put(transaction, endpoint, endpoint.pending, sequence,
+                (kind, message_type, body, broker.engine.clock.now()))
+
+
+# ---------------------------------------------------------------------- where to
+def _target(endpoint: Endpoint) -> Service | str:
+    """The service to deliver to, or the status that says why not yet. Raises Refused."""
+    broker = endpoint.broker
+    if not broker.enabled:
+        return text(9791)
+    if endpoint.peer is not None:
+        service = endpoint.peer.service
+        return service if service.broker.enabled else text(28012, text(28013))
+    now = broker.engine.clock.now()
+    if not any(route.matches(endpoint.far_service, endpoint.far_broker, now)
+               for route in broker.routes.values()):
+        return text(9750)
+    if endpoint.far_broker is not None:
+        found = _named_broker(endpoint)
+    else:
+        found = _any_broker(endpoint)
+    if isinstance(found, str) or found.broker is broker or not endpoint.encrypted:
+        return found
+    # Between two databases an encrypted dialog needs both master keys (dialog security page).
+    if broker.has_master_key and found.broker.has_master_key:
+        return found
+    return "The session keys for this conversation could not be created or accessed. The " \
+           "database master key is required for this operation."
+
+
+def _named_broker(endpoint: Endpoint) -> Service | str:
+    for broker in endpoint.broker.brokers():
+        if broker.guid == endpoint.far_broker:
+            if not broker.enabled:
+                return text(28012, text(28013))
+            service = broker.services.get(endpoint.far_service)
+            if service is None:
+                raise Refused(8490, endpoint.far_service)
+            return service
+    return text(9795)
+
+
+def _any_broker(endpoint: Endpoint) -> Service | str:
+    """The sender's own database first, then the others (routing page), in order of their ids."""
+    for broker in endpoint.broker.brokers():
+        service = broker.services.get(endpoint.far_service)
+        if service is not None and broker.enabled:
+            return service
+    return text(9796)
+
+
+# ---------------------------------------------------------------------- arrival
+def _accept(
+    transaction: Transaction | None, endpoint: Endpoint, service: Service, kind: str,
+    sequence: int, message_type: MessageType, body: bytes | None,
+) -> None:
+    """The target takes a row, or refuses it with an Error message to the sender."""
+    peer = endpoint.peer
+    if peer is None:
+        if kind == ERROR:
+            return  # the far side never heard of this conversation
+        peer = _first_message(transaction, endpoint, service)
+        if peer is None:
+            return
+    if peer.dead:
+        if kind == MESSAGE:
+            fault(transaction, endpoint, 8462)
+        return
+    broker = service.broker
+    queue = peer.service.queue
+    if kind == END:
+        tell(transaction, peer, PEER_ENDED)
+        queue.put(transaction, peer.inbox, sequence, broker.message_types[names.END_DIALOG], None)
+    elif kind == ERROR:
+        tell(transaction, peer, PEER_ERROR)
+        queue.put_special(transaction, peer.inbox, FAULT, sequence,
+                          broker.message_types[names.ERROR], body)
+    else:
+        local_type = _check(transaction, endpoint, peer, sequence, message_type, body)
+        if local_type is not None:
+            queue.put(transaction, peer.inbox, sequence, local_type, body)
+
+
+def _first_message(
+    transaction: Transaction | None, endpoint: Endpoint, service: Service
+) -> Endpoint | None:
+    """The target's endpoint, made by the arrival of the first message; None when refused."""
+    broker = service.broker
+    contract = broker.contracts.get(endpoint.contract.name)
+    refusal: tuple | None = None
+    if contract is None:
+        refusal = (8425, endpoint.contract.name)
+    elif contract.name not in service.contracts:
+        refusal = (8408, service.name, contract.name)
+    elif not broker.may_send(endpoint.owner, service):
+        refusal = (8494, service.name)
+    if refusal is not None:
+        fault(transaction, endpoint, *refusal)
+        return None
+    engine = broker.engine
+    handle = stream_guid(engine.seed, f"target/{endpoint.handle}", 0)
+    group = Group(broker, stream_guid(engine.seed, f"target group/{endpoint.handle}", 0), service)
+    peer = Endpoint(service, handle, endpoint.conversation_id, group, contract,
+                    endpoint.service.name, False)
+    peer.inbox = Inbox(peer)
+    peer.peer = endpoint
+    peer.far_broker = endpoint.broker.guid
+    peer.lifetime, peer.expires = endpoint.lifetime, endpoint.expires
+    peer.encrypted = endpoint.encrypted
+    peer.priority = broker.priority(contract.name, service.name, endpoint.service.name)
+    broker.add_endpoint(transaction, peer)
+    engine.journal.assign(transaction, endpoint, "peer", peer)
+    return peer
+
+
+def _check(
+    transaction: Transaction | None, endpoint: Endpoint, peer: Endpoint, sequence: int,
+    message_type: MessageType, body: bytes | None,
+) -> MessageType | None:
+    """The target's own message type of that name, when type and body may arrive; else an Error.
+
+    The sender is told with the number a sender sees; a side that already talks is told as well.
+    """
+    broker = peer.broker
+    local = broker.message_types.get(message_type.name)
+    refusal: tuple | None = None
+    told: tuple | None = None
+    if local is None:
+        refusal = (8428, message_type.name)
+    elif not peer.contract.usages.get(local.name):
+        refusal = (8498, local.name)
+    elif not peer.contract.usages[local.name] & endpoint.sent_by:
+        refusal = (8457 if endpoint.is_initiator else 8437, local.name)
+    else:
+        problem = failure(local.validation, body)
+        if problem is None:
+            return local
+        if local.validation == names.XML:
+            where = (local.name, problem, endpoint.conversation_id, int(endpoint.is_initiator),
+                     sequence)
+            refusal, told = (9615, *where), (9616, *where)
+        else:
+            refusal = (8430,)
+    fault(transaction, endpoint, *refusal)
+    if peer.inbox.tail or peer.send_sequence:
+        fault(transaction, peer, *(told or refusal))
+    return None
+
+
+# ---------------------------------------------------------------------- again
+def retry(endpoint: Endpoint) -> None:
+    """Deliver what waits with an endpoint, as far as it goes and is committed."""
+    journal = endpoint.broker.engine.journal
+    while endpoint.pending and not endpoint.dead:
+        sequence = min(endpoint.pending)
+        if endpoint.pending_writer is not None and sequence >= endpoint.pending_settled:
+            return
+        if endpoint.said:
+            # Held until the application ends this side: the window for a resend.
+            ended = endpoint.said == PEER_ENDED
+            _set_status(endpoint, text(9779 if ended else 9784))
+            break
+        kind, message_type, body, _ = endpoint.pending[sequence]
+        if not _attempt(None, endpoint, kind, sequence, message_type, body):
+            return
+        journal.put(None, endpoint, endpoint.pending, sequence, MISSING)
+        _set_status(endpoint, "")
+    settle(endpoint)
+
+
+def settle(endpoint: Endpoint) -> None:
+    """Finish a side whose END has been delivered, or need not be any more."""
+    broker = endpoint.broker
+    if not endpoint.pending and endpoint.handle in broker.senders:
+        broker.engine.journal.put(None, broker, broker.senders, endpoint.handle, MISSING)
+    if endpoint.own != ENDED or endpoint.dead or endpoint.alarm_writer is not None:
+        return
+    acknowledged = value(broker.engine, "initiator_end_acknowledged") == "at once"
+    if endpoint.said or (not endpoint.pending and acknowledged):
+        closing.settle_end(endpoint)
+
+
+def retry_all(broker: Broker) -> None:
+    """Something that could help has changed: every sender of the instance is tried."""
+    for other in broker.brokers():
+        for handle in sorted(other.senders):
+            endpoint = other.senders.get(handle)
+            if endpoint is not None:
+                retry(endpoint)
+
+
+def retry_later(broker: Broker) -> None:
+    """A queue was altered: try at once, or after the delay the switch names."""
+    engine = broker.engine
+    delay = value(engine, "retry_delay_s")
+    if not delay:
+        retry_all(broker)
+    elif any(other.senders for other in broker.brokers()):
+        engine.timers.set(None, "ssb.retry", (broker.database.id, "all"),
+                          engine.clock.now() + delay)
