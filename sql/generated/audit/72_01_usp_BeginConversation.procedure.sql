@@ -15,12 +15,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    /* In a caller's transaction a taken key must not doom what the caller did before. The setting
-       ends with this procedure (F-116). In a transaction of our own it stays ON, so that a client's
-       cancel leaves nothing open. */
-    IF @ownsTransaction = 0
-        SET XACT_ABORT OFF;
-
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
     DECLARE @newHandle uniqueidentifier = NULL;
     DECLARE @rowHandle uniqueidentifier = ISNULL(@oldHandle, NEWID());
     /* A random spread, so that dialogs begun together are not recycled together. Two bytes of a
@@ -32,8 +27,16 @@ BEGIN
         /* -- 1  The row: a placeholder that is unique, because the index on Handle is ----------- */
         IF @oldHandle IS NULL
         BEGIN
+            /* A key taken meanwhile must not doom what the caller did before. For this statement
+               only: with XACT_ABORT OFF a client's cancel leaves the transaction open. */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
             INSERT INTO [audit].[SessionConversations] (ConfigId, ConversationKey, Handle)
             VALUES (1, @conversationKey, @rowHandle);
+
+            IF @callerAborts = 1
+                SET XACT_ABORT ON;
         END;
 
         /* -- 2  The dialog, with the timer that will recycle it --------------------------------- */

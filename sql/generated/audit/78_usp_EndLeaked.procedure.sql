@@ -8,6 +8,8 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending: ended.
+   - STARTED_OUTBOUND that no row leads to (a sender was cancelled in its first use, and its client
+     committed all the same): ended.
    - CLOSED past its time: ended WITH CLEANUP.
    - Rows of SessionConversations whose dialog is gone: deleted.
    Returns one row each: what, and whether it was done. */
@@ -50,6 +52,14 @@ BEGIN
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
     WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
       AND ce.state IN ('DI', 'ER');
+
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action, Outcome)
+    SELECT ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END UNUSED', N'would be ended'
+    FROM sys.conversation_endpoints AS ce
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name = N'//redial/audit/initiator'
+      AND ce.state = 'SO'
+      AND NOT EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = ce.conversation_handle);
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
@@ -105,6 +115,21 @@ BEGIN
                 BEGIN
                     END CONVERSATION @handle WITH CLEANUP;
                     SET @done = 1;
+                END;
+            END
+            ELSE IF @action = N'END UNUSED'
+            BEGIN
+                IF @WhatIf = 0
+                BEGIN
+                    /* Takes G, so that a sender that just begins this dialog has committed its row. */
+                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                    IF EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = @handle)
+                        UPDATE @leaked SET Outcome = N'kept: it is in use now' WHERE LeakedId = @id;
+                    ELSE
+                    BEGIN
+                        END CONVERSATION @handle;
+                        SET @done = 1;
+                    END;
                 END;
             END
             /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will

@@ -460,12 +460,7 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    /* In a caller's transaction a taken key must not doom what the caller did before. The setting
-       ends with this procedure (F-116). In a transaction of our own it stays ON, so that a client's
-       cancel leaves nothing open. */
-    IF @ownsTransaction = 0
-        SET XACT_ABORT OFF;
-
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
     DECLARE @newHandle uniqueidentifier = NULL;
     DECLARE @rowHandle uniqueidentifier = ISNULL(@oldHandle, NEWID());
     /* A random spread, so that dialogs begun together are not recycled together. Two bytes of a
@@ -477,8 +472,16 @@ BEGIN
         /* -- 1  The row: a placeholder that is unique, because the index on Handle is ----------- */
         IF @oldHandle IS NULL
         BEGIN
+            /* A key taken meanwhile must not doom what the caller did before. For this statement
+               only: with XACT_ABORT OFF a client's cancel leaves the transaction open. */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
             INSERT INTO [audit].[SessionConversations] (ConfigId, ConversationKey, Handle)
             VALUES (1, @conversationKey, @rowHandle);
+
+            IF @callerAborts = 1
+                SET XACT_ABORT ON;
         END;
 
         /* -- 2  The dialog, with the timer that will recycle it --------------------------------- */
@@ -1354,6 +1357,8 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending: ended.
+   - STARTED_OUTBOUND that no row leads to (a sender was cancelled in its first use, and its client
+     committed all the same): ended.
    - CLOSED past its time: ended WITH CLEANUP.
    - Rows of SessionConversations whose dialog is gone: deleted.
    Returns one row each: what, and whether it was done. */
@@ -1396,6 +1401,14 @@ BEGIN
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
     WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
       AND ce.state IN ('DI', 'ER');
+
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action, Outcome)
+    SELECT ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END UNUSED', N'would be ended'
+    FROM sys.conversation_endpoints AS ce
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name = N'//redial/audit/initiator'
+      AND ce.state = 'SO'
+      AND NOT EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = ce.conversation_handle);
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
@@ -1451,6 +1464,21 @@ BEGIN
                 BEGIN
                     END CONVERSATION @handle WITH CLEANUP;
                     SET @done = 1;
+                END;
+            END
+            ELSE IF @action = N'END UNUSED'
+            BEGIN
+                IF @WhatIf = 0
+                BEGIN
+                    /* Takes G, so that a sender that just begins this dialog has committed its row. */
+                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                    IF EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = @handle)
+                        UPDATE @leaked SET Outcome = N'kept: it is in use now' WHERE LeakedId = @id;
+                    ELSE
+                    BEGIN
+                        END CONVERSATION @handle;
+                        SET @done = 1;
+                    END;
                 END;
             END
             /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
@@ -1552,9 +1580,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'54b2caa05ee82e3ac8edf37107cd2aa88afbb94894c440500b21489bcd9b04e8'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5111309ec0ad1518f3100e3537f2bd0e139e120710a706bd72bc45bb48874b0b'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'54b2caa05ee82e3ac8edf37107cd2aa88afbb94894c440500b21489bcd9b04e8');
+    VALUES (N'audit', N'0.1.0', N'5111309ec0ad1518f3100e3537f2bd0e139e120710a706bd72bc45bb48874b0b');
 END;
 GO
