@@ -149,8 +149,7 @@ class _Builder:
             return (f"METADATA: database_id = {rest[0]} "
                     f"CONVERSATION_GROUP({group_hash(rest[1])})")
         if kind == "OBJECT":
-            database, _ = self.find_table(rest[0])
-            return f"OBJECT: {database}:{rest[0]}:0"
+            return f"OBJECT: {rest[0]}:{rest[1]}:0"
         if kind == "APPLICATION":
             return f"APPLICATION: {rest[0]}:0:[{rest[1][:32]}]:({short_hash(rest[1], 8)})"
         return f"{kind}: {':'.join(str(part) for part in rest)}"
@@ -173,11 +172,10 @@ class _Builder:
                     f'classid="{group_hash(rest[1])}" dbid="{rest[0]}" id="lock{lock}" '
                     f'mode="{mode}"')
         elif kind == "OBJECT":
-            database, table = self.find_table(rest[0])
-            name = f"{table.database.name}.{table.full_name}" if table is not None else ""
-            head = (f'objectlock lockPartition="0" objid="{rest[0]}" subresource="FULL" '
-                    f'dbid="{database}" objectname="{escape(name)}" id="lock{lock}" '
-                    f'mode="{mode}" associatedObjectId="{rest[0]}"')
+            name = self.object_name(*rest)
+            head = (f'objectlock lockPartition="0" objid="{rest[1]}" subresource="FULL" '
+                    f'dbid="{rest[0]}" objectname="{escape(name)}" id="lock{lock}" '
+                    f'mode="{mode}" associatedObjectId="{rest[1]}"')
         elif kind == "APPLICATION":
             head = (f'applicationlock hash="{escape(rest[1][:32])}" databasePrincipalId="0" '
                     f'dbid="{rest[0]}" id="lock{lock}" mode="{mode}"')
@@ -202,13 +200,11 @@ class _Builder:
                         return database.id, table, index
         return 0, None, None
 
-    def find_table(self, object_id: int) -> tuple[int, Table | None]:
-        """(database id, table) of an object id."""
-        for database in self.server.databases.values():
-            for table in database.tables():
-                if table.object_id == object_id:
-                    return database.id, table
-        return 0, None
+    def object_name(self, database_id: int, object_id: int) -> str:
+        """database.schema.object of an object lock."""
+        database = self.server.database_by_id(database_id)
+        found = database.object_by_id(object_id) if database is not None else None
+        return f"{database.name}.{found.schema}.{found.name}" if found is not None else ""
 
 
 STRENGTH = ["Sch-S", "IS", "RangeS-S", "S", "RangeI-N", "IX", "RangeS-U", "RangeI-S", "U",

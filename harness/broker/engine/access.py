@@ -106,7 +106,7 @@ class Access:
     def lock_table(self, transaction: Transaction, table: Table, mode: str) -> None:
         """Intent or full lock on the table; temporary tables and table variables need none."""
         if not table.temporary:
-            self.locks.acquire(transaction, ("OBJECT", table.object_id), mode)
+            self.locks.acquire(transaction, table.lock_key, mode)
 
     # ------------------------------------------------------------------ reading
     def read(

@@ -1,7 +1,7 @@
 """The lock manager: FIFO with conversions first, deadlocks found at once.
 
 A resource is a tuple whose first item is its kind, for example ``("KEY", hobt_id, key)``,
-``("OBJECT", object_id)``, ``("CONVERSATION_GROUP", database_id, group_id)`` or
+``("OBJECT", database_id, object_id)``, ``("CONVERSATION_GROUP", database_id, group_id)`` or
 ``("APPLICATION", database_id, name)``.
 """
 

@@ -153,7 +153,7 @@ class Table(Part):
         "checks", "clustered", "columns", "database", "depth", "hash_mask", "heap",
         "identity_column",
         "indexes", "journal",
-        "lock_escalation", "name", "next_identity", "object_id", "ordinals", "page_locks",
+        "lock_escalation", "lock_key", "name", "next_identity", "object_id", "ordinals", "page_locks",
         "row_ids", "rows", "rowversion_column", "schema", "temporary", "types",
     )
 
@@ -174,6 +174,8 @@ class Table(Part):
         self.schema = schema
         self.name = name
         self.object_id = object_id
+        # Object ids repeat from database to database (copies of a template share them).
+        self.lock_key = ("OBJECT", database.id if database is not None else 0, object_id)
         self.temporary = temporary
         self.columns = columns
         self.types = [column.type for column in columns]

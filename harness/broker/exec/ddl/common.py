@@ -65,9 +65,10 @@ def existing_table(s: Any, database: Database, name: ast.ObjectName, kind: type)
     return found
 
 
-def lock_definition(s: Any, transaction: Transaction, object_id: int) -> None:
+def lock_definition(s: Any, transaction: Transaction, database: Database,
+                    object_id: int) -> None:
     """Sch-M on an object, to the end of the transaction. Raises Wait, SqlError 1222 and 1205."""
-    s.engine.locks.acquire(transaction, ("OBJECT", object_id), "Sch-M")
+    s.engine.locks.acquire(transaction, ("OBJECT", database.id, object_id), "Sch-M")
 
 
 def dotted(name: ast.ObjectName) -> str:

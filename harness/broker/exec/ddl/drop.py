@@ -63,7 +63,7 @@ def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
                 s, "ALTER", database.schema_of(found)):
             raise SqlError(3701, "drop", what, dotted(name), state=20)
         transaction = s.work()
-        lock_definition(s, transaction, found.object_id)
+        lock_definition(s, transaction, database, found.object_id)
         database.remove(transaction, found)
         transaction.log_used += 500
 

@@ -65,7 +65,7 @@ def create_module(node: Any, context: Context) -> Run:
             number, name, home = database.next_object_id(), node.name.name, schema.name
         else:
             number, name, home = old.object_id, old.name, old.schema
-        lock_definition(s, transaction, number)
+        lock_definition(s, transaction, database, number)
         module = class_(
             name, home, number, kind, 0, node, definition_text(node, context),
             context.program.source,

@@ -99,7 +99,7 @@ def create_table(node: ast.CreateTable, context: Context) -> Run:
         refuse_taken(database, schema.name, name)
         transaction = s.work()
         object_id = database.next_object_id()
-        lock_definition(s, transaction, object_id)
+        lock_definition(s, transaction, database, object_id)
         table = definition.new_table(s.engine, temporary=False, database=database,
                                      schema=schema.name, object_id=object_id)
         put_constraints(transaction, database, table,
@@ -158,7 +158,7 @@ def alter(s: Any, name: ast.ObjectName) -> tuple[Database, Table, Transaction]:
     database = target_database(s, name)
     table = existing_table(s, database, name, Table)
     transaction = s.work()
-    lock_definition(s, transaction, table.object_id)
+    lock_definition(s, transaction, database, table.object_id)
     return database, table, transaction
 
 
@@ -386,7 +386,7 @@ def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
             s, "ALTER", database.schema_of(table)):
         raise SqlError(3701, "drop", "table", dotted(name), state=20)
     transaction = s.work()
-    lock_definition(s, transaction, table.object_id)
+    lock_definition(s, transaction, database, table.object_id)
     for item in list(database.objects.values()):
         if isinstance(item, Constraint) and item.parent_id == table.object_id:
             database.remove(transaction, item)

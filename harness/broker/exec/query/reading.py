@@ -71,7 +71,7 @@ class LockPlans:
         self.write = source.write
         self.key_only = key_only
         self.database = source.table.database
-        self.key = ("OBJECT", source.table.object_id)
+        self.key = source.table.lock_key
         self._known: dict[tuple[str, bool], LockPlan] = {}
 
     def get(self, s: Any) -> LockPlan:
