@@ -151,10 +151,9 @@ class Table(Part):
 
     __slots__ = (
         "checks", "clustered", "columns", "database", "depth", "hash_mask", "heap",
-        "identity_column",
-        "indexes", "journal",
-        "lock_escalation", "lock_key", "name", "next_identity", "object_id", "ordinals", "page_locks",
-        "row_ids", "rows", "rowversion_column", "schema", "temporary", "types",
+        "identity_column", "indexes", "journal", "lock_escalation", "lock_key", "name",
+        "next_identity", "object_id", "ordinals", "page_locks", "row_ids", "rows",
+        "rowversion_column", "schema", "temporary", "types",
     )
 
     def __init__(
