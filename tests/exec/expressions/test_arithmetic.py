@@ -179,6 +179,12 @@ def test_constants_are_folded_at_compile_time():
     assert folded.value == 7
 
 
+def test_a_type_error_ends_the_scope_and_keeps_the_transaction():
+    # Found while compiling: XACT_ABORT does not apply and nothing is rolled back.
+    assert fails("'a' - 'b'").aborts == "scope"
+    assert fails("len()").aborts == "scope"
+
+
 def test_an_operator_error_carries_its_line():
     with pytest.raises(SqlError) as caught:
         compiled("1 +\n\n 'a' * 'b'")

@@ -199,3 +199,23 @@ def test_a_method_on_something_unknown_is_195():
     with pytest.raises(SqlError) as caught:
         compile_expression(node, scope_of("", GIVEN))
     assert caught.value.number == 195
+
+
+def test_a_nodes_column_is_no_value():
+    from harness.broker.engine.types import NVARCHAR_MAX
+    from harness.broker.exec.conversion import explicit_conversion, implicit_conversion
+    from harness.broker.exec.conversion.rules import XML_NODES
+
+    assert XML_NODES != XML
+    for convert in (explicit_conversion, implicit_conversion):
+        with pytest.raises(SqlError) as caught:
+            convert(XML_NODES, NVARCHAR_MAX)
+        assert caught.value.number == 493
+
+
+def test_a_scope_takes_the_namespaces_of_a_statement():
+    with_ = ast.With(0, 0, [ast.XmlNamespace(0, 0, SSB, "b"), ast.XmlNamespace(0, 0, "u", None)],
+                     [])
+    outer = scope_of("", GIVEN, namespaces={"a": "v"})
+    assert outer.naming(with_).namespaces == {"a": "v", "b": SSB, None: "u"}
+    assert outer.naming(None) is outer

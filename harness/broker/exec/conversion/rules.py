@@ -21,14 +21,17 @@ PRECEDENCE = (
     "nvarchar", "nchar", "varchar", "char", "varbinary", "binary",
 )
 
-class _Untyped(SqlType):
-    """int by its fields, yet equal to no other type (dataclasses compare within one class)."""
+class _Marked(SqlType):
+    """A type by its fields, yet equal to no other (dataclasses compare within one class)."""
 
     __slots__ = ()
 
 
-UNTYPED = _Untyped("int")
+UNTYPED = _Marked("int")
 """The type of the bare NULL: shown as int, convertible to everything."""
+
+XML_NODES = _Marked("xml")
+"""The type of a column that .nodes() returns: only xml methods and IS NULL may touch it (493)."""
 
 _RANK = {name: rank for rank, name in enumerate(PRECEDENCE)}
 
@@ -124,17 +127,21 @@ def check_implicit(source: SqlType, target: SqlType) -> None:
     """Raise 257 when only CONVERT may do this, 206 when nothing may."""
     if source is UNTYPED:
         return
+    if source is XML_NODES:
+        raise SqlError(493, "nodes", aborts="scope")
     allowed = _CHART[source.name, target.name]
     if allowed == EXPLICIT:
-        raise SqlError(257, shown_name(source), shown_name(target), aborts="batch")
+        raise SqlError(257, shown_name(source), shown_name(target), aborts="scope")
     if allowed == FORBIDDEN:
-        raise SqlError(206, shown_name(source), shown_name(target), aborts="batch")
+        raise SqlError(206, shown_name(source), shown_name(target), aborts="scope")
 
 
 def check_explicit(source: SqlType, target: SqlType) -> None:
     """Raise 529 when not even CAST and CONVERT may do this."""
+    if source is XML_NODES:
+        raise SqlError(493, "nodes", aborts="scope")
     if source is not UNTYPED and _CHART[source.name, target.name] == FORBIDDEN:
-        raise SqlError(529, shown_name(source), shown_name(target), aborts="batch")
+        raise SqlError(529, shown_name(source), shown_name(target), aborts="scope")
 
 
 def shown_name(of: SqlType) -> str:

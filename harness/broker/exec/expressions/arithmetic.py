@@ -84,8 +84,8 @@ def binary_operation(op: str, left: Expr, right: Expr) -> Expr:
 def _mismatch(op: str, left: SqlType, right: SqlType) -> SqlError:
     name = _OPERATOR_NAMES[op]
     if left.name == right.name and op not in "&|^":
-        return SqlError(8117, shown_name(left), name, aborts="batch")
-    return SqlError(402, shown_name(left), shown_name(right), name, aborts="batch")
+        return SqlError(8117, shown_name(left), name, aborts="scope")
+    return SqlError(402, shown_name(left), shown_name(right), name, aborts="scope")
 
 
 def _as_number(side: Expr, winner: SqlType) -> Expr:
@@ -264,7 +264,7 @@ def _date_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
     if new or op not in "+-":
         other = right.type if left.type in new else left.type
         raise SqlError(206, shown_name(new[0] if new else left.type), shown_name(other),
-                       aborts="batch")
+                       aborts="scope")
     target = higher(left.type, right.type)
     left, right = converted(left, target), converted(right, target)
     build = dates.from_days(target)
@@ -286,7 +286,7 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Expr:
         return operand
     if not is_number(of) or (node.op == "~" and group(of) != "int") or \
             (node.op == "-" and of.name == "bit"):
-        raise SqlError(8117, shown_name(of), {"-": "minus", "~": "'~'"}[node.op], aborts="batch")
+        raise SqlError(8117, shown_name(of), {"-": "minus", "~": "'~'"}[node.op], aborts="scope")
     if node.op == "~":
         return _complement(operand)
     return _negated(operand)

@@ -33,7 +33,7 @@ def unified(results: Sequence[Expr]) -> tuple[list[Expr], SqlType]:
     """The results converted to their common type; 8133 when every one is a bare NULL."""
     of = widest_type(results)
     if of is None:
-        raise SqlError(8133, aborts="batch")
+        raise SqlError(8133, aborts="scope")
     return [converted(result, of) for result in results], of
 
 
@@ -133,7 +133,7 @@ def isnull(check: Expr, replacement: Expr) -> Expr:
 def nullif(left: Expr, right: Expr) -> Expr:
     """The first argument, or NULL when both are equal."""
     if left.untyped:
-        raise SqlError(4151, aborts="batch")
+        raise SqlError(4151, aborts="scope")
     equal, value = compare("=", left, right), left.fn
 
     def run(s: object, v: object, r: object) -> object:

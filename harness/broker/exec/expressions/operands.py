@@ -156,7 +156,7 @@ def _scalar_subquery(node: ast.ScalarSubquery, scope: Scope) -> Expr:
 def subquery(query: ast.Query, scope: Scope, node: ast.Node) -> object:
     """Compile a nested query through the statement compiler's hook."""
     if scope.compile_subquery is None:
-        raise SqlError(1046, line=scope.line(node), aborts="batch")
+        raise SqlError(1046, line=scope.line(node), aborts="scope")
     return scope.compile_subquery(query, scope)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.collation import Collation
@@ -12,7 +12,7 @@ from harness.broker.engine.types import SqlType
 from harness.broker.exec.expressions.expr import Expr, column, variable
 
 if TYPE_CHECKING:
-    from harness.tsql.ast import ColumnRef, Node, Source, Variable
+    from harness.tsql.ast import ColumnRef, Node, Source, Variable, With
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,13 @@ class Scope:
             updated_column=self.updated_column,
         )
 
+    def naming(self, with_: With | None) -> Scope:
+        """This scope with a statement's WITH XMLNAMESPACES added."""
+        if with_ is None or not with_.namespaces:
+            return self
+        added = {item.prefix: item.uri for item in with_.namespaces}
+        return replace(self, namespaces={**self.namespaces, **added})
+
     def line(self, node: Node) -> int:
         """The 1-based line of a node, 0 when the text is not known."""
         return self.source.line(node.pos) if self.source else 0
@@ -97,7 +104,7 @@ class Scope:
         # A table variable has a slot but no scalar type.
         if found is None or found[1] is None:
             raise SqlError(137, node.name, state=2, severity=15, line=self.line(node),
-                           aborts="batch")
+                           aborts="scope")
         return variable(*found)
 
     def resolve_column(self, node: ColumnRef) -> Expr:
@@ -111,7 +118,7 @@ class Scope:
         while scope is not None:
             found = [c for c in scope.columns if c.name.lower() == name and c.answers(qualifier)]
             if len(found) > 1:
-                raise SqlError(209, node.parts[-1], line=self.line(node), aborts="batch")
+                raise SqlError(209, node.parts[-1], line=self.line(node), aborts="scope")
             if found:
                 return column(found[0].index, found[0].type, found[0].nullable,
                               found[0].collation)

@@ -44,17 +44,17 @@ def _call(node: ast.FunctionCall, scope: Scope) -> Expr:
     name = node.name.name.upper()
     if node.over is not None:
         if scope.window is None:
-            raise SqlError(4108, aborts="batch")
+            raise SqlError(4108, aborts="scope")
         return scope.window(node)
     if name in AGGREGATES:
         if scope.aggregate is None:
-            raise SqlError(147, aborts="batch")
+            raise SqlError(147, aborts="scope")
         return scope.aggregate(node)
     found = FUNCTIONS.get(name)
     if found is None:
         if name in REFUSED:
             raise scope.refuse(f"function {name}", node)
-        raise SqlError(195, node.name.name, aborts="batch")
+        raise SqlError(195, node.name.name, aborts="scope")
     least, most, build = found
     check_count(name, least, most, len(node.arguments))
     return build(Call(name, node, scope))
@@ -64,7 +64,7 @@ def _user_defined(node: ast.FunctionCall, scope: Scope) -> Expr:
     build = scope.scalar_function(node.name) if scope.scalar_function else None
     if build is None:
         shown = ".".join(part for part in node.name.parts if part)
-        raise SqlError(4121, node.name.parts[0], shown, aborts="batch")
+        raise SqlError(4121, node.name.parts[0], shown, aborts="scope")
     arguments = [
         argument if isinstance(argument, ast.DefaultValue)
         else compile_expression(argument, scope)

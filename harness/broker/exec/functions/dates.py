@@ -52,7 +52,7 @@ def _part(call: Call) -> str:
         node.parts[-1] if isinstance(node, ast.ColumnRef) else "?"
     part = _PART_OF.get(name.lower())
     if part is None:
-        raise SqlError(155, name, call.name.lower(), aborts="batch")
+        raise SqlError(155, name, call.name.lower(), aborts="scope")
     return part
 
 
@@ -145,7 +145,7 @@ def _check_part(call: Call, part: str, of: SqlType) -> None:
     unfit = (of.name == "date" and part not in _DATE_PARTS) or \
         (of.name == "time" and part in _DATE_PARTS)
     if unfit or part in {"tzoffset", "iso_week"}:
-        raise SqlError(9810, part, call.name.lower(), of.name, aborts="batch")
+        raise SqlError(9810, part, call.name.lower(), of.name, aborts="scope")
 
 
 def _lowering(of: SqlType) -> Callable[[datetime, object], object]:
@@ -179,7 +179,7 @@ def _boundaries(part: str) -> Callable[[datetime], int]:
 def _datediff(call: Call) -> Expr:
     part = _part(call)
     if part in {"tzoffset", "iso_week"}:
-        raise SqlError(9810, part, call.name.lower(), "datetime", aborts="batch")
+        raise SqlError(9810, part, call.name.lower(), "datetime", aborts="scope")
     start, end = _moment(call, 1), _moment(call, 2)
     one, two = _as_utc(start.type), _as_utc(end.type)
     count = _boundaries(part)
@@ -225,7 +225,7 @@ def _reader(part: str, of: SqlType) -> Callable[[object], int]:
 def _check_readable(call: Call, part: str, of: SqlType) -> None:
     if (of.name == "date" and part not in _DATE_PARTS) or \
             (of.name == "time" and part in _DATE_PARTS):
-        raise SqlError(9810, part, call.name.lower(), of.name, aborts="batch")
+        raise SqlError(9810, part, call.name.lower(), of.name, aborts="scope")
 
 
 @function("DATEPART", 2)
@@ -314,7 +314,7 @@ def _datefromparts(call: Call) -> Expr:
 def _datetime2fromparts(call: Call) -> Expr:
     scale = call.integer(7)
     if not scale.constant or scale.value is None or not 0 <= scale.value <= 7:
-        raise SqlError(10760, "datetime2", aborts="batch")
+        raise SqlError(10760, "datetime2", aborts="scope")
     digits = scale.value
 
     def run(*parts: int) -> datetime:

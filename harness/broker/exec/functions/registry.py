@@ -60,7 +60,7 @@ class Call:
 
     def invalid(self, argument: Expr, at: int) -> SqlError:
         """8116: an argument of a type the function does not take; ``at`` counts from 1."""
-        return SqlError(8116, shown_name(argument.type), at, self.name.lower(), aborts="batch")
+        return SqlError(8116, shown_name(argument.type), at, self.name.lower(), aborts="scope")
 
 
 Build = Callable[[Call], Expr]
@@ -97,8 +97,8 @@ def check_count(name: str, least: int, most: int, count: int) -> None:
     if least <= count <= most:
         return
     if least == most:
-        raise SqlError(174, name.lower(), least, aborts="batch")
-    raise SqlError(189, name.lower(), least, most, aborts="batch")
+        raise SqlError(174, name.lower(), least, aborts="scope")
+    raise SqlError(189, name.lower(), least, most, aborts="scope")
 
 
 def as_string(argument: Expr, at: int, name: str) -> Expr:
@@ -108,7 +108,7 @@ def as_string(argument: Expr, at: int, name: str) -> Expr:
     if argument.type.is_string:
         return argument
     if group(argument.type) in {"xml", "variant"}:
-        raise SqlError(8116, shown_name(argument.type), at, name.lower(), aborts="batch")
+        raise SqlError(8116, shown_name(argument.type), at, name.lower(), aborts="scope")
     return converted(argument, sql_type("varchar", 8000))
 
 

@@ -118,7 +118,7 @@ def _newid(call: Call) -> Expr:
 @function("NEWSEQUENTIALID", 0)
 def _newsequentialid(call: Call) -> Expr:
     """Only inside a DEFAULT; the table's code asks the session for it."""
-    raise SqlError(302, aborts="batch")
+    raise SqlError(302, aborts="scope")
 
 
 _NAMES = {

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.broker.engine.collation import Collation
+from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import ResultColumn, SqlType
+from harness.broker.exec.conversion.rules import XML_NODES
 from harness.broker.exec.expressions.expr import Expr
 from harness.broker.exec.expressions.scope import Scope
 from harness.tsql.ast import ColumnRef
@@ -28,7 +30,9 @@ class QueryColumn:
     untyped: bool = False
 
     def result(self) -> ResultColumn:
-        """The column as a client sees it."""
+        """The column as a client sees it; 493 for what .nodes() returned, which is no value."""
+        if self.type is XML_NODES:
+            raise SqlError(493, self.name, aborts="batch")
         return ResultColumn(self.name, self.type, self.nullable, self.identity)
 
 

@@ -54,19 +54,19 @@ def _method_call(node: ast.MethodCall, scope: Scope) -> Expr:
         raise scope.refuse("the xml method modify()", node)
     build = _METHODS.get(method)
     if build is None:
-        raise SqlError(195, node.method, aborts="batch")
+        raise SqlError(195, node.method, aborts="scope")
     target = compile_expression(node.target, scope)
     if target.type.name != "xml":
-        raise SqlError(258, target.type.name, aborts="batch")
+        raise SqlError(258, target.type.name, aborts="scope")
     return build(node, target, scope)
 
 
 def _path(node: ast.MethodCall, scope: Scope, method: str) -> XPath:
     if not node.arguments:
-        raise SqlError(174, method, 2 if method == "value" else 1, aborts="batch")
+        raise SqlError(174, method, 2 if method == "value" else 1, aborts="scope")
     literal = node.arguments[0]
     if not isinstance(literal, ast.Literal) or not isinstance(literal.value, str):
-        raise SqlError(8172, 1, method, aborts="batch")
+        raise SqlError(8172, 1, method, aborts="scope")
     namespaces = tuple(sorted(scope.namespaces.items(), key=lambda item: item[0] or ""))
     return _compiled(literal.value, namespaces, method)
 
@@ -146,10 +146,10 @@ def _from_base64(text: str) -> bytes:
 
 def _value(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
     if len(node.arguments) != 2:
-        raise SqlError(174, "value", 2, aborts="batch")
+        raise SqlError(174, "value", 2, aborts="scope")
     path = _path(node, scope, "value")
     if not path.singleton:
-        raise SqlError(2389, "value", "value()", line=scope.line(node), aborts="batch")
+        raise SqlError(2389, "value", "value()", line=scope.line(node), aborts="scope")
     of = _named_type(node.arguments[1], scope)
     evaluate, convert = _evaluator(target, path, scope), _to_type(of)
 
@@ -166,7 +166,7 @@ def _value(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
 def _named_type(argument: ast.Expression, scope: Scope) -> SqlType:
     """The type in the second argument of .value(), a string."""
     if not isinstance(argument, ast.Literal) or not isinstance(argument.value, str):
-        raise SqlError(8172, 2, "value", aborts="batch")
+        raise SqlError(8172, 2, "value", aborts="scope")
     match = _TYPE.fullmatch(argument.value)
     if match is None:
         raise SqlError(243, argument.value)
@@ -176,7 +176,7 @@ def _named_type(argument: ast.Expression, scope: Scope) -> SqlType:
     name = ObjectName(*at, (match["name"],))
     of = resolve_type(DataType(*at, name, sizes), CAST, scope.user_type, scope.position(argument))
     if of.name in {"xml", "image", "text", "ntext", "sql_variant", "rowversion"}:
-        raise SqlError(9500, of.name, aborts="batch")
+        raise SqlError(9500, of.name, aborts="scope")
     return of
 
 
@@ -216,7 +216,7 @@ def _exist(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
 
 
 def _nodes_misplaced(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
-    raise SqlError(227, "nodes", aborts="batch")
+    raise SqlError(227, "nodes", aborts="scope")
 
 
 _METHODS = {"value": _value, "query": _query, "exist": _exist, "nodes": _nodes_misplaced}
@@ -229,7 +229,7 @@ def compile_nodes(call: ast.MethodCall, scope: Scope) -> Fn:
     """
     target = compile_expression(call.target, scope)
     if target.type.name != "xml":
-        raise SqlError(258, target.type.name, aborts="batch")
+        raise SqlError(258, target.type.name, aborts="scope")
     evaluate = _evaluator(target, _path(call, scope, "nodes"), scope)
 
     def run(s: object, v: object, r: object) -> list[XmlNode]:

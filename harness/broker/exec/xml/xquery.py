@@ -78,7 +78,7 @@ def _tokens(text: str, method: str) -> list[Token]:
         if match is None:
             if text[at] in "{}":
                 raise NotSupported(f"XQuery constructors in {method}()")
-            raise SqlError(2209, method, text[at], aborts="batch")
+            raise SqlError(2209, method, text[at], aborts="scope")
         if match.lastgroup != "blank":
             found.append(Token(match.lastgroup, match[0]))
         at = match.end()
@@ -105,7 +105,7 @@ def compile_xquery(text: str, namespaces: Mapping[str | None, str], method: str)
         body = body[match.end():]
     tokens = _tokens(body, method)
     if not tokens:
-        raise SqlError(2209, method, "<EOF>", aborts="batch")
+        raise SqlError(2209, method, "<EOF>", aborts="scope")
     if default:
         known[_DEFAULT_PREFIX] = default
     translation = _Translation(tokens, known, method)
@@ -114,7 +114,7 @@ def compile_xquery(text: str, namespaces: Mapping[str | None, str], method: str)
     try:
         compiled = etree.XPath(source, namespaces=used or None, smart_strings=True)
     except etree.XPathSyntaxError:
-        raise SqlError(2209, method, body.strip()[:30], aborts="batch") from None
+        raise SqlError(2209, method, body.strip()[:30], aborts="scope") from None
     itself = "".join(token.text for token in tokens) in _ITSELF
     return XPath(_guarded(compiled, method, itself), _is_singleton(tokens), translation.outside)
 
@@ -129,7 +129,7 @@ def _guarded(compiled: etree.XPath, method: str, itself: bool) -> Callable[..., 
         try:
             return compiled(context, **variables)
         except etree.XPathEvalError:
-            raise SqlError(2209, method, "expression", aborts="batch") from None
+            raise SqlError(2209, method, "expression", aborts="scope") from None
 
     return evaluate
 
@@ -193,7 +193,7 @@ class _Translation:
         operand = self._at_start() or self._look(-1) in {"/", "//", "@", "::"}
         if not operand:
             if name not in _WORD_OPERATORS:
-                raise SqlError(2209, self.method, name, aborts="batch")
+                raise SqlError(2209, self.method, name, aborts="scope")
             return _VALUE_COMPARISONS.get(name, name)
         if follows == "(":
             return self._function(name)
@@ -209,7 +209,7 @@ class _Translation:
             return f"*[local-name() = '{local}']"
         if colon:
             if prefix not in self.known:
-                raise SqlError(2229, self.method, prefix, aborts="batch")
+                raise SqlError(2229, self.method, prefix, aborts="scope")
             return name
         attribute = self._look(-1) == "@" or \
             (self._look(-1) == "::" and self._look(-2) == "attribute")
@@ -230,7 +230,7 @@ class _Translation:
         """sql:variable("@x") becomes an XPath variable filled in at run time."""
         argument, close = self.tokens[self.at + 2 : self.at + 3], self._look(3)
         if not argument or argument[0].kind != "string" or close != ")":
-            raise SqlError(2209, self.method, name, aborts="batch")
+            raise SqlError(2209, self.method, name, aborts="scope")
         self.at += 3
         key = f"sql{len(self.outside)}"
         self.outside[key] = (name.partition(":")[2], argument[0].text[1:-1])
