@@ -7,6 +7,7 @@ scripts match on them. ``ABORTS`` lists the errors that end more than their stat
 from __future__ import annotations
 
 from harness.broker.engine.broker_messages import BROKER_MESSAGES
+from harness.broker.engine.query_messages import QUERY_MESSAGES
 
 MESSAGES: dict[int, tuple[int, str]] = {
     102: (15, "Incorrect syntax near '%s'."),
@@ -342,6 +343,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
 }
 
 MESSAGES.update(BROKER_MESSAGES)
+MESSAGES.update(QUERY_MESSAGES)
 
 ABORTS: dict[int, str] = {
     # Conversion and XML failures end the batch and roll back, XACT_ABORT or not

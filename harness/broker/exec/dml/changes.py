@@ -98,7 +98,7 @@ class ChangeCompiler:
         if len(bare) == 1:
             return bare[0]
         if len(same) > 1:
-            raise self.context.fail(self.node, SqlError(8154, _shown(target), aborts="batch"))
+            raise self.context.fail(self.node, SqlError(8154, _shown(target), aborts="scope"))
         return same[0] if same else None
 
     def _same(self, leaf: ast.Node, target: ast.ObjectName | ast.Variable) -> bool:
@@ -118,7 +118,7 @@ class ChangeCompiler:
             if node is not chosen:
                 return False
             if source.hints.names & {"NOLOCK", "READUNCOMMITTED"}:
-                raise self.context.fail(node, SqlError(1065, aborts="batch"))
+                raise self.context.fail(node, SqlError(1065, aborts="scope"))
             source.hints = replace(source.hints, names=source.hints.names | hints.names)
             return True
 

@@ -64,9 +64,9 @@ def insert_hints(node: ast.Insert, context: Context) -> Hints:
     """Hints on the target. Raises 4102 for READPAST, 4140 for READCOMMITTEDLOCK."""
     hints = parse_hints(node.hints, context, target=True)
     if "READPAST" in hints.names:
-        raise context.fail(node, SqlError(4102, aborts="batch"))
+        raise context.fail(node, SqlError(4102, aborts="scope"))
     if "READCOMMITTEDLOCK" in hints.names:
-        raise context.fail(node, SqlError(4140, aborts="batch"))
+        raise context.fail(node, SqlError(4140, aborts="scope"))
     return hints
 
 
@@ -196,16 +196,16 @@ def _check_width(width: int, chosen: InsertColumns, node: ast.Node, context: Con
     if width == expected:
         return
     if not chosen.listed:
-        raise context.fail(node, SqlError(213, aborts="batch"))
+        raise context.fail(node, SqlError(213, aborts="scope"))
     values = isinstance(node, ast.Values)
     number = (110 if width > expected else 109) if values else (121 if width > expected else 120)
-    raise context.fail(node, SqlError(number, severity=15, aborts="batch"))
+    raise context.fail(node, SqlError(number, severity=15, aborts="scope"))
 
 
 def _refuse_version(empty: bool, node: ast.Node, context: Context) -> None:
     """273: only NULL and DEFAULT may be given for a rowversion column."""
     if not empty:
-        raise context.fail(node, SqlError(273, aborts="batch"))
+        raise context.fail(node, SqlError(273, aborts="scope"))
 
 
 # ---------------------------------------------------------------------- SET IDENTITY_INSERT
@@ -215,7 +215,7 @@ def compile_set_identity_insert(node: ast.SetIdentityInsert, context: Context) -
     target = resolve_target(node.table, context)
     table = target.table
     if table.identity_column is None:
-        raise context.fail(node, SqlError(8106, table.name, aborts="batch"))
+        raise context.fail(node, SqlError(8106, table.name, aborts="scope"))
 
     def run(s: Any, v: list) -> None:
         current = s.identity_insert

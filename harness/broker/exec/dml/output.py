@@ -130,9 +130,9 @@ def _into(
 ) -> Callable[[Any, Any, list[tuple]], None]:
     chosen = insert_columns(target, clause.columns, context, clause)
     if len(chosen.ordinals) != len(columns):
-        raise context.fail(clause, SqlError(213, aborts="batch"))
+        raise context.fail(clause, SqlError(213, aborts="scope"))
     if chosen.identity:
-        raise context.fail(clause, SqlError(544, target.table.name, aborts="batch"))
+        raise context.fail(clause, SqlError(544, target.table.name, aborts="scope"))
     given: dict[int, Make] = {}
     for place, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
         given[ordinal] = assignment(column, _at(place), target, ordinal)

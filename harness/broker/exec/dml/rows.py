@@ -49,7 +49,7 @@ def insert_columns(
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
         if ordinal in ordinals:
-            raise context.fail(node, SqlError(264, name, aborts="batch"))
+            raise context.fail(node, SqlError(264, name, aborts="scope"))
         ordinals.append(ordinal)
     return InsertColumns(ordinals, table.identity_column in ordinals, True)
 

@@ -124,12 +124,12 @@ class Assignments:
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
         if any(ordinal == known for known, _ in self.columns):
-            raise context.fail(node, SqlError(264, name, aborts="batch"))
+            raise context.fail(node, SqlError(264, name, aborts="scope"))
         definition = table.columns[ordinal]
         if definition.identity is not None:
-            raise context.fail(node, SqlError(8102, name, aborts="batch"))
+            raise context.fail(node, SqlError(8102, name, aborts="scope"))
         if definition.rowversion:
-            raise context.fail(node, SqlError(272, aborts="batch"))
+            raise context.fail(node, SqlError(272, aborts="scope"))
         if isinstance(node.value, ast.DefaultValue):
             default = definition.default
             expr = Expr((lambda s, v, r: default(s)) if default else (lambda s, v, r: None),

@@ -66,14 +66,14 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     if name == "STRING_AGG":
         return _string_agg(node, scope)
     if len(node.arguments) != 1:
-        raise SqlError(174, node.name.name, 1, aborts="batch")
+        raise SqlError(174, node.name.name, 1, aborts="scope")
     argument = node.arguments[0]
     if isinstance(argument, ast.Star):
         if name not in {"COUNT", "COUNT_BIG"}:
-            raise SqlError(102, "*", severity=15, aborts="batch")
+            raise SqlError(102, "*", severity=15, aborts="scope")
         return Aggregate(lambda s, v, rows: len(rows), _count_type(name), False)
     if any(isinstance(part, ast.Query) for part in argument.walk()) or has_aggregate(argument):
-        raise SqlError(130, aborts="batch")
+        raise SqlError(130, aborts="scope")
     operand = compile_expression(argument, scope)
     values = _values(operand, node.distinct)
     if name in {"COUNT", "COUNT_BIG"}:
@@ -107,7 +107,7 @@ def _values(operand: Expr, distinct: bool) -> Callable[[Any, Any, list[tuple]], 
 def _extreme(name: str, operand: Expr, values: Callable) -> Aggregate:
     of = operand.type
     if of.name in {"bit", "xml", "text", "ntext", "image"}:
-        raise SqlError(8117, shown_name(of), name.lower(), aborts="batch")
+        raise SqlError(8117, shown_name(of), name.lower(), aborts="scope")
     key = comparison_key(of, operand.collation)
     pick = min if name == "MIN" else max
 
@@ -122,7 +122,7 @@ def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
     of = operand.type
     kind = group(of)
     if kind not in {"int", "exact", "money", "float"} or of.name == "bit":
-        raise SqlError(8117, shown_name(of), name.lower(), aborts="batch")
+        raise SqlError(8117, shown_name(of), name.lower(), aborts="scope")
     result, divide = _result(name, of, kind)
     low, high = BOUNDS.get(result.name, (None, None))
     limit = Decimal(10) ** (result.precision - result.scale) if kind == "exact" else None
@@ -163,7 +163,7 @@ def _cut(value: Decimal, scale: int) -> Decimal:
 
 def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     if len(node.arguments) != 2:
-        raise SqlError(174, node.name.name, 2, aborts="batch")
+        raise SqlError(174, node.name.name, 2, aborts="scope")
     operand = compile_expression(node.arguments[0], scope)
     separator = compile_expression(node.arguments[1], scope)
     of = operand.type
@@ -185,7 +185,7 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
             return None
         joined = (separator.fn(s, v, rows[0]) or "").join(parts)
         if limit is not None and len(joined) > limit:
-            raise SqlError(9829, aborts="batch")
+            raise SqlError(9829)
         return joined
 
     return Aggregate(run, result, True, operand.collation)

@@ -98,9 +98,9 @@ class Block:
         if top is not None and top.percent:
             raise self.context.not_supported(top, "TOP ... PERCENT")
         if top is not None and top.with_ties and not self.tail.order_by:
-            raise self.context.fail(top, SqlError(1062, aborts="batch"))
+            raise self.context.fail(top, SqlError(1062, aborts="scope"))
         if top is not None and self.tail.offset is not None:
-            raise self.context.fail(top, SqlError(10741, aborts="batch"))
+            raise self.context.fail(top, SqlError(10741, aborts="scope"))
 
     def _grouped(self) -> bool:
         select = self.select
@@ -162,8 +162,8 @@ class Block:
         qualifier = tuple(part.lower() for part in star.qualifier)
         sources = [s for s in self.from_.sources if s.answers(qualifier)]
         if not sources:
-            error = SqlError(107, ".".join(star.qualifier), severity=15, aborts="batch") \
-                if qualifier else SqlError(263, aborts="batch")
+            error = SqlError(107, ".".join(star.qualifier), severity=15, aborts="scope") \
+                if qualifier else SqlError(263, aborts="scope")
             raise self.context.fail(star, error)
         found = []
         for source in sources:
@@ -179,7 +179,7 @@ class Block:
                          self.context)
         if self.select.distinct and any(key.fn is not None for key in keys):
             raise self.context.fail(self.tail.order_by[0], SqlError(145, severity=15,
-                                                                    aborts="batch"))
+                                                                    aborts="scope"))
         return [] if self.from_.ordered else keys
 
     def _output_of(self, node: ast.Expression) -> int:

@@ -37,6 +37,7 @@ class QueryCompiler:
         """Compile a query. outer: the scope around it; most: how many rows the caller wants."""
         if isinstance(node, ast.Values):
             return self.values(node, outer)
+        outer = outer.naming(node.with_)
         common = self.common_tables(node, outer, common or {})
         check_query_options(node.options, self.context)
         order_by = node.order_by or []
@@ -45,7 +46,7 @@ class QueryCompiler:
                 raise self.context.not_supported(node.body, "INTO inside a query")
             block = Block(node.body, Tail(order_by, node.offset, most), outer, self, common)
             if any(item.variable is not None for item in block.items):
-                raise self.context.fail(node, SqlError(102, "=", severity=15, aborts="batch"))
+                raise self.context.fail(node, SqlError(102, "=", severity=15, aborts="scope"))
             rowset = block.rowset()
         else:
             rowset = self._body(node.body, outer, common)
@@ -62,6 +63,7 @@ class QueryCompiler:
         if not isinstance(node.body, ast.Select):
             return None
         check_query_options(node.options, self.context)
+        outer = outer.naming(node.with_)
         common = self.common_tables(node, outer, {})
         return Block(node.body, Tail(node.order_by or [], node.offset), outer, self, common)
 
@@ -83,7 +85,7 @@ class QueryCompiler:
         for table in with_.tables:
             name = table.name.lower()
             if name in names:
-                raise self.context.fail(table, SqlError(239, table.name, aborts="batch"))
+                raise self.context.fail(table, SqlError(239, table.name, aborts="scope"))
             names.add(name)
             found[name] = self._common_table(table, outer, dict(found))
         return found
@@ -122,7 +124,7 @@ class QueryCompiler:
             level = 0
             while last:
                 if level == MAX_RECURSION:
-                    raise SqlError(530, MAX_RECURSION, aborts="batch")
+                    raise SqlError(530, MAX_RECURSION)
                 level += 1
                 round_before[0] = last
                 last = convert(member.rows(s, v, r))
@@ -141,7 +143,7 @@ class QueryCompiler:
         left = self._body(body.left, outer, common)
         right = self._body(body.right, outer, common)
         if len(left.columns) != len(right.columns):
-            raise self.context.fail(body, SqlError(205, aborts="batch"))
+            raise self.context.fail(body, SqlError(205, aborts="scope"))
         columns = [_combined(one, two) for one, two in zip(left.columns, right.columns)]
         combine = _operation(body.op, columns)
         one, two = _converter(left.columns, columns), _converter(right.columns, columns)
@@ -179,7 +181,7 @@ class QueryCompiler:
         """VALUES (..), (..) as rows; its columns have no names yet."""
         compiled = [[compile_expression(item, outer) for item in row] for row in node.rows]
         if len({len(row) for row in compiled}) > 1:
-            raise self.context.fail(node, SqlError(10709, aborts="batch"))
+            raise self.context.fail(node, SqlError(10709, aborts="scope"))
         width = scope_width(outer)
         rowsets = []
         for row in compiled:

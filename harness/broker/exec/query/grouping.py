@@ -40,7 +40,7 @@ class Grouping:
             if isinstance(item, ast.GroupingSet):
                 raise context.not_supported(item, item.kind)
             if isinstance(item, ast.Literal):
-                raise context.fail(item, SqlError(164, aborts="batch"))
+                raise context.fail(item, SqlError(164, aborts="scope"))
         self.keys = [compile_expression(item, source) for item in items]
         self.canonical = [names.canonical(item) for item in items]
         self.scalar = group_by is None
@@ -71,7 +71,7 @@ class Grouping:
                 return Expr(_at(self.base + number), key.type, key.nullable,
                             index=self.base + number, collation=key.collation)
         if isinstance(node, ast.ColumnRef) and self.names.find(node):
-            raise self.context.fail(node, SqlError(8120, ".".join(node.parts), aborts="batch"))
+            raise self.context.fail(node, SqlError(8120, ".".join(node.parts), aborts="scope"))
         return None
 
     def _aggregate(self, node: ast.FunctionCall) -> Expr:

@@ -104,17 +104,17 @@ def _refuse_conflicts(names: set[str], target: bool) -> None:
     levels = {"SERIALIZABLE" if n == "HOLDLOCK" else n for n in names & LEVELS}
     levels = {"NOLOCK" if n == "READUNCOMMITTED" else n for n in levels}
     if len(levels) > 1:
-        raise SqlError(1047, aborts="batch")
+        raise SqlError(1047, aborts="scope")
     if names & _DIRTY and names & (LOCKING - {"NOWAIT"}):
-        raise SqlError(1047, aborts="batch")
+        raise SqlError(1047, aborts="scope")
     if len(names & {"ROWLOCK", "PAGLOCK", "TABLOCK", "TABLOCKX"}) > 1:
-        raise SqlError(1047, aborts="batch")
+        raise SqlError(1047, aborts="scope")
     if len(names & {"UPDLOCK", "XLOCK"}) > 1:
-        raise SqlError(1047, aborts="batch")
+        raise SqlError(1047, aborts="scope")
     if target and names & _DIRTY:
-        raise SqlError(1065, aborts="batch")
+        raise SqlError(1065, aborts="scope")
     if target and names & {"INDEX"}:
-        raise SqlError(1069, aborts="batch")
+        raise SqlError(1069, aborts="scope")
 
 
 def lock_plan(

@@ -42,7 +42,7 @@ def row_count(node: ast.Expression, scope: Scope) -> Fn:
     def run(s: Any, v: Any, r: tuple) -> int:
         count = inner(s, v, r)
         if count is None or count < 0:
-            raise SqlError(1060, aborts="batch")
+            raise SqlError(1060)
         return count
 
     return run
@@ -63,7 +63,7 @@ def sort_keys(
         output = match(node)
         if isinstance(node, ast.Literal) and node.kind == "int":
             if not 1 <= node.value <= len(columns):
-                raise context.fail(node, SqlError(108, node.value, aborts="batch"))
+                raise context.fail(node, SqlError(108, node.value, aborts="scope"))
             output = node.value - 1
         if output >= 0:
             column = columns[output]
@@ -71,9 +71,9 @@ def sort_keys(
                                 output))
             continue
         if scope is None:
-            raise context.fail(node, SqlError(104, aborts="batch"))
+            raise context.fail(node, SqlError(104, aborts="scope"))
         if isinstance(node, ast.Literal):
-            raise context.fail(node, SqlError(408, len(keys) + 1, aborts="batch"))
+            raise context.fail(node, SqlError(408, len(keys) + 1, aborts="scope"))
         expr = compile_expression(node, scope)
         keys.append(SortKey(comparison_key(expr.type, expr.collation), item.descending,
                             fn=expr.fn))

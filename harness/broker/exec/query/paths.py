@@ -147,7 +147,7 @@ def choose(
     usable = [path for path in paths if path is not None]
     if not usable or (bad_optimizer and not hints.seek):
         if hints.seek:
-            raise SqlError(8622, aborts="batch")
+            raise SqlError(8622, aborts="scope")
         return _finish(table, _scan(table, indexes[0]), conditions, needed, write)
     best = max(usable, key=lambda path: _worth(path, table))
     return _finish(table, best, conditions, needed, write)

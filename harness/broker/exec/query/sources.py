@@ -11,7 +11,7 @@ from typing import Any
 from harness.broker.engine.collation import find_collation
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
-from harness.broker.engine.types import XML
+from harness.broker.exec.conversion.rules import XML_NODES
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 from harness.broker.exec.objects import View, VirtualTable
 from harness.broker.exec.query.hints import NO_HINTS, Hints, parse_hints
@@ -215,7 +215,7 @@ class Binder:
         rows_of = compile_nodes(node.call, self._scope(left))
         if node.alias is None or not node.columns or len(node.columns) != 1:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
-        columns = [QueryColumn(node.columns[0], XML)]
+        columns = [QueryColumn(node.columns[0], XML_NODES)]
         return Source(columns, (node.alias.lower(),), lateral=True,
                       rows=lambda s, v, r: [(item,) for item in rows_of(s, v, r)])
 
@@ -238,14 +238,14 @@ def rename(
     if names is not None:
         if len(names) != len(columns):
             number = 8158 if len(names) < len(columns) else 8159
-            raise context.fail(node, SqlError(number, alias, aborts="batch"))
+            raise context.fail(node, SqlError(number, alias, aborts="scope"))
         columns = [
             QueryColumn(name, c.type, c.nullable, c.identity, c.collation)
             for name, c in zip(names, columns)
         ]
     for number, column in enumerate(columns, 1):
         if not column.name:
-            raise context.fail(node, SqlError(8155, number, alias, aborts="batch"))
+            raise context.fail(node, SqlError(8155, number, alias, aborts="scope"))
     return columns
 
 
@@ -259,5 +259,5 @@ def table_variable(node: ast.Variable, context: Any) -> tuple[int, Any]:
     """(slot, definition) of a table variable; 1087 when it is not declared."""
     found = context.table_variables.get(node.name.lower())
     if found is None:
-        raise context.fail(node, SqlError(1087, node.name, severity=15, aborts="batch"))
+        raise context.fail(node, SqlError(1087, node.name, severity=15, aborts="scope"))
     return found

@@ -28,7 +28,7 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
         assigning = [item for item in query.body.items if item.variable is not None]
         if assigning:
             if len(assigning) != len(query.body.items):
-                raise context.fail(node, SqlError(141, severity=15, aborts="batch"))
+                raise context.fail(node, SqlError(141, severity=15, aborts="scope"))
             return _assignment(compiler.block(query, context.scope), context)
         if query.body.into is not None:
             from harness.broker.exec.query.into import compile_into

@@ -178,7 +178,7 @@ class TreeBuilder:
             if source.qualifiers and other.qualifiers == source.qualifiers:
                 number = 1011 if len(source.qualifiers) == 1 else 1013
                 names = (source.qualifiers[-1],) * (1 if number == 1011 else 2)
-                raise self.context.fail(node, SqlError(number, *names, aborts="batch"))
+                raise self.context.fail(node, SqlError(number, *names, aborts="scope"))
 
 
 def _flat(children: list[Any]) -> list[Any]:

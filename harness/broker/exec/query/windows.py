@@ -63,11 +63,11 @@ class Windows:
         order = [(compile_expression(item.value, scope), item.descending) for item in over.order]
         if name in RANKINGS:
             if not order:
-                raise SqlError(4112, node.name.name, aborts="batch")
+                raise SqlError(4112, node.name.name, aborts="scope")
             return Window(partition, order, self._ranking(name, node), BIGINT, False)
         if name in OFFSETS:
             if not order:
-                raise SqlError(4112, node.name.name, aborts="batch")
+                raise SqlError(4112, node.name.name, aborts="scope")
             return self._offset(name, node, partition, order)
         if name not in SUPPORTED - {"STRING_AGG"} or node.distinct:
             raise scope.refuse(f"window function {name}", node)
@@ -77,7 +77,7 @@ class Windows:
 
     def _ranking(self, name: str, node: ast.FunctionCall) -> Values:
         if node.over.frame is not None:
-            raise SqlError(10752, node.name.name, aborts="batch")
+            raise SqlError(10752, node.name.name, aborts="scope")
         if name == "ROW_NUMBER":
             return lambda s, v, rows, keys: list(range(1, len(rows) + 1))
         if name == "NTILE":

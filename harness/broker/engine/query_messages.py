@@ -1,0 +1,105 @@
+"""Messages of queries, data changes and cursors by number; ``messages.MESSAGES`` includes them.
+
+Texts are those of the errors-events pages.
+"""
+
+from __future__ import annotations
+
+QUERY_MESSAGES: dict[int, tuple[int, str]] = {
+    104: (15, "ORDER BY items must appear in the select list if the statement contains a UNION, "
+              "INTERSECT or EXCEPT operator."),
+    107: (15, "The column prefix '%s' does not match with a table name or alias name used in the "
+              "query."),
+    108: (15, "The ORDER BY position number %d is out of range of the number of items in the "
+              "select list."),
+    109: (15, "There are more columns in the INSERT statement than values specified in the VALUES "
+              "clause. The number of values in the VALUES clause must match the number of columns "
+              "specified in the INSERT statement."),
+    110: (15, "There are fewer columns in the INSERT statement than values specified in the VALUES "
+              "clause. The number of values in the VALUES clause must match the number of columns "
+              "specified in the INSERT statement."),
+    120: (15, "The select list for the INSERT statement contains fewer items than the insert list. "
+              "The number of SELECT values must match the number of INSERT columns."),
+    121: (15, "The select list for the INSERT statement contains more items than the insert list. "
+              "The number of SELECT values must match the number of INSERT columns."),
+    130: (16, "Cannot perform an aggregate function on an expression containing an aggregate or a "
+              "subquery."),
+    141: (15, "A SELECT statement that assigns a value to a variable must not be combined with "
+              "data-retrieval operations."),
+    145: (15, "ORDER BY items must appear in the select list if SELECT DISTINCT is specified."),
+    164: (15, "Each GROUP BY expression must contain at least one column that is not an outer "
+              "reference."),
+    205: (16, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal "
+              "number of expressions in their target lists."),
+    239: (16, "Duplicate common table expression name '%s' was specified."),
+    263: (16, "Must specify table to select from."),
+    264: (16, "The column name '%s' is specified more than once in the SET clause or column list "
+              "of an INSERT. A column cannot be assigned more than one value in the same clause."),
+    272: (16, "Cannot update a timestamp column."),
+    273: (16, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column "
+              "list to exclude the timestamp column, or insert a DEFAULT into the timestamp "
+              "column."),
+    307: (16, "Index ID %d on table '%s' (specified in the FROM clause) does not exist."),
+    308: (16, "Index '%s' on table '%s' (specified in the FROM clause) does not exist."),
+    408: (16, "A constant expression was encountered in the ORDER BY list, position %d."),
+    530: (16, "The statement terminated. The maximum recursion %d has been exhausted before "
+              "statement completion."),
+    545: (16, "Explicit value must be specified for identity column in table '%s' either when "
+              "IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR "
+              "REPLICATION identity column."),
+    1011: (16, "The correlation name '%s' is specified multiple times in a FROM clause."),
+    1013: (16, "The objects \"%s\" and \"%s\" in the FROM clause have the same exposed names. Use "
+               "correlation names to distinguish them."),
+    1047: (15, "Conflicting locking hints specified."),
+    1048: (15, "Conflicting cursor options %s and %s."),
+    1060: (16, "The number of rows provided for a TOP or FETCH clauses row count parameter must be "
+               "an integer."),
+    1062: (16, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY "
+               "clause."),
+    1065: (15, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of "
+               "INSERT, UPDATE, DELETE or MERGE statements."),
+    1069: (16, "Index hints are only allowed in a FROM or OPTION clause."),
+    1087: (15, "Must declare the table variable \"%s\"."),
+    3915: (16, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement."),
+    4102: (15, "The READPAST lock hint is only allowed on target tables of UPDATE and DELETE and "
+               "on tables specified in an explicit FROM clause."),
+    4112: (16, "The function '%s' must have an OVER clause with ORDER BY."),
+    4140: (16, "The READCOMMITTEDLOCK lock hint is not allowed on the target table of an INSERT "
+               "statement."),
+    8101: (16, "An explicit value for the identity column in table '%s' can only be specified when "
+               "a column list is used and IDENTITY_INSERT is ON."),
+    8102: (16, "Cannot update identity column '%s'."),
+    8106: (16, "Table '%s' does not have the identity property. Cannot perform SET operation."),
+    8107: (16, "IDENTITY_INSERT is already ON for table '%s.%s.%s'. Cannot perform SET operation "
+               "for table '%s'."),
+    8120: (16, "Column '%s' is invalid in the select list because it is not contained in either an "
+               "aggregate function or the GROUP BY clause."),
+    8154: (15, "The table '%s' is ambiguous."),
+    8155: (16, "No column name was specified for column %d of '%s'."),
+    8158: (16, "'%s' has more columns than were specified in the column list."),
+    8159: (16, "'%s' has fewer columns than were specified in the column list."),
+    8164: (16, "An INSERT EXEC statement cannot be nested."),
+    8622: (16, "Query processor could not produce a query plan because of the hints defined in "
+               "this query. Resubmit the query without specifying any hints and without using SET "
+               "FORCEPLAN."),
+    8672: (16, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. "
+               "This happens when a target row matches more than one source row. A MERGE statement "
+               "cannot UPDATE/DELETE the same row of the target table multiple times. Refine the "
+               "ON clause to ensure a target row matches at most one source row, or use the GROUP "
+               "BY clause to group the source rows."),
+    9829: (16, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to "
+               "avoid result truncation."),
+    10709: (16, "The number of columns for each row in a table value constructor must be the "
+                "same."),
+    10741: (15, "A TOP can not be used in the same query or sub-query as a OFFSET."),
+    10752: (15, "The function '%s' may not have a window frame."),
+    16905: (16, "The cursor is already open."),
+    16911: (16, "%s: The fetch type %s cannot be used with forward only cursors."),
+    16915: (16, "A cursor with the name '%s' already exists."),
+    16916: (16, "A cursor with the name '%s' does not exist."),
+    16917: (16, "Cursor is not open."),
+    16924: (16, "Cursorfetch: The number of variables declared in the INTO list must match that of "
+                "selected columns."),
+    16925: (16, "The fetch type %s cannot be used with dynamic cursors."),
+    16950: (16, "The variable '%s' does not currently have a cursor allocated to it."),
+}
