@@ -228,9 +228,8 @@ class ExecuteParser(FlowParser):
         raise NotImplementedError
 
     def deallocate(self, start: int) -> DeallocateCursor:
-        """Read DEALLOCATE [CURSOR]."""
+        """Read DEALLOCATE."""
         self.i += 1
-        self.accept("CURSOR")
         cursor = self.cursor_name()
         return DeallocateCursor(start, self.last_end(), cursor)
 

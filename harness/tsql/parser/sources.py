@@ -223,7 +223,7 @@ class SourceParser(ExpressionParser):
 
     # --------------------------------------------------------------------------------------- hints
     def hints(self) -> list[TableHint]:
-        """Read ``WITH (hint, ..)``, or the old form without WITH, or nothing.
+        """Read ``WITH (hint, ..)``, or the old form of one hint without WITH, or nothing.
 
         WITH before anything but a parenthesis is the common table expression of a next statement
         whose ``;`` is missing: error 336.
@@ -234,7 +234,12 @@ class SourceParser(ExpressionParser):
             if self.words[self.i + 1] != "(":
                 self.error(336, self.raw(self.i + 1), at=self.i + 1)
             self.i += 1
-        elif not self._at_old_hints():
+        elif self._at_old_hints():
+            self.i += 1
+            hint = self._hint()
+            self.expect(")")
+            return [hint]
+        else:
             return []
         self.i += 1
         result = [self._hint()]
@@ -248,7 +253,7 @@ class SourceParser(ExpressionParser):
         words = self.words
         if words[i] != "(" or words[i + 1] not in TABLE_HINTS:
             return False
-        return words[i + 2] in (")", ",") or words[i + 1] == "INDEX"
+        return words[i + 2] in (")", ",")
 
     def _hint(self) -> TableHint:
         i = self.i

@@ -35,7 +35,7 @@ SELECT a FROM t WHERE a = (SELECT MAX(b) FROM u) --> SelectStatement
 SELECT a FROM t ORDER BY (SELECT NULL) OFFSET @a ROWS --> SelectStatement
 SELECT CURRENT_TIMESTAMP, USER, SYSTEM_USER, NEXT VALUE FOR dbo.s --> SelectStatement
 SELECT NEXT, SEND, RECEIVE, MOVE, GET, THROW, CONVERSATION, DIALOG, QUEUE FROM t --> SelectStatement
-SELECT * FROM t (NOLOCK) a, u b (UPDLOCK, ROWLOCK) --> SelectStatement
+SELECT * FROM t (NOLOCK) a, u b (UPDLOCK) --> SelectStatement
 SELECT * FROM a JOIN b JOIN c ON b.x = c.x ON a.x = b.x --> SelectStatement
 SELECT * FROM OPENJSON(@j, '$.a') WITH (a INT '$.x', b NVARCHAR(MAX) AS JSON) AS x --> SelectStatement
 SELECT n.c.value('@a', 'int') FROM @x.nodes('/r/a') AS n(c) --> SelectStatement
