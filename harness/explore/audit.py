@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.broker.instance.instance import Instance
 from harness.config import Config, load
-from harness.explore.world import World
+from harness.explore.world import CANCELLED, World
 from harness.render import render
 from harness.tsql import split_batches
 
@@ -79,6 +79,15 @@ def rows(world: World, table: str, *columns: str) -> list[tuple]:
     return [tuple(row[i] for i in ordinals) for row in found.rows.entries.values()]
 
 
+def undelivered(world: World) -> list[str]:
+    """Bodies (hexadecimal) that lie in a queue or wait in the transmission queue."""
+    found: list[bytes | None] = []
+    for endpoint in world.instance.server.database(DATABASE).broker.endpoints.values():
+        found += [message[3] for status, message, _ in endpoint.inbox.stored() if status == 1]
+        found += [row[2] for row in endpoint.pending.values()]
+    return [body.hex().upper() for body in found if body]
+
+
 def no_deadlock(world: World) -> list[str]:
     """No deadlock has happened."""
     return ["deadlock"] if world.instance.engine.locks.deadlocks else []
@@ -93,9 +102,7 @@ def accounted(bodies: dict[tuple[int, int], str]) -> Callable[[World], list[str]
     def check(world: World) -> list[str]:
         landed = [row[0].hex().upper() for row in rows(world, "Landing", "Body") if row[0]]
         dead = [row[0].hex().upper() for row in rows(world, "DeadLetter", "Body") if row[0]]
-        broker = world.instance.server.database(DATABASE).broker
-        waiting = [body.hex().upper() for body in broker.undelivered_bodies() if body]
-        found = landed + dead + waiting
+        found = landed + dead + undelivered(world)
         problems = []
         for (client, batch), body in bodies.items():
             results = world.progress.results[client]
@@ -104,7 +111,7 @@ def accounted(bodies: dict[tuple[int, int], str]) -> Callable[[World], list[str]
                 problems.append("acknowledged message lost")
             if found.count(body) > 1:
                 problems.append("message doubled")
-            refused = batch < len(results) and results[batch]
+            refused = batch < len(results) and results[batch] and CANCELLED not in results[batch]
             if refused and body in found:
                 problems.append("refused message arrived")
         return sorted(set(problems))
@@ -139,14 +146,11 @@ def nothing_left_behind(world: World) -> list[str]:
 
 
 def no_orphan_dialog(world: World) -> list[str]:
-    """Every dialog of the initiator that can still send is in SessionConversations."""
+    """Every dialog of the initiator that has not ended is one that a sender can find again."""
     known = {row[0] for row in rows(world, "SessionConversations", "Handle")}
     broker = world.instance.server.database(DATABASE).broker
-    orphans = [
-        e for e in broker.endpoints.values()
-        if e.is_initiator and e.state in {"SO", "CO"} and e.handle not in known
-        and not e.end_of_stream_sent("EndOfStream")
-    ]
+    orphans = [e for e in broker.endpoints.values()
+               if e.is_initiator and not e.own and e.handle not in known]
     return ["orphan dialog"] if orphans else []
 
 

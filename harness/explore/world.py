@@ -10,13 +10,16 @@ from typing import Any
 from harness.broker.engine.clock import VirtualClock
 from harness.broker.engine.journal import Part
 from harness.broker.engine.types import Message
-from harness.broker.exec.machine import FINISHED
 from harness.broker.instance.instance import Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
 
 ACTIVATED_STEPS = 100_000
 """Bound of statements when a reader runs in one go."""
+
+
+CANCELLED = -1
+"""Stands for an error number where the client cancelled: it knows of no outcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Scenario:
     on_every_state: Callable[[World], list[str]] = lambda world: []
     at_the_end: Callable[[World], list[str]] = lambda world: []
     in_one_go: frozenset[str] = frozenset()
-    timer_kinds: frozenset[str] = frozenset({"dialog"})
+    timer_kinds: frozenset[str] = frozenset({"ssb.timer"})
     firings: int = 1
     kills: int = 0
     cancels: int = 0
@@ -204,8 +207,8 @@ class World:
             session = instance.sessions[step.who]
             if self._in_one_go(session):
                 instance.machine.run(session, ACTIVATED_STEPS)
-            elif instance.machine.run(session, single=True) == FINISHED:
-                pass
+            else:
+                instance.machine.run(session, single=True)
             self._client_progress()
             return
         self.journal.save(self.progress)
@@ -224,7 +227,9 @@ class World:
             session.killed()
         elif step.kind == "cancel":
             self.progress.cancels -= 1
-            instance.sessions[step.who].attention()
+            session = instance.sessions[step.who]
+            session.attention()
+            session.sink.message(Message(CANCELLED, 11, 1, "Operation cancelled by user."))
             self._client_progress()
 
     def _in_one_go(self, session: Session) -> bool:

@@ -57,7 +57,7 @@ class SessionState(Part):
         "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
         "instance", "last_identity", "login_name", "mark", "options", "original_login", "pending",
         "return_status", "rowcount", "scope_identity", "session_context", "sink",
-        "stream", "temp_tables", "trancount", "transaction", "user", "user_stack", "wait",
+        "statement_started", "stream", "temp_tables", "trancount", "transaction", "user", "user_stack", "wait",
     )
 
     local_offset = 0
@@ -101,6 +101,7 @@ class SessionState(Part):
         self.session_context: dict[str, Any] = {}
         self.temp_tables: dict[str, Any] = {}
         self.cursors: dict[str, Any] = {}
+        self.statement_started = 0.0  # of the running request, clock seconds
 
     def __repr__(self) -> str:
         """By its stream, which is the same in every run (timers are hashed by it)."""

@@ -83,6 +83,7 @@ class Session(SessionState):
         """Take a request; ``instance.pump`` answers it. The sink hears ``finish`` at its end."""
         self.active = True
         self.rpc = False
+        self.statement_started = self.engine.clock.now()
         try:
             if isinstance(request, Batch):
                 self.input_buffer = request.text
