@@ -20,6 +20,7 @@ from harness.broker.exec.functions import (
     numbers,
     session,
     strings,
+    variants,
 )
 from harness.broker.exec.functions.formatting import format_message
 from harness.broker.exec.functions.registry import FUNCTIONS, REFUSED, Call, check_count
@@ -27,7 +28,7 @@ from harness.tsql import ast
 
 __all__ = [
     "AGGREGATES", "catalog", "choices", "dates", "format_message", "formatting", "json",
-    "numbers", "session", "strings",
+    "numbers", "session", "strings", "variants",
 ]
 
 AGGREGATES = frozenset({

@@ -1,0 +1,63 @@
+"""Every expression over variables in the rendered scripts compiles, and every function is known."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.broker.engine.types import INT
+from harness.broker.exec.conversion import resolve_type
+from harness.broker.exec.expressions import Scope, compile_condition, compile_expression, constant
+from harness.broker.exec.functions import AGGREGATES
+from harness.broker.exec.functions.registry import FUNCTIONS
+from harness.tsql import ast
+from harness.tsql.script import parse_script
+
+GENERATED = Path(__file__).parents[3] / "sql" / "generated"
+SCRIPTS = sorted(GENERATED.rglob("*.sql"))
+NOT_ALONE = (ast.ColumnRef, ast.Query, ast.Star, ast.DefaultValue)
+
+
+def scalar_variables(batch):
+    """Slots of the scalar variables and parameters a batch declares."""
+    found = {}
+    for node in batch.walk():
+        of = getattr(node, "data_type", None)
+        name = getattr(node, "name", None) or getattr(node, "variable", None)
+        name = name.name if isinstance(name, ast.Variable) else name
+        if isinstance(of, ast.DataType) and isinstance(name, str) and name.startswith("@"):
+            found[name.lower()] = (len(found), resolve_type(of))
+    return found
+
+
+def outermost(node):
+    """The largest expressions and conditions that need no row."""
+    if isinstance(node, (ast.Expression, ast.Predicate)) and not isinstance(node, ast.Identifier) \
+            and not any(isinstance(part, NOT_ALONE) for part in node.walk()):
+        yield node
+        return
+    for child in node.children():
+        yield from outermost(child)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_the_expressions_of_a_rendered_script_compile(script):
+    for batch in parse_script(script.read_text(encoding="utf-8-sig")):
+        namespaces = {node.prefix: node.uri for node in batch.walk()
+                      if isinstance(node, ast.XmlNamespace)}
+        scope = Scope(variables=scalar_variables(batch), source=batch.source,
+                      namespaces=namespaces, aggregate=lambda call: constant(1, INT),
+                      window=lambda call: constant(1, INT))
+        for node in outermost(batch):
+            names = {part.name.lower() for part in node.walk() if isinstance(part, ast.Variable)}
+            if names <= scope.variables.keys():
+                is_value = isinstance(node, ast.Expression)
+                (compile_expression if is_value else compile_condition)(node, scope)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_the_functions_of_a_rendered_script_are_known(script):
+    for batch in parse_script(script.read_text(encoding="utf-8-sig")):
+        called = {node.name.name.upper() for node in batch.walk()
+                  if isinstance(node, ast.FunctionCall) and len(node.name.parts) == 1
+                  and node.over is None}
+        assert called <= FUNCTIONS.keys() | AGGREGATES
