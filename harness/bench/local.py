@@ -9,10 +9,10 @@ from typing import Any
 
 from harness.bench.client import BODY
 from harness.config import Config, load
-from harness.deploy.batches import batches
 from harness.render import render
 from harness.render.quoting import literal, quote_name
 from harness.render.renderer import SQL
+from harness.tsql import split_batches
 
 CALLS = 5_000
 WARM_CALLS = 200
@@ -38,8 +38,8 @@ def deployed(config: Config) -> tuple[Any, Any]:
     session = instance.connect("master")
     _checked(session, "CREATE DATABASE bench;")
     session = instance.connect("bench")
-    for batch in batches(render(config)["install.sql"]):
-        _checked(session, batch.text)
+    for batch in split_batches(render(config)["install.sql"]):
+        _checked(session, batch.sql)
     return instance, session
 
 

@@ -65,7 +65,7 @@ def demo(
         times.setup = time.monotonic() - begun
         begun = time.monotonic()
         run, evidence = _tell(console, server, config, load)
-        verdict = _show(console, run, evidence, load, mutant)
+        verdict = _show(console, run, evidence, load, mutant, list(broker.log))
         if spark and not (quick or mutant):
             _spark(console, broker, config, load)
         times.demo = time.monotonic() - begun
@@ -143,10 +143,12 @@ def clients_of(run: Run) -> Clients:
 
 
 def _show(
-    console: Console, run: Run, evidence: Evidence, load: Load, mutant: str | None
+    console: Console, run: Run, evidence: Evidence, load: Load, mutant: str | None, log: list[str]
 ) -> Verdict:
-    """Table, reasons, rates and picture."""
+    """Table, reasons, rates and picture. ``log``: what the broker complained of."""
     verdict = judge(clients_of(run), evidence, run.quiet)
+    if log:
+        verdict.problems.append(f"embedded broker: {log[-1].strip()}")
     name = f"mutant-{mutant}" if mutant else "demo"
     console.print(verdict_table(verdict, f"verdict ({LABEL})"))
     if verdict.clean:

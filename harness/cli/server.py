@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,15 +22,21 @@ EMBEDDED = "embedded"
 LABEL = "embedded broker, not SQL Server"
 SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
 START_SECONDS = 30.0
+LOG_LINES = 50
+BROKER = [sys.executable, "-m", "harness.cli.broker", "--port", "0"]
 
 
 @dataclass(frozen=True)
 class BrokerProcess:
-    """A broker that accepts connections. odbc and jdbc lead to master."""
+    """A broker that accepts connections. odbc and jdbc lead to master.
+
+    log: the last lines it has written to standard error; a healthy broker writes none.
+    """
 
     process: subprocess.Popen
     odbc: str
     jdbc: str
+    log: deque[str]
 
 
 @contextmanager
@@ -40,12 +47,12 @@ def broker_process(*arguments: str) -> Iterator[BrokerProcess]:
     Raises UserError when it does not start.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", "harness.cli.broker", "--port", "0", *arguments],
+        [*BROKER, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
     )  # fmt: skip
     try:
         odbc, jdbc = _lines(process)
-        yield BrokerProcess(process, odbc, jdbc)
+        yield BrokerProcess(process, odbc, jdbc, _log(process))
     finally:
         process.terminate()
         try:
@@ -71,10 +78,16 @@ def _lines(process: subprocess.Popen) -> tuple[str, str]:
         words = process.stderr.read().strip().splitlines()
         why = words[-1] if words else f"it did not answer within {START_SECONDS:.0f} s"
         raise UserError("embedded broker", why, "tools/setup, then invoke broker --port 0")
-    # What it logs later must not fill the pipe and stop it.
-    errors = process.stderr
-    threading.Thread(target=lambda: [None for _ in errors], daemon=True).start()
     return found["ODBC"], found["JDBC"]
+
+
+def _log(process: subprocess.Popen) -> deque[str]:
+    """What the broker writes from now on; a pipe nobody reads would fill up and stop it."""
+    log: deque[str] = deque(maxlen=LOG_LINES)
+    errors = process.stderr
+    assert errors is not None
+    threading.Thread(target=lambda: log.extend(errors), daemon=True).start()
+    return log
 
 
 @contextmanager

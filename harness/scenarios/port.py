@@ -33,17 +33,23 @@ class Server:
             connection.execute(f"KILL {int(session_id)};")
 
 
-_DATABASE = re.compile(r"(?i)(?<=;)\s*(?:database|initial catalog)\s*=\s*(\{[^}]*\}|[^;]*)")
+_PAIR = re.compile(r"\s*([^=;]+?)\s*=\s*(\{(?:[^}]|\}\})*\}|[^;]*)\s*(?:;|$)")
+"""One ``keyword=value``; a value in braces may hold semicolons, and braces doubled."""
+
+_DATABASE = ("database", "initial catalog")
 
 
 def database_of(odbc: str) -> str | None:
     """The database an ODBC connection string names; None when it names none."""
-    found = _DATABASE.search(";" + odbc)
-    return found.group(1).strip().strip("{}") if found else None
+    for keyword, value in _PAIR.findall(odbc):
+        if keyword.lower() in _DATABASE:
+            braced = value.startswith("{")
+            return value[1:-1].replace("}}", "}") if braced else value.strip()
+    return None
 
 
 def with_database(odbc: str, database: str) -> str:
     """The connection string with another database."""
-    text = _DATABASE.sub("", ";" + odbc)
-    parts = [part for part in text.split(";") if part.strip()]
-    return ";".join([*parts, f"Database={{{database.replace('}', '}}')}}}"])
+    quoted = "{" + database.replace("}", "}}") + "}"
+    pairs = [pair for pair in _PAIR.findall(odbc) if pair[0].lower() not in _DATABASE]
+    return ";".join(f"{keyword}={value}" for keyword, value in [*pairs, ("Database", quoted)])

@@ -1,0 +1,203 @@
+"""Commands: exit status, and errors that name object, cause and next command."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tasks
+from harness.cli import configs, server
+from harness.cli.broker import broker
+from harness.cli.demo import clients_of, demo
+from harness.cli.deploy import deploy
+from harness.cli.errors import UserError, command, explained
+from harness.cli.server import connection_string, open_server
+from harness.config import ConfigError
+from harness.deploy import DeployError
+from harness.render import RenderError
+from harness.scenarios.audit import Load, Run, call_text, demo_config
+from harness.scenarios.port import database_of, with_database
+from harness.scenarios.sender import ClientCount
+
+
+def status_of(function, *arguments, **options):
+    """Exit status and standard error of a command."""
+    try:
+        function(*arguments, **options)
+    except SystemExit as stop:
+        return stop.code
+    return 0
+
+
+# --- errors ------------------------------------------------------------------------------------
+
+
+def odbc_error(state, text):
+    """An error as pyodbc raises it, without a server."""
+    kind = type("Error", (Exception,), {"__module__": "pyodbc"})
+    return kind(state, f"[{state}] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]{text}")
+
+
+@pytest.mark.parametrize(
+    ("error", "parts"),
+    [
+        (UserError("--port 99999", "is no port", "pass 0"), ["--port 99999", "is no port"]),
+        (ConfigError("a.toml", ["name: is missing"]), ["a.toml", "name: is missing"]),
+        (RenderError("templates/x.sql.j2:3: bad"), ["x.sql.j2:3"]),
+        (DeployError("30_x.sql", 7, 2714, "There is already"), ["30_x.sql:7", "2714"]),
+        (FileNotFoundError(2, "No such file", "/x/y.json"), ["/x/y.json", "No such file"]),
+        (ImportError("libodbc.so.2: cannot open"), ["libodbc.so.2", "tools/setup"]),
+        (odbc_error("28000", "Login failed for user 'x'. (18456) (SQLDriverConnect)"), ["UID"]),
+        (odbc_error("42000", "Cannot open database (4060) (SQLDriverConnect)"), ["--create"]),
+        (odbc_error("08001", "refused (0) (SQLDriverConnect)"), ["invoke broker"]),
+        (odbc_error("IM002", "no default driver"), ["tools/setup"]),
+    ],
+)
+def test_every_expected_error_names_object_cause_and_next_command(error, parts):
+    text = explained(error)
+    assert text is not None
+    for part in [*parts, "Next: "]:
+        assert part in text
+
+
+def test_an_unexpected_error_keeps_its_traceback():
+    @command
+    def broken():
+        raise KeyError("a defect of ours")
+
+    with pytest.raises(KeyError):
+        broken()
+
+
+def test_a_commands_status_is_its_return_value(capsys):
+    assert status_of(command(lambda: 2)) == 2
+    assert status_of(command(lambda: None)) == 0
+
+
+# --- configs and render ------------------------------------------------------------------------
+
+
+def test_render_check_passes_for_what_is_committed(capsys):
+    assert status_of(configs.render, None, True) == 0
+    assert "sql/generated/audit: up to date" in capsys.readouterr().out
+
+
+def test_render_check_fails_and_names_the_stale_file(capsys, monkeypatch):
+    monkeypatch.setattr(configs, "check", lambda model: ["install.sql: stale; run invoke render"])
+    assert status_of(configs.render, "audit", True) == 1
+    assert "install.sql: stale" in capsys.readouterr().out
+
+
+def test_an_unknown_config_is_answered_with_the_known_ones(capsys):
+    assert status_of(deploy, "adit") == 1
+    error = capsys.readouterr().err
+    assert "--config adit" in error and "use one of: audit" in error
+
+
+# --- servers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["localhost", "mssql://sa@localhost", "jdbc:sqlserver://x;a=b"])
+def test_a_server_that_is_no_connection_string_is_refused(text):
+    with pytest.raises(UserError, match="pass 'embedded' or an ODBC connection string"):
+        connection_string(text)
+
+
+def test_a_connection_string_without_a_driver_gets_microsofts():
+    assert re.match(r"Driver=\{.*msodbcsql.*\};Server=x", connection_string("Server=x"))
+    assert connection_string("DSN=mine;UID=x") == "DSN=mine;UID=x"
+
+
+@pytest.mark.parametrize("database", ["", "Database=master;", "Initial Catalog={MSDB};"])
+def test_system_databases_are_refused_before_anything_is_sent(database):
+    text = f"Driver={{none}};Server=x;{database}UID=a"
+    with (
+        pytest.raises(UserError, match="--database NAME"),
+        open_server(text),
+    ):
+        pass
+
+
+def test_the_server_may_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("REDIAL_SERVER", "nonsense")
+    with pytest.raises(UserError, match="nonsense"), open_server(None):
+        pass
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Database=old;Server=x", "Server=x;DATABASE = {old};PWD={a;b}", "A=x;Initial Catalog=old"],
+)
+def test_the_database_of_a_connection_string_is_found_and_replaced(text):
+    assert database_of(text) == "old"
+    assert database_of(with_database(text, "new")) == "new"
+    assert "old" not in with_database(text, "new")
+
+
+def test_a_password_that_looks_like_a_keyword_stays():
+    text = "Server=x;PWD={;Database=fake};Database=real"
+    assert database_of(text) == "real"
+    assert "PWD={;Database=fake}" in with_database(text, "other")
+
+
+def test_a_broker_that_does_not_start_says_why(monkeypatch, tmp_path):
+    monkeypatch.setattr(server, "BROKER", [sys.executable, "-c", "raise SystemExit('no luck')"])
+    with pytest.raises(UserError, match="no luck"), server.broker_process():
+        pass
+
+
+# --- broker and demo ---------------------------------------------------------------------------
+
+
+def test_a_port_that_is_none_is_refused(capsys):
+    assert status_of(broker, 70_000) == 1
+    assert "pass 0 to 65535" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"mutant": "nobody"}, "use one of: article"),
+        ({"records": 3}, "pass 8 to 336776"),
+        ({"records": 336_777}, "pass 8 to 336776"),
+    ],
+)
+def test_demo_options_out_of_range_are_refused_before_anything_starts(options, words, capsys):
+    assert status_of(demo, **options) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_the_demo_only_changes_times_and_strategy_of_the_config():
+    own = configs.load_named("audit")
+    changed = demo_config(own, Load(records=8, timer_seconds=2), "article")
+    assert changed.timer.after_seconds == 2
+    assert changed.conversation.timer_strategy.value == "article"
+    assert changed.services == own.services and changed.roles == own.roles
+
+
+def test_the_call_text_quotes_whatever_the_config_holds():
+    data = configs.load_named("audit").model_dump(by_alias=True)
+    data["schema"] = "a]b"
+    data["services"]["initiator"] = "it's"
+    text = call_text(demo_config(type(configs.load_named("audit")).model_validate(data), Load(8)))
+    assert text.startswith("EXECUTE [a]]b].[usp_Send] @fromService = N'it''s'")
+
+
+def test_what_all_callers_know_is_one_set():
+    run = Run(counts=[ClientCount(0, [(0, 2)], [3]), ClientCount(1, [(0, 0)], [], [(1205, "x")])])
+    known = clients_of(run)
+    assert known.sent == {(0, 0), (0, 1), (0, 2), (1, 0)}
+    assert known.unknown == {(0, 3)} and known.errors == [(1205, "x")]
+
+
+def test_every_task_has_a_one_line_help():
+    listed = subprocess.run(
+        [sys.executable, "-m", "invoke", "--list"],
+        capture_output=True, text=True, cwd=server.ROOT, check=True,
+    ).stdout  # fmt: skip
+    for name in ("bench", "broker", "demo", "deploy", "render", "test", "uninstall", "verify"):
+        assert re.search(rf"^  {name} +\S", listed, re.M), name
+        assert getattr(tasks, name).__doc__
