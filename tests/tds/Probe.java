@@ -20,6 +20,7 @@ public class Probe {
             cancel(c);
             large(c);
         }
+        pooled(url);
         for (String other : new String[] {"encrypt=false", "encrypt=strict"}) {
             String changed = url.replace("encrypt=true", other);
             if (other.endsWith("strict")) {
@@ -134,6 +135,20 @@ public class Probe {
             say("timeout", e.getClass().getSimpleName());
         }
         say("after timeout", first(c, "select 2"));
+    }
+
+    static void pooled(String url) throws SQLException {
+        com.microsoft.sqlserver.jdbc.SQLServerConnectionPoolDataSource source =
+            new com.microsoft.sqlserver.jdbc.SQLServerConnectionPoolDataSource();
+        source.setURL(url);
+        javax.sql.PooledConnection pool = source.getPooledConnection();
+        try (Connection c = pool.getConnection()) {
+            first(c, "select 1");
+        }
+        try (Connection c = pool.getConnection()) {
+            say("pooled", first(c, "select 2"));
+        }
+        pool.close();
     }
 
     static void large(Connection c) throws SQLException {

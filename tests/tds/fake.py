@@ -97,6 +97,10 @@ class FakeSession(NullSession):
         sink.row((None,) * len(EVERY_TYPE))
         sink.done(c.CMD_SELECT, 2)
 
+    def reset(self, keep_transaction) -> None:
+        super().reset(keep_transaction)
+        self.instance.resets += 1
+
     def procedure(self, name, params) -> None:
         if name == "usp_rows":
             self.statement("rows 2", ())
@@ -114,4 +118,5 @@ class FakeInstance(NullInstance):
     def __init__(self) -> None:
         super().__init__()
         self.calls: list = []
+        self.resets = 0
         self.waiting = threading.Event()

@@ -51,8 +51,10 @@ def findings(tmp_path_factory):
             capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
         assert broker.defects == []
+        resets = broker.call(lambda instance: instance.resets)
     assert run.returncode == 0, run.stdout + run.stderr
-    return dict(line.rsplit("=", 1) for line in run.stdout.splitlines() if "=" in line)
+    found = dict(line.rsplit("=", 1) for line in run.stdout.splitlines() if "=" in line)
+    return found | {"resets": str(resets)}
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,8 @@ def findings(tmp_path_factory):
         ("timeout", "SQLTimeoutException"),
         ("after timeout", "2"),
         ("rows", "20000"),
+        ("pooled", "2"),
+        ("resets", "1"),
         ("encrypt=false", "4"),
         ("encrypt=strict", "4"),
         ("wrong password", "18456"),

@@ -1,14 +1,21 @@
 """Encryption as the drivers negotiate it, played with a TLS client in memory."""
 
+import os
 import ssl
 
 import pytest
 from cryptography import x509
 
 from harness.broker.tds import constants as c
+from harness.broker.tds.certificate import make_certificate
 from harness.broker.tds.connection import Connection
 from harness.broker.tds.packets import PacketReader, frame
-from harness.broker.tds.tls import TlsChannel, make_certificate, tls_contexts
+from harness.broker.tds.tls import (
+    TlsChannel,
+    key_and_certificate,
+    make_contexts,
+    tls_contexts,
+)
 
 from .client import batch, login, parse, prelogin, replies
 from .fake import FakeInstance
@@ -82,6 +89,34 @@ def test_the_certificate_names_localhost_and_the_loopback_address():
     )
     assert names.value.get_values_for_type(x509.DNSName) == ["localhost"]
     assert [str(a) for a in names.value.get_values_for_type(x509.IPAddress)] == ["127.0.0.1"]
+
+
+def test_the_certificate_is_kept_for_the_next_run_and_for_its_owner_only(tmp_path):
+    path = tmp_path / "tls" / "server.pem"
+    first = key_and_certificate(path)
+    assert key_and_certificate(path) == first
+    assert path.stat().st_mode & 0o077 == 0
+
+
+def test_an_old_certificate_is_replaced(tmp_path):
+    path = tmp_path / "server.pem"
+    first = key_and_certificate(path)
+    os.utime(path, (0, 0))
+    assert key_and_certificate(path) != first
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
+    (tmp_path / "file").touch()
+    assert make_contexts(key_and_certificate(tmp_path / "file" / "server.pem"))
+
+
+def test_a_damaged_certificate_is_replaced(tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.broker.tds.tls.user_cache_dir", lambda _: tmp_path)
+    path = tmp_path / "tls" / "server.pem"
+    path.parent.mkdir()
+    path.write_text("-----BEGIN CERTIFICATE-----\ndamaged")
+    assert tls_contexts.__wrapped__()
+    assert b"PRIVATE KEY" in path.read_bytes()
 
 
 def test_the_contexts_are_made_once():

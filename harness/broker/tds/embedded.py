@@ -49,7 +49,10 @@ class EmbeddedBroker:
     instead of making one (it then belongs to the server's thread: touch it through ``call``).
     password: of the login sa, None for the usual one. tls: False to offer no encryption.
 
-    Use it as a context manager, or ``start`` and ``stop`` it.
+    Use it as a context manager, or ``start`` and ``stop`` it. One trap: pyodbc holds the
+    interpreter lock while it asks the server about table-valued parameters and for
+    ``fast_executemany``, so a server in the same process could never answer. Use
+    ``process.BrokerProcess`` for those.
     """
 
     def __init__(

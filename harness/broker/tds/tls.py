@@ -1,29 +1,30 @@
 """TLS over memory buffers: inside PRELOGIN packets, or strict from the first byte (2.2.6.5, 3.2.5).
 
-The certificate is made once per process and kept in memory: the server listens on the loopback
-address only, and a file would be one more thing to expire, lock or leak.
+The certificate is made once and kept in the user's cache directory, readable by that user only; it
+proves nothing but that the same user's broker answers on the loopback address.
 """
 
 from __future__ import annotations
 
-import ipaddress
+import logging
 import ssl
 import tempfile
-from datetime import UTC, datetime, timedelta
+import time
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from platformdirs import user_cache_dir
 
 from harness.broker.tds.packets import ProtocolError
 
+_LOG = logging.getLogger(__name__)
+
 ALPN = "tds/8.0"
 _READ_BYTES = 65536
-_VALID_DAYS = 3650
+_CERTIFICATE = b"-----BEGIN CERTIFICATE-----"
+_KEEP_SECONDS = 365 * 86_400
+"""A kept certificate is replaced after a year, long before it expires."""
 
 
 class TlsContexts(NamedTuple):
@@ -34,62 +35,68 @@ class TlsContexts(NamedTuple):
     pem: bytes
 
 
-def make_certificate() -> tuple[bytes, bytes]:
-    """A self-signed certificate for localhost and its key, both PEM.
-
-    ECDSA P-256: ODBC Driver 18 and Microsoft's JDBC driver take it, and both making it and the
-    handshake are several times cheaper than with RSA.
-    """
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
-    addresses = [
-        x509.DNSName("localhost"),
-        x509.IPAddress(ipaddress.ip_address("127.0.0.1")),
-    ]
-    now = datetime.now(UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=_VALID_DAYS))
-        .add_extension(x509.SubjectAlternativeName(addresses), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    return (
-        certificate.public_bytes(serialization.Encoding.PEM),
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        ),
-    )
+def _stored(path: Path) -> bytes | None:
+    """Key and certificate made by an earlier run, None when there are none fit for use."""
+    try:
+        if time.time() - path.stat().st_mtime > _KEEP_SECONDS:
+            return None
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
-def _context(path: Path) -> ssl.SSLContext:
+def _store(path: Path, pem: bytes) -> None:
+    """Keep them for the next run; a cache that cannot be written is done without."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:  # mode 0600
+            file.write(pem)
+        Path(file.name).replace(path)
+    except OSError as error:
+        _LOG.debug("the certificate is not kept: %s", error)
+
+
+def key_and_certificate(path: Path) -> bytes:
+    """PEM of key and certificate: from ``path``, or new ones that are kept there."""
+    pem = _stored(path)
+    if pem is None or _CERTIFICATE not in pem:
+        from harness.broker.tds.certificate import make_certificate
+
+        certificate, key = make_certificate()
+        pem = key + certificate
+        _store(path, pem)
+    return pem
+
+
+def _context(path: str) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(path)
     return context
 
 
-@lru_cache(maxsize=1)
-def tls_contexts() -> TlsContexts:
-    """The contexts of this process, made on first use."""
-    certificate, key = make_certificate()
-    with tempfile.TemporaryDirectory() as directory:  # ssl loads keys from files only
-        path = Path(directory, "server.pem")
-        path.touch(mode=0o600)
-        path.write_bytes(key + certificate)
-        encapsulated, strict = _context(path), _context(path)
+def make_contexts(pem: bytes) -> TlsContexts:
+    """Contexts for a key and certificate; ssl.SSLError when they are damaged."""
+    with tempfile.NamedTemporaryFile() as file:  # ssl loads keys from files only
+        file.write(pem)
+        file.flush()
+        encapsulated, strict = _context(file.name), _context(file.name)
     # TLS 1.3 sends session tickets after the handshake, where the client expects a TDS packet:
     # ODBC Driver 18 then hangs until its login timeout.
     encapsulated.maximum_version = ssl.TLSVersion.TLSv1_2
     strict.set_alpn_protocols([ALPN])
-    return TlsContexts(encapsulated, strict, certificate)
+    return TlsContexts(encapsulated, strict, pem[pem.index(_CERTIFICATE) :])
+
+
+@lru_cache(maxsize=1)
+def tls_contexts() -> TlsContexts:
+    """The contexts of this process, made on first use."""
+    path = Path(user_cache_dir("redial"), "tls", "server.pem")
+    try:
+        return make_contexts(key_and_certificate(path))
+    except ssl.SSLError:
+        path.unlink(missing_ok=True)
+        return make_contexts(key_and_certificate(path))
 
 
 class TlsChannel:
