@@ -82,7 +82,7 @@ class _Builder:
             ("id", process_id(transaction)), ("taskpriority", 0),
             # SEND looks its dialog up in a transaction of its own, which has logged nothing.
             ("logused", transaction.log_used),
-            ("waitresource", self.wait_resource(resource)), ("waittime", REPORTED_WAIT_MS),
+            ("waitresource", wait_resource(self.server, resource)), ("waittime", REPORTED_WAIT_MS),
             ("ownerId", owner_id), ("transactionname", name), ("lasttranstarted", begun),
             ("XDES", address("xdes", transaction.descriptor)), ("lockMode", mode),
             ("schedulerid", session.id % 2 + 1), ("kpid", 4096 + session.id * 4),
@@ -139,21 +139,6 @@ class _Builder:
                 f"Object Id = {found.object_id}]")
 
     # ------------------------------------------------------------------ resources
-    def wait_resource(self, resource: Resource) -> str:
-        """waitresource of a process."""
-        kind, *rest = resource.key
-        if kind == "KEY":
-            database, _, _ = self.find_index(rest[0])
-            return f"KEY: {database}:{rest[0]} ({short_hash(rest[1])})"
-        if kind == "CONVERSATION_GROUP":
-            return (f"METADATA: database_id = {rest[0]} "
-                    f"CONVERSATION_GROUP({group_hash(rest[1])})")
-        if kind == "OBJECT":
-            return f"OBJECT: {rest[0]}:{rest[1]}:0"
-        if kind == "APPLICATION":
-            return f"APPLICATION: {rest[0]}:0:[{rest[1][:32]}]:({short_hash(rest[1], 8)})"
-        return f"{kind}: {':'.join(str(part) for part in rest)}"
-
     def resource(self, resource: Resource) -> list[str]:
         """One element of the resource list with its owners and waiters."""
         kind, *rest = resource.key
@@ -161,7 +146,7 @@ class _Builder:
         mode = max(modes, key=STRENGTH.index) if modes else "X"
         lock = address("lock", resource.key, 9)
         if kind == "KEY":
-            database, table, index = self.find_index(rest[0])
+            database, table, index = find_index(self.server, rest[0])
             name = f"{table.database.name}.{table.full_name}" if table is not None else ""
             index_name = index.name if index is not None else ""
             head = (f'keylock hobtid="{rest[0]}" dbid="{database}" objectname="{escape(name)}" '
@@ -171,7 +156,7 @@ class _Builder:
             head = (f'metadatalock subresource="CONVERSATION_GROUP" '
                     f'classid="{group_hash(rest[1])}" dbid="{rest[0]}" id="lock{lock}" '
                     f'mode="{mode}"')
-        elif kind == "OBJECT":
+        elif kind in {"OBJECT", "QUEUE"}:
             name = self.object_name(*rest)
             head = (f'objectlock lockPartition="0" objid="{rest[1]}" subresource="FULL" '
                     f'dbid="{rest[0]}" objectname="{escape(name)}" id="lock{lock}" '
@@ -191,20 +176,35 @@ class _Builder:
                   for r in resource.waiting]
         return [*lines, "   </waiter-list>", f"  </{name}>"]
 
-    def find_index(self, hobt_id: int) -> tuple[int, Table | None, Index | None]:
-        """(database id, table, index) of a hobt id."""
-        for database in self.server.databases.values():
-            for table in database.tables():
-                for index in (table.rows, *table.indexes):
-                    if index.hobt_id == hobt_id:
-                        return database.id, table, index
-        return 0, None, None
-
     def object_name(self, database_id: int, object_id: int) -> str:
         """database.schema.object of an object lock."""
         database = self.server.database_by_id(database_id)
         found = database.object_by_id(object_id) if database is not None else None
         return f"{database.name}.{found.schema}.{found.name}" if found is not None else ""
+
+
+def wait_resource(server: Any, resource: Resource) -> str:
+    """waitresource of a process: what it waits for, by kind."""
+    kind, *rest = resource.key
+    if kind == "KEY":
+        return f"KEY: {find_index(server, rest[0])[0]}:{rest[0]} ({short_hash(rest[1])})"
+    if kind == "CONVERSATION_GROUP":
+        return f"METADATA: database_id = {rest[0]} CONVERSATION_GROUP({group_hash(rest[1])})"
+    if kind in {"OBJECT", "QUEUE"}:
+        return f"OBJECT: {rest[0]}:{rest[1]}:0"
+    if kind == "APPLICATION":
+        return f"APPLICATION: {rest[0]}:0:[{rest[1][:32]}]:({short_hash(rest[1], 8)})"
+    return f"{kind}: {':'.join(str(part) for part in rest)}"
+
+
+def find_index(server: Any, hobt_id: int) -> tuple[int, Table | None, Index | None]:
+    """(database id, table, index) of a hobt id; (0, None, None) when there is none."""
+    for database in server.databases.values():
+        for table in database.tables():
+            for index in (table.rows, *table.indexes):
+                if index.hobt_id == hobt_id:
+                    return database.id, table, index
+    return 0, None, None
 
 
 STRENGTH = ["Sch-S", "IS", "RangeS-S", "S", "RangeI-N", "IX", "RangeS-U", "RangeI-S", "U",

@@ -182,6 +182,8 @@ class ProgramCompiler:
 
     def check_variables(self, node: Any) -> None:
         """137 for a variable used before (or without) its declaration, at compile time."""
+        if isinstance(node, ast.ModuleDefinition):
+            return  # its body has variables of its own
         for part in node.walk():
             if isinstance(part, ast.Variable) and part.name.lower() not in self.scope.variables:
                 raise self.context.fail(part, SqlError(137, part.name, aborts="batch"))

@@ -46,7 +46,9 @@ class Server(Part):
         self.next_database = 1
         self.next_login = FIRST_LOGIN
         for name in SYSTEM_DATABASES:
-            self.create_database(None, name)
+            database = self.create_database(None, name)
+            if database.broker is not None and name in {"master", "model"}:
+                database.broker.enabled = False  # as on a server
 
     # ------------------------------------------------------------------ databases
     def create_database(self, transaction: Transaction | None, name: str,
