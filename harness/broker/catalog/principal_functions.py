@@ -50,6 +50,24 @@ def suser_sid(s: Any, name: str | None = None, _: Any = None) -> bytes | None:
     return found.sid if found is not None else None
 
 
+@function("USER_NAME")
+def user_name(s: Any, number: int | None) -> str | None:
+    """Name of a database principal by id."""
+    return next((p.name for p in s.database.principals.values() if p.id == number), None)
+
+
+@function("SUSER_NAME")
+def suser_name(s: Any, number: int | None) -> str | None:
+    """Name of a login by id."""
+    return next((p.name for p in s.database.server.logins.values() if p.id == number), None)
+
+
+@function("SUSER_SNAME")
+def suser_sname(s: Any, sid: bytes | None) -> str | None:
+    """Name of a login by security identifier."""
+    return next((p.name for p in s.database.server.logins.values() if p.sid == sid), None)
+
+
 @function("IS_MEMBER")
 def is_member_of(s: Any, role: str) -> int | None:
     """Whether the current user is in a role; NULL when there is none of that name."""

@@ -164,6 +164,7 @@ class Instance:
         """End a session: its transaction is rolled back, its id may be given out again."""
         if self.sessions.get(session.id) is session:
             session.abandon()
+            self.server.session_ended(session)
             self.forget(session)
 
     def kill(self, session_id: int) -> None:
@@ -332,8 +333,7 @@ class Instance:
         return broker
 
     def _deadlock(self, deadlock: Deadlock) -> None:
-        self.server.deadlocks = [*self.server.deadlocks[-99:], harness.broker.catalog.report(
-            self, deadlock)]
+        self.server.keep_report(harness.broker.catalog.report(self, deadlock))
 
     def parts(self) -> list[Part]:
         """Everything the explorer hashes, in a fixed order."""

@@ -236,6 +236,7 @@ class Session(SessionState):
         self.session_context, self.context_info = {}, None
         self.error = self.rowcount = 0
         self.user_stack = []
+        self.instance.server.session_ended(self)
         self.instance.enter_database(self, self.login.default_database)
 
     def close(self) -> None:

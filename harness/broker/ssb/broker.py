@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING, Part
-from harness.broker.ssb import ends, names, timers
+from harness.broker.ssb import ends, names, options, timers
 from harness.broker.ssb.conversation import Endpoint, Group
 from harness.broker.ssb.definitions import Contract, MessageType, Priority, Route, Service
 
@@ -137,6 +137,23 @@ class Broker(Part):
     def task_ended(self, queue: Queue, session: Any) -> None:
         """An activated task of ``queue`` has ended; its session must not have been reused yet."""
         queue.monitor.task_ended(session)
+
+    # ------------------------------------------------------------------ ALTER DATABASE SET
+    def enable(self, transaction: Transaction | None = None) -> None:
+        """ENABLE_BROKER. Takes effect at once, whatever the transaction. Raises SqlError 9772."""
+        options.enable(self)
+
+    def disable(self, transaction: Transaction | None = None) -> None:
+        """DISABLE_BROKER."""
+        options.disable(self)
+
+    def new_broker(self, transaction: Transaction | None = None) -> None:
+        """NEW_BROKER."""
+        options.new_broker(self)
+
+    def error_conversations(self, transaction: Transaction | None = None) -> None:
+        """ERROR_BROKER_CONVERSATIONS."""
+        options.error_conversations(self)
 
     def parts(self) -> list[Part]:
         """What the explorer hashes besides the queues, which are objects of the database."""

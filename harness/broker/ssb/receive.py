@@ -222,3 +222,9 @@ def _take(transaction: Transaction, inbox: Inbox, top: int | None, own: bool,
     rows = inbox.rows
     taken += [(endpoint, rows[sequence]) for sequence in range(head, end)]
     journal.assign(transaction, inbox, "head", end)
+
+
+def looked(queue: Queue, s: Any, group_id: str | None) -> None:
+    """A GET CONVERSATION GROUP was run: for the queue monitor it is a RECEIVE."""
+    if queue.activation is not None:
+        queue.monitor.received(s, 0 if group_id is None else 1, False)

@@ -51,7 +51,6 @@ _CONSTANTS: dict[str, tuple[SqlType, object]] = {
     "@@LANGID": (SMALLINT, 0),
     "@@MAX_PRECISION": (TINYINT, 38),
 }
-_FROM_CATALOG: dict[str, SqlType] = {"@@DBTS": varbinary(8), "@@CURSOR_ROWS": INT}
 
 
 @compiles(ast.GlobalVariable)
@@ -63,8 +62,8 @@ def _global(node: ast.GlobalVariable, scope: Scope) -> Expr:
     if name in _CONSTANTS:
         of, value = _CONSTANTS[name]
         return constant(value, of)
-    if name in _FROM_CATALOG:
-        return Expr(lambda s, v, r: s.catalog_function(name, ()), _FROM_CATALOG[name])
+    if name == "@@DBTS":
+        return Expr(lambda s, v, r: s.catalog_function(name, ()), varbinary(8))
     raise scope.refuse(f"global variable {node.name}", node)
 
 
