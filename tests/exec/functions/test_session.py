@@ -101,5 +101,10 @@ def test_no_function_is_both_known_and_refused():
     assert not set(FUNCTIONS) & REFUSED
 
 
+def test_the_last_rowversion_is_asked_of_the_catalog():
+    assert value("@@dbts") == 4711
+
+
 def test_an_unknown_global_is_refused_by_name():
+    assert "@@CURSOR_ROWS" in refused("@@cursor_rows")
     assert "@@CPU_BUSY" in refused("@@cpu_busy")
