@@ -147,7 +147,7 @@ class Broker(Part):
         """DISABLE_BROKER."""
         options.disable(self)
 
-    def new_broker(self, transaction: Transaction | None = None) -> None:
+    def new_identity(self, transaction: Transaction | None = None) -> None:
         """NEW_BROKER."""
         options.new_broker(self)
 

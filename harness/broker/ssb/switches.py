@@ -55,8 +55,8 @@ _ALL = (
     Switch("receive_unknown", ("error", "empty"), 10,
            "RECEIVE .. WHERE an unknown handle or group: 8426 and 8436, or an empty set."),
     Switch("get_group_none", ("unchanged", "null"), 0,
-           "GET CONVERSATION GROUP without a group leaves its variable or sets it to NULL: text and "
-           "examples of its page disagree."),
+           "GET CONVERSATION GROUP without a group leaves its variable or sets it to NULL: text "
+           "and examples of its page disagree."),
     Switch("receive_status", (1, 0), 14, "Value of the status column in RECEIVE's output."),
     Switch("receive_order", ("oldest", "group"), 0,
            "RECEIVE without WHERE takes the group whose first message is oldest, or the lowest "
