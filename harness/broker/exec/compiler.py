@@ -116,7 +116,7 @@ class ProgramCompiler:
 
     def __init__(self, program: Program, session: SessionState) -> None:
         self.program = program
-        self.scope = Scope()
+        self.scope = Scope(source=program.source)
         self.context = Context(program, self.scope, session)
         self.loops: list[tuple[int, list[int], int, int]] = []
         self.labels: dict[str, tuple[int, int, int]] = {}
