@@ -14,7 +14,7 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from harness.broker.engine.collation import collation_key
+from harness.broker.engine.collation import collation_key, find_collation
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Journal, Part
 from harness.broker.engine.transactions import Transaction
@@ -62,10 +62,10 @@ class Check:
 
 def key_part(column: Column) -> Callable[[Any], Any]:
     """How a column's value is ordered inside a key: NULL first, text by the collation."""
-    if column.type.is_string and not column.case_sensitive:
-        plain: Callable[[Any], Any] = collation_key
-    else:
-        plain = _identity
+    plain: Callable[[Any], Any] = _identity
+    if column.type.is_string:
+        own = find_collation(column.collation) if column.collation else None
+        plain = own.key if own else collation_key
     if not column.nullable:
         return plain
     return lambda value: (0,) if value is None else (1, plain(value))

@@ -259,8 +259,6 @@ class DefinitionBuilder:
             raise self.context.not_supported(node, f"collation {node.collation}")
         if not column.type.is_string:
             raise SqlError(452)
-        if found.binary:
-            raise self.context.not_supported(node, f"a column with collation {node.collation}")
         column.collation = found.name
         column.case_sensitive = found.case_sensitive
 

@@ -1,0 +1,59 @@
+"""The README names commands that exist, and CI runs its test command."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from invoke import Task
+
+import tasks
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+OURS = {
+    name.replace("_", "-"): task for name, task in vars(tasks).items() if isinstance(task, Task)
+}
+
+
+def commands() -> list[tuple[str, list[str]]]:
+    """Each task the README names, with its long options."""
+    found = re.findall(r"(?:invoke|\./redial) ([a-z-]+)((?: \[?--[a-z-]+[^`\n|]*)?)", README)
+    return [(name, re.findall(r"--([a-z-]+)", options)) for name, options in found]
+
+
+def test_every_command_of_the_readme_is_a_task_with_those_options():
+    assert len(commands()) > 8
+    for name, options in commands():
+        task = OURS[name]
+        known = {flag for argument in task.get_arguments() for flag in argument.names}
+        known |= {argument.replace("_", "-") for argument in known}
+        for option in options:
+            assert option.removeprefix("no-") in known, f"{name} --{option}"
+
+
+def test_every_task_is_in_the_readme():
+    assert set(OURS) <= {name for name, _ in commands()}
+
+
+def test_ci_runs_exactly_the_readmes_test_command():
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").strip().splitlines()
+    assert lines[-1] == "exec ./redial test"
+    assert "\n./redial test " in README
+
+
+def test_locked_versions_are_exact():
+    for name in ("requirements-lock.txt", "requirements-lock-spark.txt"):
+        lines = [x for x in (ROOT / name).read_text().splitlines() if not x.startswith("#")]
+        assert lines and all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+
+
+def test_the_lock_holds_every_package_the_project_asks_for():
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    asked = set(re.findall(r'^    "([\w-]+)[><=]', project, re.M))
+    locked = "".join(
+        (ROOT / name).read_text()
+        for name in ("requirements-lock.txt", "requirements-lock-spark.txt")
+    ).lower()
+    for package in asked:
+        assert f"\n{package.lower()}==" in locked, f"{package}: lock it (pip freeze)"
