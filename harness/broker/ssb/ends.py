@@ -167,7 +167,7 @@ def queue_altered(queue: Queue) -> None:
     if queue.enabled:
         queue.release_held()
     else:
-        queue.wake(SqlError(9617, queue.full_name))
+        queue.wake(SqlError(9617, queue.name))
     queue.reset_poison()
     queue.monitor.altered()
 

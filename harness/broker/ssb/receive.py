@@ -44,7 +44,7 @@ def receive(
     if s.id in queue.waiters:
         queue.stop_waiting(s)
     if not queue.enabled:
-        raise SqlError(9617, queue.full_name)
+        raise SqlError(9617, queue.name)
     own = value(broker.engine, "own_message_visible")
     if by_handle:
         taken = _of_handle(queue, transaction, handle, top, own)
@@ -97,7 +97,7 @@ def get_group(queue: Queue, s: Any) -> str | None:
     if s.id in queue.waiters:
         queue.stop_waiting(s)
     if not queue.enabled:
-        raise SqlError(9617, queue.full_name)
+        raise SqlError(9617, queue.name)
     own = value(broker.engine, "own_message_visible")
     locked: Group | None = None
     for inbox in list(queue.ready.values()):

@@ -88,7 +88,7 @@ def _attempt(
 
 def _queue_off(endpoint: Endpoint, queue: Any) -> str:
     if value(endpoint.broker.engine, "target_queue_off_status") == "engine":
-        return text(9617, queue.full_name)
+        return text(9617, queue.name)
     return "Target queue is disabled."
 
 

@@ -207,7 +207,7 @@ def _sendable(endpoint: Endpoint, transaction: Transaction, type_name: str | Non
         raise SqlError(8459, MAX_BODY)
     queue = endpoint.service.queue
     if queue.retention and not queue.enabled:
-        raise SqlError(9618, queue.full_name)
+        raise SqlError(9618, queue.name)
     return message_type
 
 

@@ -10,7 +10,6 @@ from harness.broker.engine.types import (
     INT,
     UNIQUEIDENTIFIER,
     VARBINARY_MAX,
-    XML,
     SqlType,
     nvarchar,
 )
@@ -88,7 +87,7 @@ def name(context: Context, node: Any, what: str, statement: str) -> Argument:
 def output(context: Context, node: ast.Variable, what: str, statement: str) -> int:
     """Slot of a uniqueidentifier variable a statement fills; 8402 for any other type."""
     found = context.scope.resolve_variable(node)
-    if found.type is not UNIQUEIDENTIFIER:
+    if found.type is None or found.type.name != "uniqueidentifier":
         raise context.fail(node, SqlError(
             8402, what, statement, UNIQUEIDENTIFIER, found.type))
     return found.slot
@@ -101,7 +100,7 @@ def body(context: Context, node: Any) -> Argument:
     """
     expr = context.expression(node)
     fn = expr.fn
-    if expr.type is XML:
+    if expr.type.name == "xml":
         def convert(text: Any) -> bytes:
             return _BYTE_ORDER_MARK + text.encode("utf-16-le")
     else:
