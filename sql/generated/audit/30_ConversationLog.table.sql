@@ -12,7 +12,7 @@ BEGIN
         Handle uniqueidentifier NOT NULL,
         ConversationId uniqueidentifier NULL,
         ConfigId int NOT NULL,
-        ConversationKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+        ConversationKey nvarchar(200) NULL,
         ResendOf uniqueidentifier NULL,
         BegunUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),

@@ -5,7 +5,8 @@ GO
    EndOfStream, once (F-128).
    - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
      900 bytes of a clustered key.
-   - ConversationKey is compared by code point (BIN2), whatever the database's collation.
+   - ConversationKey has the database's collation, so that joins with other tables raise no 468; keys
+     it holds equal share a dialog, which only lets their senders wait for each other.
    - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
      index is never locked before the clustered key: see usp_RecycleConversation.
    - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
@@ -16,7 +17,7 @@ BEGIN
     CREATE TABLE [audit].[SessionConversations]
     (
         ConfigId int NOT NULL,
-        ConversationKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+        ConversationKey nvarchar(200) NOT NULL,
         Handle uniqueidentifier NOT NULL,
         CONSTRAINT [PK_SessionConversations] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
             WITH (ALLOW_PAGE_LOCKS = OFF)

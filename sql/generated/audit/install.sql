@@ -77,7 +77,7 @@ BEGIN
         Handle uniqueidentifier NOT NULL,
         ConversationId uniqueidentifier NULL,
         ConfigId int NOT NULL,
-        ConversationKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NULL,
+        ConversationKey nvarchar(200) NULL,
         ResendOf uniqueidentifier NULL,
         BegunUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
@@ -239,7 +239,8 @@ GO
    EndOfStream, once (F-128).
    - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
      900 bytes of a clustered key.
-   - ConversationKey is compared by code point (BIN2), whatever the database's collation.
+   - ConversationKey has the database's collation, so that joins with other tables raise no 468; keys
+     it holds equal share a dialog, which only lets their senders wait for each other.
    - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
      index is never locked before the clustered key: see usp_RecycleConversation.
    - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
@@ -250,7 +251,7 @@ BEGIN
     CREATE TABLE [audit].[SessionConversations]
     (
         ConfigId int NOT NULL,
-        ConversationKey nvarchar(200) COLLATE Latin1_General_100_BIN2 NOT NULL,
+        ConversationKey nvarchar(200) NOT NULL,
         Handle uniqueidentifier NOT NULL,
         CONSTRAINT [PK_SessionConversations] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
             WITH (ALLOW_PAGE_LOCKS = OFF)
@@ -1580,9 +1581,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5111309ec0ad1518f3100e3537f2bd0e139e120710a706bd72bc45bb48874b0b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'7a08c68344e25a74e29aecb3cd43338896616bdd8e30371a47aace7480835e5c'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'5111309ec0ad1518f3100e3537f2bd0e139e120710a706bd72bc45bb48874b0b');
+    VALUES (N'audit', N'0.1.0', N'7a08c68344e25a74e29aecb3cd43338896616bdd8e30371a47aace7480835e5c');
 END;
 GO
