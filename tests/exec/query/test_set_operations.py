@@ -1,0 +1,56 @@
+"""UNION, EXCEPT, INTERSECT and common table expressions."""
+
+import pytest
+
+
+def test_union_removes_duplicates_and_union_all_does_not(lab):
+    assert lab.rows("SELECT 1 AS a UNION SELECT 2 UNION SELECT 1 ORDER BY a") == [(1,), (2,)]
+    assert lab.rows("SELECT 1 UNION ALL SELECT 1") == [(1,), (1,)]
+
+
+def test_except_and_intersect_compare_null_as_equal(lab):
+    assert lab.rows("SELECT team FROM person EXCEPT SELECT 10 ORDER BY team") == [(None,), (20,)]
+    assert lab.rows("SELECT team FROM person INTERSECT SELECT NULL") == [(None,)]
+
+
+def test_the_columns_take_the_common_type_and_the_first_names(lab):
+    result = lab.run("SELECT 1 AS n UNION ALL SELECT 2.5").result_sets[0]
+    assert result.names == ["n"]
+    assert [str(row[0]) for row in result.rows] == ["1.0", "2.5"]
+
+
+def test_parentheses_and_order_over_the_whole(lab):
+    assert lab.rows("(SELECT 1 AS a UNION ALL SELECT 3) EXCEPT SELECT 1") == [(3,)]
+    assert lab.rows("SELECT id FROM person WHERE id < 3 UNION ALL SELECT id FROM team "
+                    "ORDER BY id DESC") == [(30,), (20,), (10,), (2,), (1,)]
+
+
+def test_common_tables_build_on_each_other(lab):
+    assert lab.rows("WITH a AS (SELECT id FROM person WHERE id > 2), "
+                    "b(n) AS (SELECT id * 2 FROM a) SELECT n FROM b ORDER BY n") == [(6,), (8,)]
+
+
+def test_a_recursive_common_table_counts(lab):
+    assert lab.rows("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4) "
+                    "SELECT i FROM n") == [(1,), (2,), (3,), (4,)]
+
+
+def test_recursion_without_end_stops_at_100(lab):
+    assert lab.error("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n") == 530
+
+
+def test_a_view_is_its_query(lab):
+    lab.run("CREATE VIEW reds AS SELECT p.id, p.name FROM person p WHERE p.team = 10")
+    assert lab.rows("SELECT name FROM reds WHERE id = 2") == [("Bob",)]
+
+
+@pytest.mark.parametrize(("sql", "number"), [
+    ("SELECT 1 UNION SELECT 1, 2", 205),
+    ("SELECT 1 AS a UNION SELECT 2 ORDER BY a + 1", 104),
+    ("WITH a AS (SELECT 1) SELECT * FROM a", 8155),
+    ("WITH a(x, y) AS (SELECT 1 AS z) SELECT * FROM a", 8159),
+    ("WITH a(x) AS (SELECT 1, 2) SELECT * FROM a", 8158),
+    ("WITH a AS (SELECT 1 AS x), a AS (SELECT 2 AS x) SELECT * FROM a", 239),
+])
+def test_a_mismatch_is_an_error(lab, sql, number):
+    assert lab.error(sql) == number
