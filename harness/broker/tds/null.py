@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from harness.broker.engine.errors import NotSupported, SqlError
-from harness.broker.engine.types import INT, SMALLINT, Message, ResultColumn, nvarchar, varchar
+from harness.broker.engine.types import INT, Message, ResultColumn
+from harness.broker.instance import datatypes
 from harness.broker.instance.requests import (
     Batch,
     BulkLoad,
@@ -42,23 +43,6 @@ _COMMANDS = {
 }
 _CMD_SET = 0xBE
 _NO_TRANSACTION = {"commit": 3902, "rollback": 3903, "save": 628}
-
-# What pyodbc reads of sp_datatype_info_100 while it connects: PRECISION decides how it binds.
-_DATA_TYPES = {12: ("varchar", 8000), -9: ("nvarchar", 4000), -3: ("varbinary", 8000),
-               93: ("datetime2", 27), 4: ("int", 10)}  # fmt: skip
-_DATA_TYPE_COLUMNS = [
-    ResultColumn(name, type_)
-    for name, type_ in (
-        ("TYPE_NAME", nvarchar(128)), ("DATA_TYPE", SMALLINT), ("PRECISION", INT),
-        ("LITERAL_PREFIX", varchar(32)), ("LITERAL_SUFFIX", varchar(32)),
-        ("CREATE_PARAMS", varchar(32)), ("NULLABLE", SMALLINT), ("CASE_SENSITIVE", SMALLINT),
-        ("SEARCHABLE", SMALLINT), ("UNSIGNED_ATTRIBUTE", SMALLINT), ("MONEY", SMALLINT),
-        ("AUTO_INCREMENT", SMALLINT), ("LOCAL_TYPE_NAME", nvarchar(128)),
-        ("MINIMUM_SCALE", SMALLINT), ("MAXIMUM_SCALE", SMALLINT), ("SQL_DATA_TYPE", SMALLINT),
-        ("SQL_DATETIME_SUB", SMALLINT), ("NUM_PREC_RADIX", INT), ("INTERVAL_PRECISION", SMALLINT),
-        ("USERTYPE", SMALLINT),
-    )
-]  # fmt: skip
 
 
 class NullDatabase(NamedTuple):
@@ -246,12 +230,10 @@ class NullSession:
     def _sp_datatype_info_100(self, params: Sequence[RpcParam]) -> None:
         sink = self.sink
         wanted = params[0].value if params else 0
-        sink.columns(_DATA_TYPE_COLUMNS)
-        for number, (name, precision) in _DATA_TYPES.items():
-            if wanted in (0, number):
-                sink.row((name, number, precision, "'", "'", None, 1, 0, 3, None, 0, None, name,
-                          None, None, number, None, None, None, 0))  # fmt: skip
-        sink.done(c.CMD_SELECT, 1)
+        sink.columns(datatypes.COLUMNS)
+        for row in datatypes.rows(int(wanted or 0)):
+            sink.row(row)
+        sink.done(c.CMD_SELECT, None)
 
 
 class NullInstance:
