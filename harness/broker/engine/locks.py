@@ -298,7 +298,7 @@ class LockManager(Part):
             key=lambda t: (t.owner.deadlock_priority, t.log_used, 0 if t is start else 1),
         )
         waits = [(t, t.owner.wait.resource, t.owner.wait.request.mode) for t in cycle]
-        self.deadlocks += 1
+        self._journal.assign(None, self, "deadlocks", self.deadlocks + 1)
         self.on_deadlock(Deadlock(victim, waits))
         kind = "lock" if all(r.key[0] != "THREAD" for _, r, _ in waits) else "thread"
         error = SqlError(1205, victim.owner.id, kind, state=51)
@@ -327,8 +327,8 @@ class LockManager(Part):
         return path if visit(start) else None
 
     def content(self) -> Any:
-        """All resources, in an order of their own."""
-        return sorted(resource.hash() for resource in self.resources.values())
+        """All resources, in an order of their own, and how many deadlocks there were."""
+        return self.deadlocks, sorted(resource.hash() for resource in self.resources.values())
 
     def hash(self) -> bytes:
         """Never cached: a resource changes without its manager."""

@@ -171,8 +171,9 @@ class ProgramCompiler:
         if entry is None:
             raise self.context.not_supported(node, describe(node))
         self.check_variables(node)
-        shared = entry.shared or (not entry.lazy and touches_data(node))
-        work = entry.work or (not entry.lazy and shared)
+        local = isinstance(node, ast.SelectStatement) and not reads_tables(node)
+        shared = not local and (entry.shared or (not entry.lazy and touches_data(node)))
+        work = not local and (entry.work or (not entry.lazy and shared))
         pc = self.here()
         if entry.lazy or shared:
             step = lazy_step(self.program, pc, node, entry.compile, self.context, work)
@@ -313,6 +314,11 @@ DATA_NODES = (ast.Query, ast.Exists, ast.InQuery, ast.QuantifiedComparison, ast.
 def touches_data(node: Any) -> bool:
     """Whether a node reads tables: then other sessions can see it happen."""
     return any(isinstance(part, DATA_NODES) for part in node.walk())
+
+
+def reads_tables(node: Any) -> bool:
+    """Whether a SELECT has any FROM: without one it is an assignment, not a look at data."""
+    return any(isinstance(part, ast.TableSource) for part in node.walk())
 
 
 def describe(node: Any) -> str:
