@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Table
 from harness.broker.engine.types import ResultColumn
 from harness.broker.exec.broker import arguments
 from harness.broker.exec.broker.arguments import Argument, broker_of
@@ -222,6 +223,9 @@ def _into(node: ast.Receive, context: Context, exprs: list[Expr], shown: list[st
         if check is not None:
             for row in new:
                 check(s, row)
+        if table.clustered is None and not table.indexes and not s.engine.journal.recording:
+            _append(table, new)
+            return None
         writes = Writes(s, v, target)
         insert = writes.insert
 
@@ -233,6 +237,16 @@ def _into(node: ast.Receive, context: Context, exprs: list[Expr], shown: list[st
         return None
 
     return lambda s, v, nothing: None, prepare
+
+
+def _append(table: Table, rows: list[tuple]) -> None:
+    """Many rows at the end of a heap nobody else sees: nothing can fail, nothing to undo.
+
+    A target's RECEIVE INTO is the hot path of a landing procedure.
+    """
+    first = table.row_ids + 1
+    table.row_ids += len(rows)
+    table.rows.entries.update(((first + place,), row) for place, row in enumerate(rows))
 
 
 # ---------------------------------------------------------------------- GET CONVERSATION GROUP
