@@ -70,6 +70,8 @@ class Registry(Part):
 class Instance:
     """One embedded broker.
 
+    quantum: statements a session may run before the next ready one has its turn; 1 interleaves
+    sessions statement by statement, as processors side by side would.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
     named options that stand for what no document settles (see ``ssb.switches``). password: of the
     login sa.
@@ -81,7 +83,9 @@ class Instance:
         clock: VirtualClock | RealClock | None = None,
         switches: dict[str, Any] | None = None,
         password: str = PASSWORD,
+        quantum: int = QUANTUM,
     ) -> None:
+        self.quantum = quantum
         self.engine = Engine(seed, clock, switches)
         self.clock = self.engine.clock
         self.server_name = "REDIAL-EMBEDDED"
@@ -119,6 +123,7 @@ class Instance:
         session.login = login
         session.login_name = session.original_login = login.name
         session.app_name, session.host_name, session.host_pid = app, host, client_pid
+        session.initial_database = database
         try:
             self.enter_database(session, database or login.default_database)
         except SqlError:
@@ -188,13 +193,13 @@ class Instance:
 
         Returns True when there is more to do at once.
         """
-        left = max_steps
+        left, quantum = max_steps, self.quantum
         self.fire_timers()
         while self._ready and left > 0:
             session = self._ready.popleft()
             if session.wait is None and session.frames:
-                left -= QUANTUM
-                if self.machine.run(session, QUANTUM) == READY:
+                left -= quantum
+                if self.machine.run(session, quantum) == READY:
                     self._ready.append(session)
             if not self._ready:
                 self.fire_timers()

@@ -37,17 +37,20 @@ class Session(SessionState):
     """What a client holds. Requests are taken one at a time; ``sink.finish`` ends each.
 
     calls: remote procedure calls of the request that are still to come. prepared: statement
-    handles. when_finished: called instead of the client's end of request (activated tasks).
+    handles. initial_database: the one asked for at login, '' for the login's own; a pooled
+    connection returns to it. when_finished: called instead of the client's end of request
+    (activated tasks).
     """
 
     __slots__ = (
-        "active", "calls", "failed", "last_handle", "login", "outputs", "prepared", "rpc", "status",
-        "transactions", "when_finished",
+        "active", "calls", "failed", "initial_database", "last_handle", "login", "outputs",
+        "prepared", "rpc", "status", "transactions", "when_finished",
     )
 
     def __init__(self, engine: Engine, instance: Instance, session_id: int, stream: str) -> None:
         super().__init__(engine, instance, session_id, stream)
         self.login: Any = None
+        self.initial_database = ""
         self.transactions = 0
         self.active = False
         self.rpc = False
@@ -237,7 +240,7 @@ class Session(SessionState):
         self.error = self.rowcount = 0
         self.user_stack = []
         self.instance.server.session_ended(self)
-        self.instance.enter_database(self, self.login.default_database)
+        self.instance.enter_database(self, self.initial_database or self.login.default_database)
 
     def close(self) -> None:
         """The client is gone: everything open is rolled back."""
