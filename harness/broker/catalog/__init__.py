@@ -9,6 +9,7 @@ import harness.broker.catalog.index_views
 import harness.broker.catalog.information_schema
 import harness.broker.catalog.object_views
 import harness.broker.catalog.principal_functions
+import harness.broker.catalog.procedures
 import harness.broker.catalog.runtime_views
 import harness.broker.catalog.security_views  # noqa: F401
 from harness.broker.catalog.deadlock_xml import Report, report

@@ -62,11 +62,16 @@ class Resource(Part):
 
 @dataclass(slots=True)
 class LockWait:
-    """A session's wait record: it waits for ``request`` on ``resource``."""
+    """A session's wait record: it waits for ``request`` on ``resource``.
+
+    quiet: an application lock; when the wait ends without it the statement does not fail but runs
+    again, with the number of the error that it is not (1222 or 1205) in ``session.expired``.
+    """
 
     resource: Resource
     request: Request
     since: float
+    quiet: bool = False
     kind: str = "lock"
 
 
@@ -104,6 +109,7 @@ class LockManager(Part):
         *,
         timeout: int | None = None,
         short: bool = False,
+        quiet: bool = False,
     ) -> None:
         """Own ``key`` in at least ``mode``.
 
@@ -132,7 +138,7 @@ class LockManager(Part):
             timeout = transaction.owner.lock_timeout
         if timeout == 0:
             raise SqlError(1222, state=TIMEOUT_STATES.get(key[0], 56))
-        self._enqueue(resource, transaction, wanted, held is not None, timeout)
+        self._enqueue(resource, transaction, wanted, held is not None, timeout, quiet)
         if short and held is None:
             transaction.short_locks.append(key)
         raise Wait
@@ -196,8 +202,17 @@ class LockManager(Part):
     def time_out(self, session: Any) -> None:
         """The session's LOCK_TIMEOUT ran out: its statement fails with 1222."""
         state = TIMEOUT_STATES.get(session.wait.resource.key[0], 56)
+        if session.wait.quiet:
+            self._end_quietly(session, 1222)
+            return
         self.cancel_wait(session)
         session.interrupt(SqlError(1222, state=state))
+
+    def _end_quietly(self, session: Any, number: int) -> None:
+        """The wait for an application lock is over without it; its statement runs again."""
+        self.cancel_wait(session)
+        session.expired = number
+        session.wake()
 
     # ------------------------------------------------------------------ inside
     def _grantable(
@@ -230,7 +245,8 @@ class LockManager(Part):
                 del self.resources[key]
 
     def _enqueue(
-        self, resource: Resource, transaction: Transaction, mode: str, converts: bool, timeout: int
+        self, resource: Resource, transaction: Transaction, mode: str, converts: bool,
+        timeout: int, quiet: bool,
     ) -> None:
         self._journal.save(resource)
         self._journal.save(transaction)
@@ -243,7 +259,7 @@ class LockManager(Part):
             ahead = len(resource.waiting)
         resource.waiting.insert(ahead, request)
         owner = transaction.owner
-        owner.begin_wait(LockWait(resource, request, self._now()))
+        owner.begin_wait(LockWait(resource, request, self._now(), quiet))
         if timeout > 0:
             self.timers.set(None, "wait", owner, self._now() + timeout / 1000)
         self._check_deadlock(transaction)
@@ -272,12 +288,13 @@ class LockManager(Part):
     def blockers(self, transaction: Transaction) -> list[Transaction]:
         """Whom a waiting transaction waits for: incompatible holders, then waiters ahead of it."""
         wait = transaction.owner.wait
-        if wait is None or wait.kind != "lock" or wait.request.transaction is not transaction:
+        if wait is None or wait.kind != "lock":
             return []
         resource, request = wait.resource, wait.request
+        asker = request.transaction  # a session-owned application lock has another owner
         found = [
             owner for owner, mode in resource.granted.items()
-            if owner is not transaction and (request.mode, mode) not in COMPATIBLE
+            if owner is not asker and (request.mode, mode) not in COMPATIBLE
         ]
         for other in resource.waiting:
             if other is request:
@@ -303,6 +320,9 @@ class LockManager(Part):
         kind = "lock" if all(r.key[0] != "THREAD" for _, r, _ in waits) else "thread"
         error = SqlError(1205, victim.owner.id, kind, state=51)
         session = victim.owner
+        if victim is not start and session.wait.quiet:
+            self._end_quietly(session, 1205)
+            return
         self.cancel_wait(session)
         if victim is start:
             raise error
@@ -315,10 +335,10 @@ class LockManager(Part):
         def visit(transaction: Transaction) -> bool:
             path.append(transaction)
             for blocker in self.blockers(transaction):
-                if blocker is start:
+                if blocker.owner is start.owner:
                     return True
-                if id(blocker) not in seen:
-                    seen.add(id(blocker))
+                if id(blocker.owner) not in seen:
+                    seen.add(id(blocker.owner))
                     if visit(blocker):
                         return True
             path.pop()

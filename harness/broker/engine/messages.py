@@ -131,6 +131,8 @@ MESSAGES: dict[int, tuple[int, str]] = {
     1205: (13, "Transaction (Process ID %d) was deadlocked on %s resources with another process "
                "and has been chosen as the deadlock victim. Rerun the transaction."),
     1222: (16, "Lock request time out period exceeded."),
+    1223: (16, "Cannot release the application lock (Database Principal: '%s', Resource: '%s') "
+               "because it is not currently held."),
     1505: (16, "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found "
                "for the object name '%s' and the index name '%s'. The duplicate key value is %s."),
     1754: (16, "Defaults cannot be created on columns with an IDENTITY attribute. Table '%s', "
@@ -305,6 +307,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
                 "operation."),
     15023: (16, "User, group, or role '%s' already exists in the current database."),
     15025: (16, "The server principal '%s' already exists."),
+    15043: (16, "You must specify 'REPLACE' to overwrite an existing message."),
     15063: (16, "The login already has an account under a different user name."),
     15134: (16, "No alias exists for the specified user."),
     15135: (16, "Object is invalid. Extended properties are not permitted on '%s', or the object"
@@ -316,6 +319,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     15151: (16, "Cannot %s the %s '%s', because it does not exist or you do not have permission."),
     15174: (16, "Login '%s' owns one or more database(s). Change the owner of the database(s) "
                 "before dropping the login."),
+    15179: (16, "The message number %s or specified language version does not exist."),
     15183: (16, "The database principal owns objects in the database and cannot be dropped."),
     15197: (16, "There is no text for object '%s'."),
     15217: (16, "Property cannot be updated or deleted. Property '%s' does not exist for '%s'."),

@@ -215,6 +215,10 @@ CATALOG_FUNCTIONS: dict[str, Callable[[Any, list], Any]] = {}
 """Upper-case name -> function (session, argument values) -> value; filled by the catalog."""
 
 
+TABLE_FUNCTIONS: dict[str, tuple[list[ResultColumn], Callable[[Any, list], Any]]] = {}
+"""Lower-case name -> (columns, function (session, argument values) -> rows); by the catalog."""
+
+
 def type_code(item: Any) -> tuple[str, str]:
     """(type, type_desc) of an object for sys.objects; tables and queues included."""
     return TYPE_CODES[getattr(item, "kind", None) or "TABLE"]

@@ -24,12 +24,12 @@ class Server(Part):
     login id): state}; sessions: gives the live sessions (set by the instance); new_broker: makes
     the broker of a database (set by the instance); deadlocks: reports as the ring buffer has them;
     messages: of sp_addmessage; session_locks: {session id: stand-in transaction that owns the
-    session's application locks}.
+    session's application locks}; applock_counts: {(owner, lock): times it was asked for}.
     """
 
     __slots__ = (
-        "databases", "deadlocks", "engine", "logins", "messages", "new_broker", "next_database",
-        "next_login", "permissions", "session_locks", "sessions",
+        "applock_counts", "databases", "deadlocks", "engine", "logins", "messages", "new_broker",
+        "next_database", "next_login", "permissions", "session_locks", "sessions",
     )
 
     def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
@@ -42,6 +42,7 @@ class Server(Part):
         self.permissions: dict[tuple[str, int], str] = {}
         self.messages: dict[tuple[int, int], Any] = {}
         self.session_locks: dict[int, Transaction] = {}
+        self.applock_counts: dict[tuple[Transaction, tuple], int] = {}
         self.deadlocks: list[Any] = []
         self.next_database = 1
         self.next_login = FIRST_LOGIN

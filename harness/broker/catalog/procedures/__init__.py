@@ -1,0 +1,12 @@
+"""System procedures in Python. Importing the package registers them by name.
+
+Each is called with (session, arguments) and returns its status; result sets go through
+``session.result``. What is known by name and not supported is listed in ``catalog.refused``.
+"""
+
+import harness.broker.catalog.procedures.describe
+import harness.broker.catalog.procedures.misc
+import harness.broker.catalog.procedures.objects
+import harness.broker.catalog.procedures.properties
+import harness.broker.catalog.procedures.routines
+import harness.broker.catalog.procedures.types  # noqa: F401
