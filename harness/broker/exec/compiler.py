@@ -167,6 +167,10 @@ class ProgramCompiler:
         if flow is not None:
             flow(self, node)
             return
+        self.registered(node)
+
+    def registered(self, node: Any) -> None:
+        """Compile one statement through the registry."""
         entry = REGISTRY.get(type(node))
         if entry is None:
             raise self.context.not_supported(node, describe(node))

@@ -96,7 +96,7 @@ def rollback_transaction(s: SessionState, name: str | None) -> None:
     """ROLLBACK [name]: a savepoint's name, or the outermost transaction's (case-sensitive)."""
     if s.trancount == 0:
         raise SqlError(3903)
-    if s.insert_exec is not None and not name:
+    if s.insert_exec is not None and s.insert_exec.active(s) and not name:
         raise SqlError(3915)
     transaction = s.transaction
     if name and transaction.name != name:

@@ -238,8 +238,9 @@ class SessionState(Part):
     # ------------------------------------------------------------------ output
     def result(self, columns: list[ResultColumn], rows: list[tuple]) -> None:
         """One result set: to the client, to an INSERT..EXEC, or nowhere in an activated session."""
-        if self.insert_exec is not None:
-            self.insert_exec.extend(rows)
+        capture = self.insert_exec
+        if capture is not None and capture.active(self):
+            capture.add(columns, rows)
             return
         self.sink.columns(columns)
         row = self.sink.row
@@ -249,7 +250,7 @@ class SessionState(Part):
     def done(self, command: int, rowcount: int) -> None:
         """A counting statement ended: sets @@ROWCOUNT and tells the client unless NOCOUNT."""
         self.rowcount = rowcount
-        if self.insert_exec is None:
+        if self.insert_exec is None or not self.insert_exec.active(self):
             self.sink.done(command, None if self.options.nocount else rowcount)
 
     def set_rowcount(self, rowcount: int) -> None:

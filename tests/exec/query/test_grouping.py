@@ -47,7 +47,8 @@ def test_string_agg_orders_within_the_group(lab):
 
 def test_expressions_over_group_columns_and_aggregates(lab):
     assert lab.rows("SELECT team + 1, COUNT(*) * 10, CASE WHEN MAX(id) > 2 THEN 'late' "
-                    "ELSE 'early' END FROM person GROUP BY team HAVING team IS NOT NULL ORDER BY COUNT(*) DESC"
+                    "ELSE 'early' END FROM person GROUP BY team HAVING team IS NOT NULL "
+                    "ORDER BY COUNT(*) DESC"
                     ) == [(11, 20, "early"), (21, 10, "late")]
 
 

@@ -24,7 +24,7 @@ def test_metadata_says_which_columns_are_identity_and_nullable(lab):
     lab.run("CREATE TABLE i (n int IDENTITY, x int NULL)")
     columns = lab.run("SELECT n, x, n + 1 AS y FROM i").result_sets[0].columns
     assert [c.identity for c in columns] == [True, False, False]
-    assert [c.nullable for c in columns] == [False, True, False]
+    assert [c.nullable for c in columns] == [False, True, True]
 
 
 def test_select_without_from_gives_one_row(lab):

@@ -33,7 +33,8 @@ def test_any_and_all(lab):
 
 def test_subqueries_nest_over_two_levels(lab):
     assert lab.rows("SELECT p.id FROM person p WHERE EXISTS (SELECT 1 FROM team t "
-                    "WHERE t.id = p.team AND EXISTS (SELECT 1 FROM person q WHERE q.team = t.id AND q.id = p.id + 1))"
+                    "WHERE t.id = p.team AND EXISTS (SELECT 1 FROM person q "
+                    "WHERE q.team = t.id AND q.id = p.id + 1))"
                     ) == [(1,)]
 
 
@@ -50,7 +51,8 @@ def test_set_and_declare_take_subqueries(lab):
 
 def test_a_subquery_inside_apply_reads_all_outer_levels(lab):
     assert lab.rows("SELECT t.id, x.c FROM team t CROSS APPLY (SELECT (SELECT COUNT(*) "
-                    "FROM person p WHERE p.team = t.id) AS c) x ORDER BY 1") == [(10, 2), (20, 1), (30, 0)]
+                    "FROM person p WHERE p.team = t.id) AS c) x "
+                    "ORDER BY 1") == [(10, 2), (20, 1), (30, 0)]
 
 
 @pytest.mark.parametrize(("sql", "number"), [

@@ -45,8 +45,6 @@ MakeRows = Callable[[Any, Any, Table], list[tuple]]
 @compiles(ast.Insert)
 def compile_insert(node: ast.Insert, context: Context) -> Run:
     """INSERT: collect the new rows, then write them."""
-    if isinstance(node.source, (ast.ExecuteProcedure, ast.ExecuteString)):
-        raise context.not_supported(node, "INSERT ... EXECUTE in this place")
     target = resolve_target(node.target, context)
     hints = insert_hints(node, context)
     check_query_options(node.options, context)

@@ -115,7 +115,7 @@ def _compile(
         exprs.append(compile_expression(item.value, scope))
         last = item.value.parts[-1] if isinstance(item.value, ast.ColumnRef) else ""
         names.append(item.alias or last)
-    made = [QueryColumn(name, e.type, e.nullable, False, e.collation, e.untyped)
+    made = [QueryColumn(name, e.type, e.nullable, None, e.collation, e.untyped)
             for name, e in zip(names, exprs)]
     into, late = None, False
     if clause.into is not None:

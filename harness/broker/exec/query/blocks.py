@@ -153,8 +153,10 @@ class Block:
         if name is None:
             name = item.value.parts[-1] if isinstance(item.value, ast.ColumnRef) else ""
         place = self.from_.names.one(item.value)
-        identity = place is not None and place[0].columns[place[1]].identity
-        column = QueryColumn(name, expr.type, expr.nullable, identity, expr.collation,
+        identity = place[0].columns[place[1]].identity if place is not None else None
+        # What is computed may be NULL as far as the metadata say (SELECT INTO page).
+        computed = isinstance(item.value, (ast.BinaryOp, ast.UnaryOp))
+        column = QueryColumn(name, expr.type, expr.nullable or computed, identity, expr.collation,
                              expr.untyped)
         return Item(column, expr, item.value, item.variable, item.op or "=")
 

@@ -185,7 +185,7 @@ class QueryCompiler:
         width = scope_width(outer)
         rowsets = []
         for row in compiled:
-            columns = [QueryColumn("", e.type, e.nullable, False, e.collation, e.untyped)
+            columns = [QueryColumn("", e.type, e.nullable, None, e.collation, e.untyped)
                        for e in row]
             rowsets.append((columns, projection(row)))
         columns = rowsets[0][0]
@@ -213,10 +213,10 @@ def _combined(one: QueryColumn, two: QueryColumn) -> QueryColumn:
     """A column over two branches: the first one's name, the common type."""
     if one.untyped or two.untyped:
         typed = two if one.untyped else one
-        return QueryColumn(one.name, typed.type, True, False, typed.collation,
+        return QueryColumn(one.name, typed.type, True, None, typed.collation,
                            one.untyped and two.untyped)
     return QueryColumn(one.name, common_type(one.type, two.type), one.nullable or two.nullable,
-                       False, one.collation or two.collation)
+                       None, one.collation or two.collation)
 
 
 def _converter(

@@ -20,12 +20,15 @@ Rows = Callable[[Any, Any, tuple], list[tuple]]
 
 @dataclass(slots=True)
 class QueryColumn:
-    """One output column. untyped: the bare NULL, which takes any type beside it."""
+    """One output column.
+
+    identity: (seed, step) of a column that has it. untyped: the bare NULL, which takes any type.
+    """
 
     name: str
     type: SqlType
     nullable: bool = True
-    identity: bool = False
+    identity: Any = None
     collation: Collation | None = None
     untyped: bool = False
 
@@ -33,7 +36,7 @@ class QueryColumn:
         """The column as a client sees it; 493 for what .nodes() returned, which is no value."""
         if self.type is XML_NODES:
             raise SqlError(493, self.name, aborts="batch")
-        return ResultColumn(self.name, self.type, self.nullable, self.identity)
+        return ResultColumn(self.name, self.type, self.nullable, bool(self.identity))
 
 
 @dataclass(slots=True)

@@ -71,7 +71,7 @@ class Source:
 def table_columns(table: Table) -> list[QueryColumn]:
     """The columns of a stored table."""
     return [
-        QueryColumn(c.name, c.type, c.nullable, c.identity is not None,
+        QueryColumn(c.name, c.type, c.nullable, c.identity,
                     find_collation(c.collation) if c.collation else None)
         for c in table.columns
     ]

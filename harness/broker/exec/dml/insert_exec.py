@@ -1,0 +1,105 @@
+"""INSERT ... EXECUTE: three steps, because a call pushes a frame and returns later.
+
+The first step starts a capture, the second is the EXECUTE itself, the third writes what was
+captured. Unlike on the server, a call outside a transaction commits statement by statement (a
+limitation listed in the coverage page).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.types import ResultColumn
+from harness.broker.exec.compiler import Context, ProgramCompiler, Run, flow, lazy_step
+from harness.broker.exec.dml.insert import insert_hints, insert_writer, maker_of
+from harness.broker.exec.dml.rows import insert_columns
+from harness.broker.exec.dml.targets import resolve_target
+from harness.broker.exec.query.hints import check_query_options
+from harness.broker.exec.query.rowset import QueryColumn
+from harness.tsql import ast
+
+
+@dataclass(slots=True)
+class Capture:
+    """Result sets on their way into a table instead of to the client.
+
+    frame, depth: of the INSERT; pc: the step that calls. It is over as soon as that step is left,
+    however it is left. sets: (columns, rows) per result set.
+    """
+
+    frame: Any
+    depth: int
+    pc: int
+    sets: list[tuple[list[ResultColumn], list[tuple]]] = field(default_factory=list)
+
+    def active(self, s: Any) -> bool:
+        """Whether what the session now produces belongs to the INSERT."""
+        frames, depth = s.frames, self.depth
+        if len(frames) < depth or frames[depth - 1] is not self.frame:
+            return False
+        # While a called module runs, its caller already points behind the call.
+        return self.frame.pc == (self.pc if len(frames) == depth else self.pc + 1)
+
+    def add(self, columns: list[ResultColumn], rows: list[tuple]) -> None:
+        """Take one result set."""
+        self.sets.append((columns, list(rows)))
+
+
+@flow(ast.Insert)
+def insert_flow(compiler: ProgramCompiler, node: ast.Insert) -> None:
+    """Lay an INSERT out: one step, or three around an EXECUTE."""
+    if not isinstance(node.source, (ast.ExecuteProcedure, ast.ExecuteString)):
+        compiler.registered(node)
+        return
+    if node.outputs:
+        raise compiler.context.fail(node, SqlError(483, aborts="scope"))
+    if node.top is not None:
+        raise compiler.context.not_supported(node, "TOP with INSERT ... EXECUTE")
+    first = compiler.here()
+
+    def begin(s: Any, v: list) -> None:
+        if s.insert_exec is not None and s.insert_exec.active(s):
+            raise SqlError(8164)
+        s.insert_exec = Capture(s.frames[-1], len(s.frames), first + 1)
+
+    compiler.emit(node, begin)
+    compiler.statement(node.source)
+    last = compiler.here()
+    step = lazy_step(compiler.program, last, node, _compile_store, compiler.context, True)
+    compiler.emit(node, step, True)
+    for pc in (first, first + 1):
+        compiler.program.infos[pc].resume = last + 1
+
+
+def _compile_store(node: ast.Insert, context: Context) -> Run:
+    target = resolve_target(node.target, context)
+    check_query_options(node.options, context)
+    chosen = insert_columns(target, node.columns, context, node)
+    write = insert_writer(node, target, chosen, insert_hints(node, context), context)
+    makers: dict[tuple, Any] = {}
+
+    def maker(columns: list[ResultColumn]) -> Any:
+        key = tuple(column.type for column in columns)
+        if key not in makers:
+            if len(columns) != len(chosen.ordinals):
+                raise context.fail(node, SqlError(213))
+            made = [QueryColumn(c.name, c.type, c.nullable) for c in columns]
+            makers[key] = maker_of(made, target, chosen, node, context)
+        return makers[key]
+
+    def rows_of(s: Any, v: Any, table: Any) -> list[tuple]:
+        capture = s.insert_exec
+        return [
+            make(s, v, row, table)
+            for columns, rows in capture.sets
+            for make in [maker(columns)]
+            for row in rows
+        ]
+
+    def run(s: Any, v: list) -> None:
+        write(s, v, rows_of)
+        s.insert_exec = None
+
+    return run

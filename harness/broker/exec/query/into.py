@@ -1,0 +1,101 @@
+"""SELECT INTO: a new table from a query's columns.
+
+Source: "SELECT - INTO clause" page. Keys, defaults and checks are not carried over; the identity
+property is, when one table is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Column, Table
+from harness.broker.exec.compiler import Run
+from harness.broker.exec.ddl.common import (
+    lock_definition,
+    may_create,
+    refuse_taken,
+    schema_for,
+    target_database,
+)
+from harness.broker.exec.ddl.definition import TableDefinition
+from harness.broker.exec.ddl.tables import create_temporary, is_temporary
+from harness.broker.exec.dml.targets import Target, Writes
+from harness.broker.exec.query.names import contains
+from harness.broker.exec.query.rowset import QueryColumn
+from harness.tsql import ast
+
+SELECT_INTO = 0xC2
+"""Command code of SELECT INTO in its DONE token."""
+
+
+def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
+    """Read first, then make the table, then fill it."""
+    name = query.body.into
+    if name.name.startswith("##"):
+        raise context.not_supported(name, "a global temporary table")
+    rowset = compiler.query(replace(query, body=replace(query.body, into=None)), context.scope)
+    one_table = len(query.body.from_) == 1 and not contains(query.body.from_[0], ast.Join)
+    columns = [_column(c, n, one_table, context, name) for n, c in enumerate(rowset.columns, 1)]
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            raise context.fail(name, SqlError(2705, column.name, name.name))
+        seen.add(column.name.lower())
+    context.uses_temp = True  # the table does not exist yet when this is compiled
+
+    def run(s: Any, v: list) -> None:
+        rows = rowset.rows(s, v, ())
+        fresh = [replace(column) for column in columns]
+        table = create(s, name, TableDefinition(name.name, fresh, [], []))
+        writes = Writes(s, v, Target(table))
+        for row in rows:
+            writes.insert(row)
+        _continue_identity(s, table, rows)
+        s.done(SELECT_INTO, len(rows))
+
+    return run
+
+
+def _column(
+    column: QueryColumn, number: int, one_table: bool, context: Any, node: ast.Node
+) -> Column:
+    if not column.name:
+        raise context.fail(node, SqlError(1038))
+    if column.type.name == "rowversion":
+        raise context.not_supported(node, "a rowversion column in SELECT INTO")
+    identity = column.identity if one_table and column.identity else None
+    collation = column.collation.name if column.collation is not None else ""
+    return Column(column.name, column.type, column.nullable and not identity, identity,
+                  case_sensitive=column.collation is not None and column.collation.case_sensitive,
+                  collation=collation)
+
+
+def create(s: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
+    """The new, empty table. Raises 2714 when the name is taken."""
+    if is_temporary(name.name):
+        create_temporary(s, definition)
+        return s.temp_tables[name.name.lower()]
+    database = target_database(s, name)
+    schema = schema_for(s, database, name)
+    may_create(s, database, schema, "CREATE TABLE")
+    refuse_taken(database, schema.name, name.name)
+    transaction = s.work()
+    object_id = database.next_object_id()
+    lock_definition(s, transaction, database, object_id)
+    table = definition.new_table(s.engine, temporary=False, database=database, schema=schema.name,
+                                 object_id=object_id)
+    database.put(transaction, table)
+    return table
+
+
+def _continue_identity(s: Any, table: Table, rows: list[tuple]) -> None:
+    """The identity goes on behind the last value copied."""
+    place = table.identity_column
+    if place is None or not rows:
+        return
+    step = table.columns[place].identity[1]
+    values = [row[place] for row in rows]
+    last = max(values) if step > 0 else min(values)
+    s.engine.journal.assign(None, table, "next_identity", int(last) + step)
