@@ -147,7 +147,10 @@ class Machine:
             give(frame.v[slot])
         if frame.on_return is not None:
             frame.on_return(s, frame.status)
-        if s.frames and frame.program.object_id and s.trancount != frame.trancount:
+        # IMPLICIT_TRANSACTIONS: what the first statement inside opened stays open, no 266 (F-137)
+        implicit = frame.trancount == 0 and s.options.implicit_transactions
+        if (s.frames and frame.program.object_id and s.trancount != frame.trancount
+                and not implicit):
             error = SqlError(266, frame.trancount, s.trancount, state=2)
             error.procedure = frame.program.name
             self._next_pc_back(s)

@@ -1,0 +1,136 @@
+"""A deployed audit configuration on an embedded instance with virtual time, for one test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.broker.instance.instance import PASSWORD, USER, Instance
+from harness.broker.instance.requests import Batch
+from harness.broker.instance.results import Collector
+from harness.config import Config, load
+from harness.render import render
+from harness.render.renderer import SQL
+from harness.tsql import split_batches
+
+AUDIT = load(SQL / "configs" / "audit.toml")
+ERROR = "http://schemas.microsoft.com/SQL/ServiceBroker/Error"
+END_DIALOG = "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog"
+
+
+def configured(**sections: dict[str, Any]) -> Config:
+    """The audit config with other values: ``configured(timer={"retry_seconds": 5})``."""
+    changed = {
+        section: getattr(AUDIT, section).model_copy(update=values)
+        for section, values in sections.items()
+    }
+    return AUDIT.model_copy(update=changed)
+
+
+class Client:
+    """One session. ``execute`` returns the rows of the last result set; errors are raised."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.session = lab.instance.login(USER, PASSWORD, "lab")
+        self.out = Collector()
+
+    def submit(self, sql: str) -> None:
+        """Send a batch and run everything that can run; the client may still be waiting."""
+        self.out = Collector()
+        self.session.sink = self.out
+        self.session.submit(Batch(sql))
+        self.lab.settle()
+
+    def execute(self, sql: str) -> list[tuple]:
+        """Run a batch to its end. Raises AssertionError with the server's first error."""
+        self.submit(sql)
+        assert self.out.finished, f"waits: {sql}"
+        errors = self.errors
+        assert not errors, errors
+        return self.out.result_sets[-1].rows if self.out.result_sets else []
+
+    def fail(self, sql: str) -> int:
+        """Run a batch that must fail; the number of its first error."""
+        self.submit(sql)
+        assert self.out.finished, f"waits: {sql}"
+        assert self.errors, f"did not fail: {sql}"
+        return self.errors[0].number
+
+    @property
+    def errors(self) -> list[Any]:
+        return [m for m in self.out.messages if m.severity > 10]
+
+    def value(self, expression: str) -> Any:
+        return self.execute(f"SELECT {expression};")[0][0]
+
+
+class Lab:
+    """The instance; ``sa`` is a client that only looks."""
+
+    def __init__(
+        self, config: Config = AUDIT, mutant: str | None = None, **switches: object
+    ) -> None:
+        self.config = config
+        self.instance = Instance(seed=1, switches=switches)
+        setup = self.instance.login(USER, PASSWORD, "master")
+        setup.sink = Collector()
+        setup.submit(Batch("CREATE DATABASE lab;"))
+        self.settle()
+        self.sa = Client(self)
+        for name, text in render(config, mutant=mutant).items():
+            if name[:2].isdigit():
+                for batch in split_batches(text):
+                    self.sa.execute(batch.sql)
+
+    def settle(self) -> None:
+        while self.instance.pump():
+            pass
+
+    def advance(self, seconds: float) -> None:
+        """Move time, stopping at every timer so that what it wakes runs in time."""
+        left = seconds
+        while left > 0:
+            due = self.instance.next_due()
+            step = left if due is None else min(max(due, 0.0), left)
+            self.instance.clock.advance(step)
+            self.settle()
+            left -= step
+            if due is None:
+                self.instance.clock.advance(left)
+                left = 0
+
+    def rows(self, sql: str) -> list[tuple]:
+        return self.sa.execute(sql)
+
+    def landed(self) -> list[tuple]:
+        """(sequence, type, body) in the order of landing."""
+        return self.rows(
+            "SELECT MessageSequence, MessageType, Body FROM audit.Landing ORDER BY RowVersion;"
+        )
+
+    def bodies(self) -> list[bytes | None]:
+        """Bodies of the landed user messages."""
+        event = self.config.message_types[0].name
+        return [body for _, kind, body in self.landed() if kind == event]
+
+    def errors(self) -> list[tuple]:
+        return self.rows("SELECT ProcedureName, ErrorNumber, ErrorMessage FROM audit.ErrorLog;")
+
+    def endpoints(self) -> list[tuple[str, int]]:
+        """(state, is_initiator) of every endpoint."""
+        return self.rows(
+            "SELECT state, is_initiator FROM sys.conversation_endpoints ORDER BY 2, 1;"
+        )
+
+    def handle(self) -> str:
+        """The handle the only row leads to."""
+        ((handle,),) = self.rows("SELECT Handle FROM audit.SessionConversations;")
+        return handle
+
+
+def send(body: str = "0x01", message_type: str = "//redial/audit/event") -> str:
+    """A call of usp_Send."""
+    return (
+        "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+        f"N'//redial/audit/contract', N'{message_type}', {body};"
+    )
