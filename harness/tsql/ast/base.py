@@ -191,7 +191,9 @@ class Batch(Node):
 @cache
 def child_fields(cls: type) -> tuple[str, ...]:
     """Return the field names of a node class that may hold nodes."""
-    skip = {"pos", "end", "terminated", "source"}
+    skip = {"pos", "end", "terminated"}
+    if cls is Batch:
+        skip.add("source")  # the text; elsewhere a source is a node
     return tuple(f.name for f in dataclasses.fields(cls) if f.name not in skip)
 
 
