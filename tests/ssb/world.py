@@ -19,7 +19,7 @@ class Blocked(Exception):
 
 
 class Session:
-    """A session: statements run at once, each in its own transaction unless ``begin`` was called."""
+    """A session: each statement is a transaction of its own unless ``begin`` was called."""
 
     def __init__(self, world: World, number: int) -> None:
         self.world, self.engine, self.id = world, world.engine, number

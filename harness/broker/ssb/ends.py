@@ -91,7 +91,7 @@ def _arrived(transaction: Transaction, event: tuple, queues: dict) -> None:
     journal.put(None, endpoint, endpoint.arrivals, transaction, MISSING)
     if endpoint.said in {"", PEER_ENDED}:
         journal.assign(None, endpoint, "said", kind)
-    transmission.retry(endpoint)
+    transmission.retry(endpoint, transaction)
 
 
 def _own_end(transaction: Transaction, event: tuple, queues: dict) -> None:
@@ -107,7 +107,7 @@ def _pending(transaction: Transaction, event: tuple, queues: dict) -> None:
     endpoint: Endpoint = event[1]
     if endpoint.pending_writer is transaction:
         endpoint.broker.engine.journal.assign(None, endpoint, "pending_writer", None)
-    transmission.retry(endpoint)
+    transmission.retry(endpoint, transaction)
 
 
 def _alarm(transaction: Transaction, event: tuple, queues: dict) -> None:
@@ -119,12 +119,12 @@ def _alarm(transaction: Transaction, event: tuple, queues: dict) -> None:
 
 def _altered(transaction: Transaction, event: tuple, queues: dict) -> None:
     """Definitions or broker options have changed: monitors and waiting rows may care."""
-    broker_altered(event[1])
+    broker_altered(event[1], transaction)
 
 
 def _queue_altered(transaction: Transaction, event: tuple, queues: dict) -> None:
     queue_altered(event[1])
-    transmission.retry_later(event[1].broker)
+    transmission.retry_later(event[1].broker, transaction)
 
 
 def _dropped(transaction: Transaction, event: tuple, queues: dict) -> None:
@@ -153,13 +153,13 @@ def _group(transaction: Transaction, event: tuple, queues: dict) -> None:
             queues.setdefault(endpoint.service.queue, False)
 
 
-def broker_altered(broker: Broker) -> None:
+def broker_altered(broker: Broker, ending: Transaction | None = None) -> None:
     """Something of the broker has changed and the change has committed."""
     if broker.enabled:
         timers.make_up(broker)
     for queue in broker.queues():
         queue.monitor.altered()
-    transmission.retry_all(broker)
+    transmission.retry_all(broker, ending)
 
 
 def queue_altered(queue: Queue) -> None:
@@ -206,12 +206,12 @@ def _alarm_back(transaction: Transaction, event: tuple, queues: dict) -> None:
 
 def _pending_back(transaction: Transaction, event: tuple, queues: dict) -> None:
     if event[1].pending:
-        transmission.retry(event[1])
+        transmission.retry(event[1], transaction)
 
 
 def _queue_altered_back(transaction: Transaction, event: tuple, queues: dict) -> None:
     """Rows that found the queue busy may go on."""
-    transmission.retry_all(event[1].broker)
+    transmission.retry_all(event[1].broker, transaction)
 
 
 _ROLLED_BACK = {

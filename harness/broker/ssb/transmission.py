@@ -64,7 +64,7 @@ def dispatch(
 
 def _attempt(
     transaction: Transaction | None, endpoint: Endpoint, kind: str, sequence: int,
-    message_type: MessageType, body: bytes | None,
+    message_type: MessageType, body: bytes | None, ending: Transaction | None = None,
 ) -> bool:
     try:
         target = _target(endpoint)
@@ -75,8 +75,7 @@ def _attempt(
         _set_status(endpoint, target)
         return False
     queue = target.queue
-    if transaction is not None and not endpoint.broker.engine.locks.try_acquire(
-            transaction, queue.lock_key, "IX"):
+    if _busy(queue, transaction, ending):
         _set_status(endpoint, text(9749))
         return False
     if not queue.enabled:
@@ -84,6 +83,16 @@ def _attempt(
         return False
     _accept(transaction, endpoint, target, kind, sequence, message_type, body)
     return True
+
+
+def _busy(queue: Any, transaction: Transaction | None, ending: Transaction | None) -> bool:
+    """Whether DDL holds the queue. ending: a transaction whose locks are about to go."""
+    locks = queue.broker.engine.locks
+    if transaction is not None:
+        return not locks.try_acquire(transaction, queue.lock_key, "IX")
+    resource = locks.resources.get(queue.lock_key)
+    return resource is not None and any(
+        mode == "Sch-M" and holder is not ending for holder, mode in resource.granted.items())
 
 
 def _queue_off(endpoint: Endpoint, queue: Any) -> str:
@@ -261,8 +270,11 @@ def _check(
 
 
 # ---------------------------------------------------------------------- again
-def retry(endpoint: Endpoint) -> None:
-    """Deliver what waits with an endpoint, as far as it goes and is committed."""
+def retry(endpoint: Endpoint, ending: Transaction | None = None) -> None:
+    """Deliver what waits with an endpoint, as far as it goes and is committed.
+
+    ending: the transaction whose end is the reason.
+    """
     journal = endpoint.broker.engine.journal
     while endpoint.pending and not endpoint.dead:
         sequence = min(endpoint.pending)
@@ -274,7 +286,7 @@ def retry(endpoint: Endpoint) -> None:
             _set_status(endpoint, text(9779 if ended else 9784))
             break
         kind, message_type, body, _ = endpoint.pending[sequence]
-        if not _attempt(None, endpoint, kind, sequence, message_type, body):
+        if not _attempt(None, endpoint, kind, sequence, message_type, body, ending):
             return
         journal.put(None, endpoint, endpoint.pending, sequence, MISSING)
         _set_status(endpoint, "")
@@ -293,21 +305,21 @@ def settle(endpoint: Endpoint) -> None:
         closing.settle_end(endpoint)
 
 
-def retry_all(broker: Broker) -> None:
+def retry_all(broker: Broker, ending: Transaction | None = None) -> None:
     """Something that could help has changed: every sender of the instance is tried."""
     for other in broker.brokers():
         for handle in sorted(other.senders):
             endpoint = other.senders.get(handle)
             if endpoint is not None:
-                retry(endpoint)
+                retry(endpoint, ending)
 
 
-def retry_later(broker: Broker) -> None:
+def retry_later(broker: Broker, ending: Transaction | None = None) -> None:
     """A queue was altered: try at once, or after the delay the switch names."""
     engine = broker.engine
     delay = value(engine, "retry_delay_s")
     if not delay:
-        retry_all(broker)
+        retry_all(broker, ending)
     elif any(other.senders for other in broker.brokers()):
         engine.timers.set(None, "ssb.retry", (broker.database.id, "all"),
                           engine.clock.now() + delay)
