@@ -22,9 +22,6 @@ from harness.tsql import ast
 UPDATE = 0xC5
 """Command code of an UPDATE in its DONE token."""
 
-Setter = tuple[int, Fn]
-"""(column ordinal or variable slot, closure of the value over the row read)."""
-
 
 @compiles(ast.Update)
 def compile_update(node: ast.Update, context: Context) -> Run:
@@ -38,22 +35,23 @@ def compile_update(node: ast.Update, context: Context) -> Run:
                       inserted=True, deleted=True)
     moves = moves_keys(target, assignments.ordinals)
     securable = None if target.table.temporary else target.table
+    apply, slots = assignments.apply, assignments.slots
 
     def run(s: Any, v: list) -> None:
         if securable is not None and s.user is not None:
             check_permission(s, "UPDATE", securable)
         found = read(s, v)
         table = target.at(v)
-        work = v[:] if assignments.variables else v
+        work = v[:] if slots else v
         changed = [
-            (row, key, old, assignments.apply(s, work, row, old, table)) for row, key, old in found
+            (row, key, old, apply(s, work, row, old, table)) for row, key, old in found
         ]
         if check is not None:
             for _, _, _, new in changed:
                 check(s, new)
         writes = Writes(s, v, target)
         writes.all(lambda: write(writes, changed, moves))
-        for slot, _ in assignments.variables:
+        for slot in slots:
             v[slot] = work[slot]
         if outputs:
             outputs.deliver(s, v, [row + new + old for row, _, old, new in changed])
@@ -82,7 +80,11 @@ def moves_keys(target: Target, ordinals: set[int]) -> bool:
 
 
 class Assignments:
-    """The SET clause. ordinals: columns it changes; variables: (slot, closure) in order."""
+    """The SET clause. ordinals: of the columns it changes; slots: of the variables it sets.
+
+    steps: (closure of the value over the row read, ordinal or -1, slot or -1, conversion from the
+    column to the variable or None), in the order written; each value is worked out once.
+    """
 
     def __init__(
         self, nodes: list[ast.Assignment | ast.ColumnMethod], change: Change, context: Context
@@ -92,38 +94,39 @@ class Assignments:
         self.scope = change.from_.scope
         source = change.from_.target
         self.offset = source.offset
-        self.qualified = source
-        self.columns: list[Setter] = []
-        self.variables: list[Setter] = []
+        self.steps: list[tuple[Fn, int, int, Fn | None]] = []
+        self.ordinals: set[int] = set()
+        self.slots: list[int] = []
         for node in nodes:
             if not isinstance(node, ast.Assignment):
                 raise context.not_supported(node, f"{node.call.method} in SET")
             self._one(node)
-        self.ordinals = {ordinal for ordinal, _ in self.columns}
 
     def _one(self, node: ast.Assignment) -> None:
-        value: Expr | None = None
+        ordinal = slot = -1
+        convert = None
         if node.column is not None:
-            value = self._column(node)
+            ordinal, fn, of = self._column(node)
+            self.ordinals.add(ordinal)
         if node.variable is not None:
             found = self.context.scope.resolve_variable(node.variable)
-            if value is None:
-                expr = compile_expression(node.value, self.scope)
-                fn = assigned(expr, node.op, found.slot, found.type)
+            slot = found.slot
+            self.slots.append(slot)
+            if node.column is not None:
+                convert = compile_assignment_conversion(of, found.type)
             else:
-                convert = compile_assignment_conversion(value.type, found.type)
-                inner = value.fn
-                fn = inner if convert is None else (lambda s, v, r: convert(inner(s, v, r)))
-            self.variables.append((found.slot, fn))
+                expr = compile_expression(node.value, self.scope)
+                fn = assigned(expr, node.op, slot, found.type)
+        self.steps.append((fn, ordinal, slot, convert))
 
-    def _column(self, node: ast.Assignment) -> Expr:
-        """The new value of a column, as the column's type."""
+    def _column(self, node: ast.Assignment) -> tuple[int, Fn, Any]:
+        """(ordinal, closure of its new value, type) of a column that is assigned to."""
         context, table = self.context, self.target.table
         name = node.column.name
         ordinal = table.ordinals.get(name.lower())
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
-        if any(ordinal == known for known, _ in self.columns):
+        if ordinal in self.ordinals:
             raise context.fail(node, SqlError(264, name, aborts="scope"))
         definition = table.columns[ordinal]
         if definition.identity is not None:
@@ -139,23 +142,21 @@ class Assignments:
             if node.op != "=":
                 old = column(self.offset + ordinal, definition.type, definition.nullable)
                 expr = binary_operation(node.op[0], old, expr)
-        fn = assignment(expr, expr.fn, self.target, ordinal)
-        self.columns.append((ordinal, fn))
-        return Expr(fn, definition.type)
+        return ordinal, assignment(expr, expr.fn, self.target, ordinal), definition.type
 
     @property
     def apply(self) -> Callable[[Any, Any, tuple, tuple, Any], tuple]:
         """(s, locals, row read, old target row, table) -> new target row; sets variables."""
-        columns, variables = self.columns, self.variables
-        version = self.target.table.rowversion_column
+        steps, version = self.steps, self.target.table.rowversion_column
 
         def run(s: Any, v: Any, row: tuple, old: tuple, table: Any) -> tuple:
-            # Variables are set before the columns of the row (UPDATE page, "setting variables").
-            for slot, fn in variables:
-                v[slot] = fn(s, v, row)
             new = list(old)
-            for ordinal, fn in columns:
-                new[ordinal] = fn(s, v, row)
+            for fn, ordinal, slot, convert in steps:
+                value = fn(s, v, row)
+                if ordinal >= 0:
+                    new[ordinal] = value
+                if slot >= 0:
+                    v[slot] = value if convert is None else convert(value)
             if version is not None:
                 new[version] = next_version(s, table)
             return tuple(new)
