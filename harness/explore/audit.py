@@ -40,10 +40,12 @@ def send(body: str) -> str:
 
 
 def deployed(config: Config, *, rcsi: bool = False, first: tuple[str, ...] = (),
+             mutant: str | None = None,
              switches: dict | None = None) -> Instance:
     """An instance on a virtual clock with the configuration installed in database Redial.
 
     first: batches run to quiescence before anything is searched (a warmed-up dialog, say).
+    mutant: a known-bad variant of the scripts to install instead.
     Raises AssertionError naming file and message when a script fails.
     """
     instance = Instance(seed=1, switches=switches)
@@ -53,7 +55,7 @@ def deployed(config: Config, *, rcsi: bool = False, first: tuple[str, ...] = (),
     session = instance.connect(DATABASE)
     if rcsi:
         session.execute(f"ALTER DATABASE {DATABASE} SET READ_COMMITTED_SNAPSHOT ON;")
-    for name, text in render(config).items():
+    for name, text in render(config, mutant=mutant).items():
         if not re.match(r"\d\d_", name):
             continue
         for sql, line, count in split_batches(text):

@@ -70,7 +70,7 @@ def _attempt(
         target = _target(endpoint)
     except Refused as refusal:
         fault(transaction, endpoint, refusal.number, *refusal.parameters)
-        return True
+        return kind != MESSAGE
     if isinstance(target, str):
         _set_status(endpoint, target)
         return False
@@ -81,8 +81,7 @@ def _attempt(
     if not queue.enabled:
         _set_status(endpoint, _queue_off(endpoint, queue))
         return False
-    _accept(transaction, endpoint, target, kind, sequence, message_type, body)
-    return True
+    return _accept(transaction, endpoint, target, kind, sequence, message_type, body)
 
 
 def _busy(queue: Any, transaction: Transaction | None, ending: Transaction | None) -> bool:
@@ -175,19 +174,23 @@ def _any_broker(endpoint: Endpoint) -> Service | str:
 def _accept(
     transaction: Transaction | None, endpoint: Endpoint, service: Service, kind: str,
     sequence: int, message_type: MessageType, body: bytes | None,
-) -> None:
-    """The target takes a row, or refuses it with an Error message to the sender."""
+) -> bool:
+    """The target takes a row, or refuses it with an Error message to the sender.
+
+    False: a message was refused. It is never acknowledged, so it stays pending until its sender
+    ends the dialog, which is what makes a resend after -8462 possible (seed 004).
+    """
     peer = endpoint.peer
     if peer is None:
         if kind == ERROR:
-            return  # the far side never heard of this conversation
+            return True  # the far side never heard of this conversation
         peer = _first_message(transaction, endpoint, service)
         if peer is None:
-            return
+            return kind != MESSAGE
     if peer.dead:
         if kind == MESSAGE:
             fault(transaction, endpoint, 8462)
-        return
+        return kind != MESSAGE
     broker = service.broker
     queue = peer.service.queue
     if kind == END:
@@ -199,8 +202,10 @@ def _accept(
                           broker.message_types[names.ERROR], body)
     else:
         local_type = _check(transaction, endpoint, peer, sequence, message_type, body)
-        if local_type is not None:
-            queue.put(transaction, peer.inbox, sequence, local_type, body)
+        if local_type is None:
+            return False
+        queue.put(transaction, peer.inbox, sequence, local_type, body)
+    return True
 
 
 def _first_message(
@@ -280,6 +285,8 @@ def retry(endpoint: Endpoint, ending: Transaction | None = None) -> None:
         sequence = min(endpoint.pending)
         if endpoint.pending_writer is not None and sequence >= endpoint.pending_settled:
             return
+        if ending is not None and ending in endpoint.arrivals:
+            return  # it told the endpoint something: that event of it retries
         if endpoint.said:
             # Held until the application ends this side: the window for a resend.
             ended = endpoint.said == PEER_ENDED
@@ -287,6 +294,8 @@ def retry(endpoint: Endpoint, ending: Transaction | None = None) -> None:
             break
         kind, message_type, body, _ = endpoint.pending[sequence]
         if not _attempt(None, endpoint, kind, sequence, message_type, body, ending):
+            if endpoint.said:
+                continue  # refused
             return
         journal.put(None, endpoint, endpoint.pending, sequence, MISSING)
         _set_status(endpoint, "")
