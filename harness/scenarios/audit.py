@@ -29,7 +29,8 @@ class Load:
 
     records: flights sent. clients: connections, spread over ``processes``. in_transaction: see
     sender.Job. timer_seconds, spread_seconds, retry_seconds: age of a dialog and its retry.
-    quiet_seconds: longest wait for the last message to land and the last dialog to end.
+    seconds: shortest time the sending is spread over. quiet_seconds: longest wait for the last
+    message to land and the last dialog to end.
     """
 
     records: int
@@ -39,6 +40,7 @@ class Load:
     timer_seconds: int = 5
     spread_seconds: int = 3
     retry_seconds: int = 1
+    seconds: float = 0.0
     quiet_seconds: float = 30.0
 
 
@@ -130,8 +132,9 @@ def _start(
     """Start one client process; its lines go to the queue, an empty one at its end."""
     clients = list(range(number, load.clients, load.processes))
     job = Job(
-        server.odbc, call_text(config), clients, load.clients, load.records, load.in_transaction
-    )
+        server.odbc, call_text(config), clients, load.clients, load.records, load.in_transaction,
+        load.seconds,
+    )  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.scenarios.sender"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,

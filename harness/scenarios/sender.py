@@ -11,6 +11,7 @@ import json
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -28,8 +29,8 @@ class Job:
 
     odbc: connection string. call: ODBC call text with one parameter, the body. clients: numbers of
     its connections, of ``all_clients`` in the whole run: client i sends the records i, i + all ...
-    of the first ``records``. in_transaction: messages per transaction of the odd-numbered clients
-    (the even ones, and all with 1, send in autocommit).
+    of the first ``records``. in_transaction: messages per transaction of the odd-numbered clients;
+    the even ones send in autocommit. seconds: the load is spread evenly over at least that long.
     """
 
     odbc: str
@@ -38,6 +39,7 @@ class Job:
     all_clients: int
     records: int
     in_transaction: int = 1
+    seconds: float = 0.0
 
 
 @dataclass
@@ -63,17 +65,27 @@ class ClientCount:
 
 
 def run_client(
-    connection: Any, call: str, bodies: list[bytes], size: int, count: ClientCount
+    connection: Any,
+    call: str,
+    bodies: list[bytes],
+    count: ClientCount,
+    size: int = 0,
+    wait_for: Callable[[int], None] = lambda number: None,
 ) -> None:
-    """Send ``bodies`` in transactions of ``size`` messages (1: autocommit); fills ``count``."""
+    """Send ``bodies`` in transactions of ``size`` messages (0: autocommit); fills ``count``.
+
+    wait_for: called with the number of the message that comes next; returns when it is its turn.
+    """
     cursor = connection.cursor()
-    for first in range(0, len(bodies), size):
-        numbers = range(first, min(first + size, len(bodies)))
+    step = size or 1
+    for first in range(0, len(bodies), step):
+        numbers = range(first, min(first + step, len(bodies)))
+        wait_for(first)
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 for number in numbers:
                     cursor.execute(call, bodies[number])
-                if size > 1:
+                if size:
                     connection.commit()
                 count.add(numbers[0], numbers[-1])
                 break
@@ -97,7 +109,7 @@ def _described(error: BaseException) -> tuple[int, str]:
 def _alive(connection: Any, size: int) -> bool:
     """Undo what the failed transaction left, if the connection still answers."""
     try:
-        if size > 1:
+        if size:
             connection.rollback()
         connection.execute("SELECT 1;").fetchone()
         return True
@@ -119,16 +131,28 @@ def _thread(job: Job, count: ClientCount, bodies: list[bytes]) -> None:
     """One connection from login to logout."""
     import pyodbc
 
-    size = job.in_transaction if count.client % 2 else 1
+    size = job.in_transaction if count.client % 2 else 0
     try:
-        connection = pyodbc.connect(job.odbc, autocommit=size == 1, timeout=30)
+        connection = pyodbc.connect(job.odbc, autocommit=not size, timeout=30)
     except pyodbc.Error as error:
         count.errors.append(_described(error))
         return
     try:
-        run_client(connection, job.call, bodies, size, count)
+        run_client(connection, job.call, bodies, count, size, _pacer(len(bodies), job.seconds))
     finally:
         connection.close()
+
+
+def _pacer(messages: int, seconds: float) -> Callable[[int], None]:
+    """Waits until message n of ``messages`` is due, when they are spread over ``seconds``."""
+    started = time.monotonic()
+
+    def wait_for(number: int) -> None:
+        early = started + seconds * number / max(messages, 1) - time.monotonic()
+        if early > 0:
+            time.sleep(early)
+
+    return wait_for
 
 
 def run(job: Job, write: Any) -> None:

@@ -50,34 +50,40 @@ def bodies(count):
 
 def test_a_run_without_errors_is_one_range():
     count, server = ClientCount(0), Server()
-    run_client(server, "call", bodies(5), 1, count)
+    run_client(server, "call", bodies(5), count)
     assert (count.sent, count.total, count.errors) == ([(0, 4)], 5, [])
 
 
 def test_a_refused_transaction_is_sent_again_as_a_whole_and_the_error_is_kept():
     count, server = ClientCount(0), Server(refuse={2}, autocommit=False)
-    run_client(server, "call", bodies(4), 2, count)
+    run_client(server, "call", bodies(4), count, 2)
     assert server.committed == bodies(4)
     assert (count.sent, count.errors) == ([(0, 3)], [(1205, "victim")])
 
 
 def test_a_message_refused_every_time_is_not_counted_as_sent():
     count, server = ClientCount(0), Server(refuse=range(2, 2 + ATTEMPTS))
-    run_client(server, "call", bodies(3), 1, count)
+    run_client(server, "call", bodies(3), count)
     assert (count.sent, count.total) == ([(0, 0), (2, 2)], 2)
     assert len(count.errors) == ATTEMPTS
 
 
 def test_what_was_in_flight_when_the_connection_broke_is_unknown():
     count, server = ClientCount(0), Server(dies_at=4, autocommit=False)
-    run_client(server, "call", bodies(6), 2, count)
+    run_client(server, "call", bodies(6), count, 2)
     assert (count.sent, count.unknown) == ([(0, 1)], [2, 3])
 
 
-@given(st.integers(1, 30), st.integers(1, 5), st.sets(st.integers(1, 40)))
+@given(st.integers(1, 30), st.integers(0, 5), st.sets(st.integers(1, 40)))
 def test_what_a_client_counts_as_sent_is_what_the_server_committed(messages, size, refuse):
-    count, server = ClientCount(0), Server(refuse, autocommit=size == 1)
-    run_client(server, "call", bodies(messages), size, count)
+    count, server = ClientCount(0), Server(refuse, autocommit=not size)
+    run_client(server, "call", bodies(messages), count, size)
     sent = [n for first, last in count.sent for n in range(first, last + 1)]
     assert [bytes([n]) for n in sent] == server.committed
     assert count.total == len(sent)
+
+
+def test_a_paced_client_asks_before_each_transaction():
+    asked = []
+    run_client(Server(autocommit=False), "call", bodies(5), ClientCount(0), 2, asked.append)
+    assert asked == [0, 2, 4]

@@ -21,6 +21,10 @@ HOST = "127.0.0.1"
 SLICE_STEPS = 1000
 """Scheduler steps between two looks at the sockets, a few milliseconds of work."""
 
+INTERLEAVED_STEPS = 16
+"""The same where sessions take turns statement by statement: new requests and timers join at once,
+so that what overlaps in time overlaps in the instance too."""
+
 LOGIN_SECONDS = 15.0
 _TIMER_MIN_SECONDS = 0.001
 _BACKLOG = 512
@@ -113,6 +117,8 @@ class TdsServer:
         tls: TlsContexts | bool | None = True,
     ) -> None:
         self.instance = instance
+        self._interleaved = getattr(instance, "quantum", SLICE_STEPS) == 1
+        self._steps = INTERLEAVED_STEPS if self._interleaved else SLICE_STEPS
         self.tls = tls_contexts() if tls is True else (tls or None)
         self.port = port
         self.links: set[Link] = set()
@@ -152,8 +158,14 @@ class TdsServer:
             link.connection_lost(None)
 
     def pump(self) -> None:
-        """Run the instance for a slice now, unless slices are already under way."""
-        if not self._scheduled and not self._pumping:
+        """Run the instance for a slice now, unless slices are already under way.
+
+        An interleaving instance waits for the loop to come round, so that every request that has
+        arrived meanwhile runs in the same slice.
+        """
+        if self._interleaved:
+            self.pump_soon()
+        elif not self._scheduled and not self._pumping:
             self._slice()
 
     def pump_soon(self) -> None:
@@ -189,7 +201,7 @@ class TdsServer:
         self._scheduled = False
         self._pumping = True
         try:
-            more = self.instance.pump(SLICE_STEPS)
+            more = self.instance.pump(self._steps)
         except Exception as error:
             self.defect(error)
             more = False
