@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Look(Protocol):
@@ -17,16 +17,16 @@ class Look(Protocol):
 
 
 COLOURS = {
-    "initiator CONVERSING": "#1f77b4",
-    "target CONVERSING": "#17becf",
-    "initiator DISCONNECTED_INBOUND": "#ff7f0e",
-    "target DISCONNECTED_INBOUND": "#d62728",
-    "initiator DISCONNECTED_OUTBOUND": "#bcbd22",
-    "target DISCONNECTED_OUTBOUND": "#8c564b",
-    "initiator ERROR": "#e377c2",
-    "target ERROR": "#c51b8a",
-    "target CLOSED": "#bbbbbb",
+    "STARTED_OUTBOUND": "#9edae5",
+    "CONVERSING": "#1f77b4",
+    "DISCONNECTED_INBOUND": "#ff7f0e",
+    "DISCONNECTED_OUTBOUND": "#8c564b",
+    "ERROR": "#d62728",
+    "CLOSED": "#c7c7c7",
 }
+"""Of each endpoint state, the same in every picture."""
+
+OTHER = "#7f7f7f"
 
 
 def draw(samples: Sequence[Look], path: Path, title: str, verdict: str) -> Path:
@@ -36,29 +36,42 @@ def draw(samples: Sequence[Look], path: Path, title: str, verdict: str) -> Path:
     matplotlib.use("Agg")  # no display is needed to write a file
     from matplotlib import pyplot
 
-    figure, (top, middle, bottom) = pyplot.subplots(
-        3, 1, sharex=True, figsize=(10, 8), height_ratios=(3, 2, 2), layout="constrained"
+    figure, axes = pyplot.subplots(
+        4, 1, sharex=True, figsize=(10, 9), height_ratios=(3, 1.5, 2, 2), layout="constrained"
     )
     seconds = [s.second for s in samples]
-    top.plot(seconds, [s.sent for s in samples], label="sent", color="#1f77b4")
-    top.plot(seconds, [s.landed for s in samples], label="landed", color="#2ca02c")
-    top.set_ylabel("messages")
-    top.legend(loc="upper left")
-    top.set_title(f"{title}\n{verdict}", fontsize=11)
-    names = sorted({name for s in samples for name in s.states})
-    for name in names:
-        if name == "target CLOSED":
-            continue
-        values = [s.states.get(name, 0) for s in samples]
-        middle.step(seconds, values, where="post", label=name, color=COLOURS.get(name))
-    middle.set_ylabel("endpoints alive")
-    if middle.lines:
-        middle.legend(loc="upper left", fontsize=8, ncols=2)
-    closed = [s.states.get("target CLOSED", 0) for s in samples]
-    bottom.fill_between(seconds, closed, step="post", color=COLOURS["target CLOSED"])
-    bottom.set_ylabel("target CLOSED\n(replay memory)")
-    bottom.set_xlabel("seconds")
+    axes[0].plot(seconds, [s.sent for s in samples], label="sent", color="#1f77b4", lw=3)
+    axes[0].plot(seconds, [s.landed for s in samples], label="landed", color="#2ca02c", lw=1.5)
+    axes[0].set_ylabel("messages")
+    axes[0].set_title(f"{title}\n{verdict}", fontsize=11)
+    behind = [max(0, s.sent - s.landed) for s in samples]
+    axes[1].fill_between(seconds, behind, label="sent, not landed yet", color="#ff7f0e")
+    axes[1].set_ylabel("messages")
+    _states(axes[2], samples, "initiator")
+    _states(axes[3], samples, "target")
+    axes[3].set_xlabel("seconds")
+    for axis in axes:
+        axis.set_ylim(bottom=0)
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
     return path
+
+
+def _states(axis: Any, samples: Sequence[Look], side: str) -> None:
+    """The endpoints of one side, stacked by state; CLOSED ones, a memory of replays, on top."""
+    names = sorted(
+        {name for s in samples for name in s.states if name.startswith(f"{side} ")},
+        key=lambda name: (name.endswith(" CLOSED"), name),
+    )
+    axis.set_ylabel(f"{side}\nendpoints")
+    if names:
+        axis.stackplot(
+            [s.second for s in samples],
+            [[s.states.get(name, 0) for s in samples] for name in names],
+            labels=[name.partition(" ")[2] for name in names],
+            colors=[COLOURS.get(name.partition(" ")[2], OTHER) for name in names],
+            step="post",
+        )
