@@ -6,7 +6,9 @@ and the checks.
 
 from __future__ import annotations
 
-from harness.explore.search import Limits, Result, search
+from harness.explore.search import Limits, Result, Violation, search, shortest
 from harness.explore.world import Client, Scenario, World
 
-__all__ = ["Client", "Limits", "Result", "Scenario", "World", "search"]
+__all__ = [
+    "Client", "Limits", "Result", "Scenario", "Violation", "World", "search", "shortest",
+]

@@ -148,8 +148,12 @@ def nothing_left_behind(world: World) -> list[str]:
 
 
 def no_orphan_dialog(world: World) -> list[str]:
-    """Every dialog of the initiator that has not ended is one that a sender can find again."""
+    """Every dialog the initiator has not ended can be found again by a sender, or is on its way
+    out: its EndOfStream was sent, and the target's answer will end it.
+    """
     known = {row[0] for row in rows(world, "SessionConversations", "Handle")}
+    known |= {handle for handle, told in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
+              if told is not None}
     broker = world.instance.server.database(DATABASE).broker
     orphans = [e for e in broker.endpoints.values()
                if e.is_initiator and not e.own and e.handle not in known]

@@ -17,12 +17,12 @@ from harness.explore.world import Scenario, Step, World
 class Limits:
     """Where a search stops. transitions and depth: at most so many; None: no bound.
 
-    first: stop at the first violation; otherwise search on for a shorter trace of each.
+    until: stop when a violation of that name is found; without it the search goes on to the end.
     """
 
     transitions: int | None = 2_000_000
     depth: int | None = 400
-    first: bool = False
+    until: str | None = None
 
 
 @dataclass(slots=True)
@@ -102,8 +102,8 @@ class _Searcher:
 
     def _enough(self) -> bool:
         limits, result = self.limits, self.result
-        if limits.first and result.violations:
-            result.bounded_by = result.bounded_by or "the first violation"
+        if limits.until is not None and limits.until in result.violations:
+            result.bounded_by = f"the first {limits.until!r}"
             return True
         if limits.transitions is not None and result.transitions >= limits.transitions:
             result.bounded_by = f"{limits.transitions} transitions"
@@ -146,13 +146,40 @@ def search(scenario: Scenario, limits: Limits | None = None) -> Result:
     return _Searcher(World(scenario), limits or Limits()).run()
 
 
-def shortest(scenario: Scenario, name: str, limits: Limits | None = None) -> Violation | None:
-    """The shortest trace to one violation: searches again with ever smaller depth bounds."""
-    best: Violation | None = None
-    depth = (limits or Limits()).depth or 400
-    while True:
-        found = _Searcher(World(scenario), Limits(depth=depth, first=True)).run()
-        if name not in found.violations:
-            return best
-        best = found.violations[name]
-        depth = len(best.path) - 1
+def shortest(scenario: Scenario, violation: Violation) -> Violation:
+    """The violation with every step left out that is not needed for it.
+
+    Steps are dropped one by one, and in runs, while what remains can still be played and still
+    ends in the same violation: no single step of the result can be left out.
+    """
+    world = World(scenario)
+    origin = world.journal.mark()
+    path = list(violation.path)
+    size = len(path) // 2
+    while size >= 1:
+        at = 0
+        while at < len(path):
+            shorter = path[:at] + path[at + size:]
+            played = _play(world, shorter, violation.name)
+            world.journal.rewind(origin)
+            if played is not None:
+                path = played
+            else:
+                at += size
+        size //= 2
+    return Violation(violation.name, tuple(path))
+
+
+def _play(world: World, steps: list[Step], name: str) -> list[Step] | None:
+    """Play steps as far as the violation; None when one is impossible or it does not come."""
+    for number, step in enumerate(steps):
+        possible = world.steps()
+        if step not in possible:
+            return None
+        world.take(step)
+        names = world.scenario.on_every_state(world)
+        if not any(s.kind in {"run", "timer", "expire"} for s in world.steps()):
+            names = names + world.scenario.at_the_end(world)
+        if name in names:
+            return steps[: number + 1]
+    return None

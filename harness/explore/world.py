@@ -24,11 +24,16 @@ CANCELLED = -1
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """An application's session. batches: run one after the other; name: as traces show it."""
+    """An application's session.
+
+    name: as traces show it. batches: run one after the other, searched. warm: run before the search
+    begins, each to quiescence (a dialog that exists already, say).
+    """
 
     name: str
     batches: tuple[str, ...]
     database: str = ""
+    warm: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +159,8 @@ class World:
         self.sinks: list[RecordingSink] = []
         for client in scenario.clients:
             session = self.instance.connect(client.database)
+            for text in client.warm:
+                session.execute(text).ok()
             session.sink = RecordingSink(self.journal)
             session.app_name = client.name
             self.clients.append(session)
@@ -259,13 +266,10 @@ class World:
     # ------------------------------------------------------------------ looking at it
     def hash(self) -> bytes:
         """The state hash: every part's own, in a fixed order."""
-        digest = blake2b(digest_size=16)
-        for part in self.instance.parts():
-            digest.update(part.hash())
-        for sink in self.sinks:
-            digest.update(sink.hash())
-        digest.update(self.progress.hash())
-        return digest.digest()
+        found = [part.hash() for part in self.instance.parts()]
+        found += [sink.hash() for sink in self.sinks]
+        found.append(self.progress.hash())
+        return blake2b(b"".join(found), digest_size=16).digest()
 
     def describe(self, step: Step) -> str:
         """A step as a numbered trace shows it: who, and which statement is about to run."""

@@ -175,11 +175,13 @@ class ProgramCompiler:
         if entry is None:
             raise self.context.not_supported(node, describe(node))
         self.check_variables(node)
-        local = isinstance(node, ast.SelectStatement) and not reads_tables(node)
-        shared = not local and (entry.shared or (not entry.lazy and touches_data(node)))
-        work = not local and (entry.work or (not entry.lazy and shared))
+        if isinstance(node, DATA_STATEMENTS):
+            shared, work = names_objects(node), touches_data(node)
+        else:
+            shared = entry.shared or names_objects(node)
+            work = entry.work or touches_data(node)
         pc = self.here()
-        if entry.lazy or shared:
+        if entry.lazy or work:
             step = lazy_step(self.program, pc, node, entry.compile, self.context, work)
             self.emit(node, step, shared)
         else:
@@ -198,7 +200,7 @@ class ProgramCompiler:
     ) -> int:
         """A step that evaluates a predicate and jumps by it."""
         self.check_variables(condition)
-        shared = touches_data(condition)
+        shared, work = names_objects(condition), touches_data(condition)
         pc = self.here()
 
         def compile_test(_: Any, context: Context) -> Run:
@@ -209,7 +211,7 @@ class ProgramCompiler:
 
             return run
 
-        if shared:
+        if work:
             step = lazy_step(self.program, pc, node, compile_test, self.context, True)
         else:
             step = compile_test(node, self.context)
@@ -311,18 +313,22 @@ def working_step(run: Run) -> Run:
     return step
 
 
-DATA_NODES = (ast.Query, ast.Exists, ast.InQuery, ast.QuantifiedComparison, ast.ScalarSubquery,
-              ast.NextValueFor)
+DATA_STATEMENTS = (ast.SelectStatement, ast.Insert, ast.Update, ast.Delete)
+DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.NextValueFor)
 
 
 def touches_data(node: Any) -> bool:
-    """Whether a node reads tables: then other sessions can see it happen."""
+    """Whether a node reads or writes rows of any kind, those of table variables included."""
     return any(isinstance(part, DATA_NODES) for part in node.walk())
 
 
-def reads_tables(node: Any) -> bool:
-    """Whether a SELECT has any FROM: without one it is an assignment, not a look at data."""
-    return any(isinstance(part, ast.TableSource) for part in node.walk())
+def names_objects(node: Any) -> bool:
+    """Whether a node reads or writes what other sessions can see: anything but table variables."""
+    return any(
+        isinstance(part, (ast.TableRef, ast.FunctionTable, ast.NextValueFor))
+        or isinstance(getattr(part, "target", None), ast.ObjectName)
+        for part in node.walk()
+    )
 
 
 def describe(node: Any) -> str:
