@@ -192,6 +192,13 @@ def seen_endpoints(s: Any, db: Database) -> list[Any]:
     return sorted(found, key=lambda e: e.handle)
 
 
+def endpoint_by_handle(s: Any, db: Database, handle: str) -> Iterable[tuple]:
+    """The row of one conversation: procedures look their own up at every message."""
+    e = db.broker.endpoints.get(handle)
+    if e is not None and e.own != GONE and (e.creator is None or e.creator is s.transaction):
+        yield endpoint_row(s, e)
+
+
 @view("sys.conversation_endpoints", """
 conversation_handle uniqueidentifier
 conversation_id uniqueidentifier
@@ -220,15 +227,20 @@ first_out_of_order_sequence bigint = -1
 last_out_of_order_sequence bigint = -1
 last_out_of_order_frag int = -1
 is_system bit = 0
-priority tinyint""")
+priority tinyint""", by={"conversation_handle": endpoint_by_handle})
 def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """Both sides of every conversation of the database."""
     for e in seen_endpoints(s, db):
-        state = e.state(s.transaction)
-        yield (e.handle, e.conversation_id, int(e.is_initiator), e.contract.contract_id,
-               e.group.group_id, e.service.service_id, moment(e.lifetime), state, STATES[state],
-               e.far_service, e.far_broker, e.owner, moment(e.security_timestamp) or UNSET,
-               moment(e.timer_due) or UNSET, e.send_sequence, e.inbox.tail, e.priority)
+        yield endpoint_row(s, e)
+
+
+def endpoint_row(s: Any, e: Any) -> tuple:
+    """The computed columns of one endpoint."""
+    state = e.state(s.transaction)
+    return (e.handle, e.conversation_id, int(e.is_initiator), e.contract.contract_id,
+            e.group.group_id, e.service.service_id, moment(e.lifetime), state, STATES[state],
+            e.far_service, e.far_broker, e.owner, moment(e.security_timestamp) or UNSET,
+            moment(e.timer_due) or UNSET, e.send_sequence, e.inbox.tail, e.priority)
 
 
 @view("sys.conversation_groups", """

@@ -49,8 +49,15 @@ DECLARED: dict[str, DeclaredView] = {}
 """schema.name -> declaration, in the order they were made."""
 
 
-def view(name: str, declaration: str, permission: str | None = None) -> Callable[[Rows], Rows]:
-    """Declare a system view; the decorated function (session, database) yields computed columns."""
+def view(
+    name: str, declaration: str, permission: str | None = None,
+    by: dict[str, Callable[[Any, Any, Any], Iterable[tuple]]] | None = None,
+) -> Callable[[Rows], Rows]:
+    """Declare a system view; the decorated function (session, database) yields computed columns.
+
+    by: column name -> function (session, database, value) that yields only the rows with that
+    value, for views that are read by key while they are long.
+    """
     schema, _, own = name.partition(".")
     columns = tuple(parse_column(line) for line in declaration.strip().splitlines())
     DECLARED[name] = DeclaredView(schema, own, columns, permission)
@@ -59,20 +66,27 @@ def view(name: str, declaration: str, permission: str | None = None) -> Callable
     template = [column.value for column in shown]
 
     def register(rows: Rows) -> Rows:
-        def compute(session: Any, database: Any) -> list[tuple]:
+        def filled(given: Iterable[tuple]) -> list[tuple]:
             if len(computed) == len(template):
-                return list(rows(session, database))
+                return list(given)
             found = []
-            for values in rows(session, database):
+            for values in given:
                 row = template[:]
                 for place, item in zip(computed, values, strict=True):
                     row[place] = item
                 found.append(tuple(row))
             return found
 
+        def compute(session: Any, database: Any) -> list[tuple]:
+            return filled(rows(session, database))
+
+        def searched(find: Callable[[Any, Any, Any], Iterable[tuple]]) -> Any:
+            return lambda session, database, value: filled(find(session, database, value))
+
         results = [ResultColumn(c.name, c.type, c.nullable) for c in shown]
         SYSTEM_VIEWS[(schema.lower(), own.lower())] = VirtualTable(
-            own, schema, results, compute, system_id(name), permission)
+            own, schema, results, compute, system_id(name), permission,
+            lookups={column: searched(find) for column, find in (by or {}).items()})
         return rows
 
     return register

@@ -182,7 +182,9 @@ class VirtualTable:
     """A system view: rows computed from live state.
 
     compute(session, database) gives all rows; every column carries its coverage mark in the
-    catalog's own description. permission: server permission a reader needs, or None.
+    catalog's own description. permission: server permission a reader needs, or None. lookups:
+    column name -> function (session, database, value) that gives the rows with that value without
+    making all of them.
     """
 
     name: str
@@ -192,6 +194,13 @@ class VirtualTable:
     object_id: int = 0
     permission: str | None = None
     database: Any = None
+    lookups: dict[str, Callable[[Any, Any, Any], list[tuple]]] = field(default_factory=dict)
+
+    def rows_with(self, session: Any, column: str, value: Any) -> list[tuple]:
+        """The rows with a value in a column of ``lookups``, under the same permission."""
+        if self.permission is not None:
+            session.check_server_permission(self.permission)
+        return self.lookups[column](session, self.database or session.database, value)
 
     def rows(self, session: Any) -> list[tuple]:
         """Current rows, as this session may see them. Raises SqlError 300 without permission."""
@@ -202,7 +211,7 @@ class VirtualTable:
     def bound(self, database: Any) -> VirtualTable:
         """This view of ``database``, whatever database the reader is in."""
         return VirtualTable(self.name, self.schema, self.columns, self.compute, self.object_id,
-                            self.permission, database)
+                            self.permission, database, self.lookups)
 
 
 SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}

@@ -13,8 +13,13 @@ from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.comparison import aligned
 from harness.broker.exec.expressions.expr import Expr, Fn
 from harness.broker.exec.query.names import Names
-from harness.broker.exec.query.reading import compile_fetch, compile_reader, residual
-from harness.broker.exec.query.rowset import QueryScope, fit
+from harness.broker.exec.query.reading import (
+    compile_fetch,
+    compile_reader,
+    residual,
+    value_of,
+)
+from harness.broker.exec.query.rowset import QueryScope, Rows, fit
 from harness.broker.exec.query.sources import Source
 from harness.broker.exec.query.tree import (
     Condition,
@@ -77,14 +82,26 @@ class StepCompiler:
     def _depends(self, step: ReadStep) -> bool:
         """Whether the keys the path searches for come from the rows so far."""
         path = step.path
-        if path is None:
-            return False
-        searched = [*path.equal, path.low, path.high]
+        searched = [step.lookup] if path is None else [*path.equal, path.low, path.high]
         values = [value for sarg in searched if sarg is not None for value in sarg.values]
         return any(self.names.mentioned(value) for value in values)
 
+    def _rows_of(self, step: ReadStep) -> Rows:
+        """The rows of a source that is no stored table, by key where it can be asked so."""
+        source, sarg = step.source, step.lookup
+        if sarg is None:
+            return source.rows
+        find = source.lookups[sarg.ordinal]
+        value_fn = value_of(sarg.values[0], source.columns[sarg.ordinal].type, self.scope)
+
+        def rows_of(s: Any, v: Any, r: tuple) -> list[tuple]:
+            value = value_fn(s, v, r)
+            return [] if value is None else find(s, value)
+
+        return rows_of
+
     def _call(self, step: ReadStep) -> Step:
-        rows_of = step.source.rows
+        rows_of = self._rows_of(step)
         test = residual([c.node for c in step.conditions], self.scope)
 
         def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
@@ -131,7 +148,7 @@ class StepCompiler:
     def _alone(self, step: ReadStep, own: list[Condition]) -> Callable[[Any, Any, tuple], list]:
         source = step.source
         if source.table is None:
-            rows_of = source.rows
+            rows_of = self._rows_of(step)
             test = residual([c.node for c in own], self.scope)
             if test is None:
                 return rows_of

@@ -12,8 +12,9 @@ from harness.broker.engine.collation import find_collation
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.conversion.rules import XML_NODES
+from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
-from harness.broker.exec.objects import View, VirtualTable
+from harness.broker.exec.objects import TABLE_FUNCTIONS, View, VirtualTable
 from harness.broker.exec.query.hints import NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
 from harness.broker.exec.xml.methods import compile_nodes
@@ -27,7 +28,8 @@ class Source:
     qualifiers: the names that may stand before its columns, outermost first, lower case. table: the
     stored table (for a table variable one like it); slot: of a table variable. rows: of everything
     that is not a stored table. lateral: its rows depend on the sources to its left. with_key: the
-    clustered key follows the columns in each row (targets of UPDATE and DELETE). offset: place of
+    clustered key follows the columns in each row (targets of UPDATE and DELETE). lookups: ordinal
+    -> function (session, value) of a system view that can be asked by key. offset: place of
     its first column in the row, set by the planner.
     """
 
@@ -44,6 +46,7 @@ class Source:
     needed: frozenset[int] = frozenset()
     securable: Any = None
     paths: list[Any] = field(default_factory=list)
+    lookups: dict[int, Callable[[Any, Any], list[tuple]]] = field(default_factory=dict)
 
     @property
     def width(self) -> int:
@@ -101,7 +104,7 @@ def database_of(name: ast.ObjectName, context: Any) -> Any:
     database = context.database
     if name.database is None or name.database.lower() == database.name.lower():
         return database
-    found = context.session.instance.find_database(name.database)
+    found = database.server.databases.get(name.database.lower())
     if found is None:
         raise context.fail(name, SqlError(911, name.database))
     return found
@@ -138,8 +141,25 @@ class Binder:
             return self._nodes(node, left or [])
         if isinstance(node, ast.FunctionTable):
             name = ".".join(node.call.name.parts)
+            if node.call.name.name.lower() in TABLE_FUNCTIONS:
+                return self._function(node)
             raise self.context.not_supported(node, f"the table-valued function {name}")
         raise self.context.not_supported(node, f"{type(node).__name__} in FROM")
+
+    def _function(self, node: ast.FunctionTable) -> Source:
+        """A table-valued function of the catalog; DEFAULT as an argument is NULL."""
+        columns, answer = TABLE_FUNCTIONS[node.call.name.name.lower()]
+        arguments = [
+            None if isinstance(part, ast.DefaultValue) else compile_expression(part, self.outer).fn
+            for part in node.call.arguments
+        ]
+
+        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+            return list(answer(s, [None if fn is None else fn(s, v, r) for fn in arguments]))
+
+        name = (node.alias or node.call.name.name).lower()
+        return Source([QueryColumn(c.name, c.type, c.nullable) for c in columns], (name,),
+                      rows=rows)
 
     def _scope(self, left: list[Source] | None) -> Scope:
         """The scope a query in FROM is compiled in: inside an APPLY it sees the sources before it.
@@ -166,7 +186,11 @@ class Binder:
             return Source(table_columns(found), qualifiers, found, hints=hints, securable=found)
         if isinstance(found, VirtualTable):
             columns = [QueryColumn(c.name, c.type, c.nullable) for c in found.columns]
-            return Source(columns, qualifiers, rows=lambda s, v, r: found.rows(s))
+            source = Source(columns, qualifiers, rows=lambda s, v, r: found.rows(s))
+            for ordinal, column in enumerate(columns):
+                if column.name in found.lookups:
+                    source.lookups[ordinal] = _lookup(found, column.name)
+            return source
         if isinstance(found, View):
             return self._view(found, node, qualifiers)
         if hasattr(found, "select_columns"):
@@ -226,6 +250,10 @@ class Binder:
         columns = rename(rowset.columns, names, alias, self.context, node)
         return Source(columns, (alias,), rows=rowset.rows, lateral=lateral and rowset.correlated,
                       paths=rowset.paths)
+
+
+def _lookup(view: VirtualTable, column: str) -> Callable[[Any, Any], list[tuple]]:
+    return lambda s, value: view.rows_with(s, column, value)
 
 
 def rename(

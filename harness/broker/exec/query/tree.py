@@ -14,7 +14,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import SqlType
 from harness.broker.exec.expressions.expr import Fn
 from harness.broker.exec.query.names import Names, conjuncts
-from harness.broker.exec.query.paths import Path, choose, sargs
+from harness.broker.exec.query.paths import Path, Sarg, choose, sargs
 from harness.broker.exec.query.sources import Binder, Source
 from harness.tsql import ast
 
@@ -67,6 +67,7 @@ class ReadStep:
     """Read one source for the rows so far.
 
     path: of a stored table. bound: sources read before. limit: how many rows are wanted at most.
+    lookup: the equality by which a system view is asked.
     """
 
     source: Source
@@ -74,6 +75,7 @@ class ReadStep:
     path: Path | None
     bound: set[Source]
     limit: Fn | None = None
+    lookup: Sarg | None = None
 
 
 @dataclass(slots=True)
@@ -238,25 +240,35 @@ class Planner:
     ) -> tuple[list[Any], list[Condition]]:
         source = leaf.source
         mine, rest = _split(pool, bound | {source})
-        return [ReadStep(source, mine, self.path(source, mine, bound), set(bound))], rest
+        step = ReadStep(source, mine, self.path(source, mine, bound), set(bound))
+        if source.lookups and not self.bad_optimizer:
+            found = self._sargs(source, mine, bound)
+            step.lookup = next(
+                (s for s in found if s.op == "=" and s.ordinal in source.lookups), None)
+        return [step], rest
 
     def path(
         self, source: Source, conditions: list[Condition], bound: set[Source]
     ) -> Path | None:
         """The access path of a stored table once ``bound`` is known; None for other sources."""
-        table = source.table
-        if table is None:
+        if source.table is None:
             return None
+        return choose(source.table, self._sargs(source, conditions, bound),
+                      [condition.node for condition in conditions], source.needed, source.hints,
+                      bad_optimizer=self.bad_optimizer, write=source.write)
+
+    def _sargs(
+        self, source: Source, conditions: list[Condition], bound: set[Source]
+    ) -> list[Sarg]:
+        """The conditions the source could be searched by, values coming from ``bound``."""
 
         def column_of(node: ast.Expression) -> int | None:
             found = self.names.one(node)
             return found[1] if found is not None and found[0] is source else None
 
-        nodes = [condition.node for condition in conditions]
-        found = sargs(nodes, column_of, lambda node: self.names.mentioned(node) <= bound,
-                      self.value_type, table.types)
-        return choose(table, found, nodes, source.needed, source.hints,
-                      bad_optimizer=self.bad_optimizer, write=source.write)
+        return sargs([condition.node for condition in conditions], column_of,
+                     lambda node: self.names.mentioned(node) <= bound, self.value_type,
+                     [column.type for column in source.columns])
 
     def _inner(
         self, tree: Inner, pool: list[Condition], bound: set[Source]
