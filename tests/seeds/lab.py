@@ -32,7 +32,7 @@ BODIES: tuple[bytes | None, ...] = (
 
 
 class Lab:
-    """One deployment. ``session`` is sa's; ``send`` goes through usp_Send as an application does."""
+    """One deployment. ``session`` is sa's; ``send`` goes through usp_Send as applications do."""
 
     def __init__(self, config: Config | None = None, *, mutant: str | None = None) -> None:
         self.config = config or small_config()
