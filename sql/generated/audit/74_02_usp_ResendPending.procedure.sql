@@ -22,6 +22,7 @@ BEGIN
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
     DECLARE @conversationId uniqueidentifier;
+    DECLARE @state char(2);
     DECLARE @sent bigint;
     DECLARE @resent bigint = 0;
     DECLARE @deadLettered bigint = 0;
@@ -44,7 +45,7 @@ BEGIN
        dialog the timer is refused, and the caller that received its message holds G already. */
     EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
-    SELECT @conversationId = ce.conversation_id, @sent = ce.send_sequence
+    SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own endpoint, under G (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -148,7 +149,18 @@ BEGIN
     WHERE cl.Handle = @handle;
 
     DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
-    END CONVERSATION @handle;
+
+    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
+       second time; WITH ERROR drops it and tells the target (F-138). */
+    IF @state IN ('SO', 'CO')
+    BEGIN
+        END CONVERSATION @handle WITH ERROR = 50111
+            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
+    END
+    ELSE
+    BEGIN
+        END CONVERSATION @handle;
+    END;
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;

@@ -833,6 +833,7 @@ BEGIN
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
     DECLARE @conversationId uniqueidentifier;
+    DECLARE @state char(2);
     DECLARE @sent bigint;
     DECLARE @resent bigint = 0;
     DECLARE @deadLettered bigint = 0;
@@ -855,7 +856,7 @@ BEGIN
        dialog the timer is refused, and the caller that received its message holds G already. */
     EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
-    SELECT @conversationId = ce.conversation_id, @sent = ce.send_sequence
+    SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own endpoint, under G (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -959,7 +960,18 @@ BEGIN
     WHERE cl.Handle = @handle;
 
     DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
-    END CONVERSATION @handle;
+
+    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
+       second time; WITH ERROR drops it and tells the target (F-138). */
+    IF @state IN ('SO', 'CO')
+    BEGIN
+        END CONVERSATION @handle WITH ERROR = 50111
+            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
+    END
+    ELSE
+    BEGIN
+        END CONVERSATION @handle;
+    END;
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
@@ -1581,9 +1593,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7a08c68344e25a74e29aecb3cd43338896616bdd8e30371a47aace7480835e5c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c67f852f45cc7fedc457e6dda59adb8909f47799e09fb1ab61e92b436963c1ef'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'7a08c68344e25a74e29aecb3cd43338896616bdd8e30371a47aace7480835e5c');
+    VALUES (N'audit', N'0.1.0', N'c67f852f45cc7fedc457e6dda59adb8909f47799e09fb1ab61e92b436963c1ef');
 END;
 GO

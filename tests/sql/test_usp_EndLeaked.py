@@ -1,0 +1,110 @@
+"""usp_EndLeaked: shows by default, and ends only what nobody needs any more."""
+
+import pytest
+
+from .lab import Client, Lab, send
+
+LEAKED = "EXECUTE audit.usp_EndLeaked"
+INITIATOR = "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 1;"
+
+
+@pytest.fixture
+def lab():
+    return Lab()
+
+
+def disconnected(lab: Lab, unread: int) -> None:
+    """A target endpoint whose initiator ended first, with unread messages, and no activation."""
+    client = Client(lab)
+    client.execute(send("0x01"))
+    lab.advance(5)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    for _ in range(unread):
+        client.execute(send("0x02"))
+    ((handle,),) = lab.rows(INITIATOR)
+    lab.sa.execute(f"END CONVERSATION '{handle}';")
+    lab.settle()
+
+
+def read(lab: Lab) -> None:
+    """Consume what is unread without ending: the bug that leaks."""
+    lab.sa.execute("RECEIVE TOP (100) conversation_handle FROM audit.TargetQueue;")
+
+
+def outcomes(lab: Lab, what_if: int) -> list[tuple[str, str, str]]:
+    return [
+        (state, action, outcome)
+        for _, _, _, state, _, action, outcome in lab.rows(f"{LEAKED} @WhatIf = {what_if};")
+    ]
+
+
+def test_by_default_it_only_shows(lab):
+    disconnected(lab, unread=0)
+    read(lab)
+    before = lab.endpoints()
+    found = [row[-2:] for row in lab.rows(f"{LEAKED};")]
+    assert ("END", "would be ended") in found
+    assert lab.endpoints() == before
+
+
+def test_a_disconnected_endpoint_with_nothing_left_is_ended(lab):
+    disconnected(lab, unread=0)
+    read(lab)
+    assert ("DI", 0) in lab.endpoints()
+    assert ("DISCONNECTED_INBOUND", "END", "done") in outcomes(lab, 0)
+    assert ("DI", 0) not in lab.endpoints()
+
+
+def test_a_disconnected_endpoint_with_unread_messages_is_kept(lab):
+    disconnected(lab, unread=2)
+    (row,) = [r for r in outcomes(lab, 0) if r[0] == "DISCONNECTED_INBOUND"]
+    assert row[2].startswith("kept: unread messages")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(30)
+    assert lab.bodies() == [b"\x01", b"\x02", b"\x02"]
+
+
+def test_a_row_whose_dialog_is_gone_is_deleted(lab):
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute(f"END CONVERSATION '{lab.handle()}' WITH CLEANUP;")
+    assert ("gone", "DELETE ROW", "done") in outcomes(lab, 0)
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+
+
+def test_a_row_in_use_is_neither_shown_nor_waited_for(lab):
+    client = Client(lab)
+    client.execute(send("0x01"))
+    client.execute("BEGIN TRANSACTION;" + send("0x02"))
+    assert outcomes(lab, 0) == []
+    client.execute("COMMIT;")
+    assert lab.bodies() == [b"\x01", b"\x02"]
+
+
+def test_a_dialog_nobody_uses_is_ended(lab):
+    lab.sa.execute(
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+        "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract];"
+    )
+    Client(lab).execute(send("0x01"))
+    assert ("STARTED_OUTBOUND", "END UNUSED", "done") in outcomes(lab, 0)
+    assert ("SO", 1) not in lab.endpoints()
+    assert ("CO", 1) in lab.endpoints()
+
+
+def test_a_healthy_installation_has_nothing_to_show(lab):
+    Client(lab).execute(send("0x01"))
+    assert lab.rows(f"{LEAKED} @WhatIf = 0;") == []
+
+
+def test_it_refuses_inside_a_transaction_and_without_sight(lab):
+    assert lab.sa.fail(f"BEGIN TRANSACTION; {LEAKED};") == 50130
+    lab.sa.execute("IF @@TRANCOUNT > 0 ROLLBACK;")
+    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
+    assert lab.sa.fail(f"{LEAKED};") == 50131
+
+
+def test_an_operator_may_run_it_and_a_sender_may_not(lab):
+    lab.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
+    lab.sa.execute("CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
+    lab.sa.execute(f"EXECUTE AS USER = N'ops'; {LEAKED}; REVERT;")
+    assert lab.sa.fail(f"EXECUTE AS USER = N'app'; {LEAKED};") == 229

@@ -1,0 +1,158 @@
+"""usp_ResendPending: every pending message is resent byte-exact and in order, or dead-lettered."""
+
+import pytest
+
+from .lab import Client, Lab, configured, send
+
+SHORT = configured(
+    conversation={"lifetime_seconds": 600},
+    timer={"after_seconds": 500, "spread_seconds": 0, "retry_seconds": 5},
+)
+BODIES = {
+    "NULL": None,
+    "0x07": b"\x07",
+    "CONVERT(varbinary(max), REPLICATE(CONVERT(varchar(max), 'x'), 1048576))": b"x" * 1_048_576,
+    "0x00FF10008000": b"\x00\xff\x10\x00\x80\x00",
+    "CONVERT(varbinary(max), CONVERT(xml, N'<a b=\"1\">t</a>'))": None,
+    "CONVERT(varbinary(max), N'Журнал 漢字')": "Журнал 漢字".encode("utf-16-le"),
+}
+
+
+def sender(lab: Lab) -> Client:
+    """A client with a dialog that works, and the target queue off after it."""
+    client = Client(lab)
+    client.execute(send("0xAA"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    return client
+
+
+def send_value(client: Client, expression: str) -> None:
+    client.execute(f"DECLARE @b varbinary(max) = {expression};" + send("@b"))
+
+
+def test_pending_bodies_are_resent_byte_exact_and_in_order_when_the_lifetime_is_over():
+    lab = Lab(SHORT)
+    client = sender(lab)
+    expected = []
+    for expression, body in BODIES.items():
+        if "xml" in expression:
+            body = client.execute(f"SELECT {expression};")[0][0]
+        send_value(client, expression)
+        expected.append(body)
+    lab.advance(610)
+    assert lab.landed()[1:] == []
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa", *expected]
+    (resent,) = lab.rows("SELECT Code, Resent FROM audit.ConversationLog WHERE Code < 0;")
+    assert resent == (-8489, len(expected))
+    assert lab.rows("SELECT 1 FROM audit.DeadLetter;") == []
+    assert {state for state, _ in lab.endpoints()} <= {"CD"}
+    assert lab.errors() == []
+
+
+def test_the_seeds_varbinary_without_a_length_is_caught():
+    lab = Lab(SHORT, mutant="resend_one_byte")
+    client = sender(lab)
+    send_value(client, "0x010203")
+    lab.advance(610)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa", b"\x01"]
+
+
+@pytest.mark.parametrize("code", ["-8494", "-8425", "-9615", "-8470", "5", "NULL"])
+def test_every_other_code_dead_letters_byte_exact_with_code_and_sequence(code):
+    lab = Lab(SHORT)
+    client = sender(lab)
+    send_value(client, "0x010203")
+    send_value(client, "NULL")
+    lab.sa.execute(f"EXECUTE audit.usp_ResendPending '{lab.handle()}', {code}, N'why';")
+    assert lab.rows(
+        "SELECT Side, MessageSequence, MessageType, Body, Code, Reason FROM audit.DeadLetter "
+        "ORDER BY DeadLetterId;"
+    ) == [
+        ("initiator", n, "//redial/audit/event", body, None if code == "NULL" else int(code), "why")
+        for n, body in ((1, b"\x01\x02\x03"), (2, None))
+    ]
+    assert lab.rows("SELECT 1 FROM sys.transmission_queue WHERE is_conversation_error = 0;") == []
+
+
+@pytest.mark.parametrize("code", [0, -8489, -8462, -9719, -9720, -28052])
+def test_recoverable_codes_resend_on_a_dialog_that_ends_too(code):
+    lab = Lab(SHORT)
+    client = sender(lab)
+    send_value(client, "0x0102")
+    lab.sa.execute(f"EXECUTE audit.usp_ResendPending '{lab.handle()}', {code};")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa", b"\x01\x02"]
+    assert lab.rows("SELECT Messages FROM audit.ConversationLog WHERE ResendOf IS NOT NULL;") == [
+        (1,)
+    ]
+    assert [state for state, initiator in lab.endpoints() if initiator] == []
+
+
+def test_a_pending_end_of_stream_is_not_resent():
+    lab = Lab(SHORT)
+    client = sender(lab)
+    send_value(client, "0x0102")
+    lab.advance(505)
+    ((pending,),) = lab.rows(
+        "SELECT COUNT(*) FROM sys.transmission_queue WHERE message_type_name = N'EndOfStream';"
+    )
+    assert pending == 1
+    lab.advance(110)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa", b"\x01\x02"]
+    assert [kind for _, kind, _ in lab.landed()].count("EndOfStream") == 1
+
+
+def test_a_principal_that_cannot_see_refuses_to_end():
+    lab = Lab(SHORT)
+    client = sender(lab)
+    send_value(client, "0x0102")
+    handle = lab.handle()
+    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
+    assert lab.sa.fail(f"EXECUTE audit.usp_ResendPending '{handle}', -8489;") == 50110
+    assert "ALTER ROLE db_owner ADD MEMBER [audit_module]" in lab.sa.errors[0].text
+    lab.sa.execute("ALTER ROLE db_owner ADD MEMBER audit_module;")
+    lab.sa.execute(f"EXECUTE audit.usp_ResendPending '{handle}', -8489;")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa", b"\x01\x02"]
+
+
+def test_ending_blindly_is_caught():
+    lab = Lab(SHORT, mutant="end_blindly")
+    client = sender(lab)
+    send_value(client, "0x0102")
+    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
+    lab.advance(610)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa"]
+
+
+def test_a_failing_resend_rolls_all_of_it_back_and_the_messages_stay_pending():
+    lab = Lab(SHORT)
+    client = sender(lab)
+    send_value(client, "0x0102")
+    handle = lab.handle()
+    lab.sa.execute("ALTER TABLE audit.ConversationLog ADD CHECK (ResendOf IS NULL);")
+    assert lab.sa.fail(f"EXECUTE audit.usp_ResendPending '{handle}', -8489;") == 547
+    assert lab.sa.value("@@TRANCOUNT") == 0
+    assert lab.rows("SELECT message_body FROM sys.transmission_queue;") == [(b"\x01\x02",)]
+    assert ("CO", 1) in lab.endpoints()
+
+
+def test_in_activation_a_resend_that_fails_is_dead_lettered_at_the_second_attempt():
+    lab = Lab(SHORT)
+    client = sender(lab)
+    send_value(client, "0x0102")
+    lab.sa.execute("ALTER TABLE audit.ConversationLog ADD CHECK (ResendOf IS NULL);")
+    lab.advance(610)
+    assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [(b"\x01\x02", -8489)]
+    assert [number for _, number, _ in lab.errors()] == [547]
+    assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []

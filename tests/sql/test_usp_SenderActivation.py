@@ -1,0 +1,138 @@
+"""usp_SenderActivation with usp_RecycleConversation: timers recycle, EndDialog and Error end."""
+
+import pytest
+
+from .lab import Client, Lab, configured, send
+
+FAST = configured(timer={"after_seconds": 60, "spread_seconds": 0, "retry_seconds": 5})
+
+
+@pytest.fixture
+def lab():
+    return Lab(FAST)
+
+
+@pytest.fixture
+def client(lab):
+    return Client(lab)
+
+
+def test_a_dialog_is_recycled_at_its_age_and_ends_target_first(lab, client):
+    client.execute(send("0x01"))
+    first = lab.handle()
+    lab.advance(59)
+    assert lab.handle() == first
+    lab.advance(1)
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+    assert lab.endpoints() == [("CD", 0)]
+    assert [kind for _, kind, _ in lab.landed()] == ["//redial/audit/event", "EndOfStream"]
+    client.execute(send("0x02"))
+    assert lab.handle() != first
+    assert lab.bodies() == [b"\x01", b"\x02"]
+
+
+def test_the_log_tells_how_many_messages_a_dialog_carried(lab, client):
+    for body in ("0x01", "0x02", "0x03"):
+        client.execute(send(body))
+    lab.advance(60)
+    ((messages, resent, dead, eos, ended),) = lab.rows(
+        "SELECT Messages, Resent, DeadLettered, EndOfStreamUtc, EndedUtc "
+        "FROM audit.ConversationLog;"
+    )
+    assert (messages, resent, dead) == (3, 0, 0)
+    assert eos is not None and ended is not None
+
+
+def test_the_closed_row_goes_after_thirty_minutes(lab, client):
+    client.execute(send())
+    lab.advance(60)
+    lab.advance(1790)
+    assert lab.endpoints() == [("CD", 0)]
+    lab.advance(20)
+    assert lab.endpoints() == []
+
+
+def test_a_sender_in_a_transaction_is_not_disturbed_and_the_timer_comes_again(lab, client):
+    """T1 sends and stays open; the timer fires, finds the row busy, is re-armed; T1 commits."""
+    client.execute("BEGIN TRANSACTION;" + send("0x01"))
+    client.execute("COMMIT; BEGIN TRANSACTION;" + send("0x02"))
+    lab.advance(62)
+    client.execute(send("0x03") + "COMMIT;")
+    lab.advance(10)
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+    assert lab.bodies() == [b"\x01", b"\x02", b"\x03"]
+    assert [kind for _, kind, _ in lab.landed()].count("EndOfStream") == 1
+    assert lab.errors() == []
+
+
+def test_while_the_target_queue_is_off_end_of_stream_waits_and_is_sent_once(lab, client):
+    client.execute(send("0x01"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    client.execute(send("0x02"))
+    lab.advance(600)
+    assert lab.endpoints() == [("CO", 0), ("CO", 1)]
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\x01", b"\x02"]
+    assert [kind for _, kind, _ in lab.landed()].count("EndOfStream") == 1
+    assert lab.endpoints() == [("CD", 0)]
+
+
+def test_a_dead_dialog_loses_its_row_when_the_timer_finds_it(lab, client):
+    client.execute(send("0x01"))
+    lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
+    ((target,),) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
+    lab.sa.execute(f"END CONVERSATION '{target}';")
+    lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(120)
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+    assert lab.endpoints() == [("CD", 0)]
+    assert lab.errors() == []
+
+
+def test_an_application_error_from_the_target_ends_the_dialog_and_is_logged(lab, client):
+    client.execute(send("0x01"))
+    ((target,),) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
+    lab.sa.execute(f"END CONVERSATION '{target}' WITH ERROR = 77 DESCRIPTION = N'no more';")
+    lab.settle()
+    assert lab.rows("SELECT Code, Reason FROM audit.ConversationLog;") == [(77, "no more")]
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+    assert [state for state, initiator in lab.endpoints() if initiator] == []
+
+
+def test_without_db_owner_nothing_is_ended_and_the_log_says_what_to_do(lab, client):
+    client.execute(send("0x01"))
+    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
+    lab.advance(60)
+    assert ("DI", 1) in lab.endpoints()
+    ((procedure, _, text),) = lab.errors()
+    assert procedure == "usp_SenderActivation"
+    assert "'audit_module' is not a member of db_owner" in text
+    assert "EXECUTE [audit].[usp_ResendPending] @handle = '" in text
+    assert lab.rows("SELECT 1 FROM sys.service_queues WHERE is_receive_enabled = 0;") == []
+
+
+def test_recycling_inside_a_transaction_is_refused(lab, client):
+    client.execute(send())
+    assert (
+        client.fail(
+            f"BEGIN TRANSACTION; EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;"
+        )
+        == 50120
+    )
+
+
+def test_a_busy_row_is_left_alone(lab, client):
+    client.execute(send("0x01"))
+    handle = lab.handle()
+    client.execute("BEGIN TRANSACTION;" + send("0x02"))
+    rows = lab.rows(
+        f"DECLARE @rc int; EXECUTE @rc = audit.usp_RecycleConversation '{handle}', 1; SELECT @rc;"
+    )
+    assert rows == [(1,)]
+    client.execute("COMMIT;")
+    assert lab.handle() == handle
