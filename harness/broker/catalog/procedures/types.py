@@ -95,7 +95,6 @@ TYPES = (
 BY_NAME = {item.name: item for item in TYPES}
 _LATE = frozenset({"date", "time", "datetime2", "datetimeoffset"})
 _COUNTERS = frozenset({"tinyint", "bigint", "numeric", "decimal", "int", "smallint"})
-_NOTHING = (None,)
 
 
 def type_row(item: OdbcType, name: str, code: int, counter: bool) -> tuple:
@@ -122,19 +121,23 @@ def datatype_info(call: Call) -> None:
 
 def answer(call: Call, late: bool) -> None:
     """The result set, for all types (0) or those of one ODBC type."""
-    wanted, version = call.number("data_type") or 0, call.number("ODBCVer") or 2
-    rows = []
+    call.answer(COLUMNS, rows(call.number("data_type") or 0, call.number("ODBCVer") or 2, late))
+
+
+def rows(wanted: int, version: int, late: bool) -> list[tuple]:
+    """The rows for one ODBC type, or all (0), as ODBC ``version`` numbers them."""
+    found = []
     for item in TYPES:
         code = item.code
         if item.name in _LATE and not late:
             code = -9
+        if wanted not in {0, code}:
+            continue
         if version < 3 and code in {91, 93}:
-            code = {91: 9, 93: 11}[code]
-        rows.append(type_row(item, item.name, code, False))
+            code = {91: 9, 93: 11}[code]  # what ODBC 2 calls SQL_DATE and SQL_TIMESTAMP
+        found.append(type_row(item, item.name, code, False))
         if item.name in _COUNTERS:
             name = f"{item.name}() identity" if item.radix and item.parameters else \
                 f"{item.name} identity"
-            rows.append(type_row(item, name, code, True))
-    rows = [row for row in rows if wanted in {0, row[1]}]
-    rows.sort(key=lambda row: row[1])
-    call.answer(COLUMNS, rows)
+            found.append(type_row(item, name, code, True))
+    return sorted(found, key=lambda row: row[1])
