@@ -38,12 +38,12 @@ def test_another_order_is_seen():
 
 def test_end_before_the_resend_is_seen():
     lab = after_the_lifetime("end_before_resend")
-    assert lab.unaccounted(THREE) == {body: 1 for body in THREE}
+    assert lab.unaccounted(THREE) == dict.fromkeys(THREE, 1)
 
 
 def test_ending_without_seeing_the_transmission_queue_is_seen():
     lab = after_the_lifetime("end_blindly")
-    assert lab.unaccounted(THREE) == {body: 1 for body in THREE}
+    assert lab.unaccounted(THREE) == dict.fromkeys(THREE, 1)
 
 
 def test_an_error_message_that_ends_nothing_is_seen():
