@@ -135,7 +135,7 @@ class Database(Part):
             if item.object_id == object_id:
                 return item
         for item in self.types.values():
-            if getattr(item, "type_table_id", 0) == object_id:
+            if object_id and getattr(item, "type_table_id", 0) == object_id:
                 return item
         return next((v for v in SYSTEM_VIEWS.values() if v.object_id == object_id), None)
 

@@ -23,9 +23,7 @@ from harness.broker.exec.execute import (
     text_program,
 )
 from harness.broker.exec.flow import end_of_program
-from harness.broker.exec.objects import SYSTEM_PROCEDURES
 from harness.broker.exec.program import SWITCH, Program, StatementInfo
-from harness.broker.instance import datatypes
 from harness.broker.instance.requests import Rpc
 from harness.tsql.ast.base import Source
 
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
     from harness.broker.instance.session import Session
 
 OnReturn = Callable[[Any, int], None] | None
-CMD_SELECT = 0xC1
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +152,6 @@ def sp_reset_connection(
     _return(s, on_return)
 
 
-def sp_datatype_info(s: Session, arguments: list[Argument]) -> int:
-    """sp_datatype_info [@data_type] [, @ODBCVer]: rows of one ODBC type, 0 or nothing for all."""
-    wanted = argument_value(arguments, 0, "@data_type")
-    found = datatypes.rows(int(wanted.value or 0) if wanted is not None else 0)
-    s.sink.columns(datatypes.COLUMNS)
-    for row in found:
-        s.sink.row(row)
-    s.sink.done(CMD_SELECT, len(found))
-    return 0
-
-
 def _return(s: Session, on_return: OnReturn) -> None:
     if on_return is not None:
         on_return(s, 0)
@@ -190,4 +176,3 @@ DYNAMIC_PROCEDURES.update({
         "sp_cursorprepexec", "sp_cursorunprepare", "sp_cursorfetch", "sp_cursoroption",
         "sp_cursorclose")},
 })
-SYSTEM_PROCEDURES["sp_datatype_info"] = SYSTEM_PROCEDURES["sp_datatype_info_100"] = sp_datatype_info

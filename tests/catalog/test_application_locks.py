@@ -1,0 +1,86 @@
+"""sp_getapplock: return codes, not errors."""
+
+import pytest
+
+
+@pytest.fixture
+def two(session, instance):
+    return session, instance.connect("App")
+
+
+def lock(session, mode="Exclusive", owner="Session", timeout="NULL"):
+    text = (f"DECLARE @r int; EXEC @r = sp_getapplock N'res', N'{mode}', N'{owner}', {timeout}; "
+            "SELECT @r")
+    return session.execute(text)
+
+
+def test_a_lock_is_granted_and_shown(two):
+    first, second = two
+    assert lock(first).one() == 0
+    assert first.execute("SELECT APPLOCK_MODE('public', 'res', 'Session')").one() == "Exclusive"
+    assert second.execute("SELECT APPLOCK_TEST('public', 'res', 'Shared', 'Session')").one() == 0
+
+
+def test_not_waiting_is_minus_one(two):
+    first, second = two
+    lock(first)
+    assert lock(second, timeout=0).one() == -1
+
+
+def test_waiting_in_vain_is_minus_one_after_the_time_is_over(two, instance):
+    first, second = two
+    lock(first)
+    waiting = lock(second, timeout=5000)
+    assert not waiting.finished
+    instance.advance(5)
+    assert waiting.one() == -1
+
+
+def test_waiting_with_success_is_one(two, instance):
+    first, second = two
+    lock(first)
+    waiting = lock(second)
+    first.execute("EXEC sp_releaseapplock N'res', N'Session'")
+    assert waiting.one() == 1
+
+
+def test_a_transactions_lock_ends_with_it_and_needs_one(two):
+    first, second = two
+    assert lock(first, owner="Transaction").one() == -999
+    first.execute("BEGIN TRAN")
+    assert lock(first, owner="Transaction").one() == 0
+    first.execute("COMMIT")
+    assert lock(second, timeout=0).one() == 0
+
+
+def test_each_request_must_be_released(two):
+    first, second = two
+    lock(first)
+    lock(first)
+    first.execute("EXEC sp_releaseapplock N'res', N'Session'")
+    assert lock(second, timeout=0).one() == -1
+    first.execute("EXEC sp_releaseapplock N'res', N'Session'")
+    assert lock(second, timeout=0).one() == 0
+
+
+def test_releasing_what_is_not_held_is_an_error(two):
+    assert two[0].execute("EXEC sp_releaseapplock N'res', N'Session'").error().number == 1223
+
+
+def test_a_deadlock_victim_hears_minus_three_and_keeps_its_transaction(two, instance):
+    first, second = two
+    first.execute("CREATE TABLE dbo.T (a int PRIMARY KEY); INSERT dbo.T VALUES (1)")
+    first.execute("BEGIN TRAN; UPDATE dbo.T SET a = 1")
+    second.execute("SET DEADLOCK_PRIORITY LOW; BEGIN TRAN")
+    lock(second)
+    lock(first)
+    answer = second.execute("DECLARE @r int; SELECT * FROM dbo.T WITH (UPDLOCK)")
+    assert answer.error().number == 1205
+    first.execute("ROLLBACK")
+
+
+def test_a_session_that_ends_gives_its_locks_back(two):
+    first, second = two
+    lock(first)
+    first.close()
+    assert lock(second, timeout=0).one() == 0
