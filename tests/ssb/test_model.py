@@ -17,8 +17,8 @@ steps = st.lists(
         st.integers(0, SESSIONS - 1),
         st.sampled_from([
             "begin", "begin", "begin", "commit", "rollback", "save", "back", "back", "send", "send",
-            "send", "send", "answer", "many", "take", "take", "take", "take 1", "take answer", "one", "get", "timer", "wait", "move", "off",
-            "on",
+            "send", "send", "answer", "many", "take", "take", "take", "take 1", "take answer",
+            "one", "get", "timer", "wait", "move", "off", "on",
         ]),
         st.integers(0, DIALOGS - 1),
     ),
