@@ -15,10 +15,10 @@ from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.dml.output import Outputs
 from harness.broker.exec.dml.rows import (
     InsertColumns,
-    Make,
     assignment,
     insert_columns,
     note_identity,
+    place,
     row_maker,
 )
 from harness.broker.exec.dml.targets import (
@@ -28,7 +28,7 @@ from harness.broker.exec.dml.targets import (
     lock_for_write,
     resolve_target,
 )
-from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.expressions import Expr, compile_expression
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
 from harness.broker.exec.query.ordering import row_count
@@ -133,7 +133,7 @@ def _values(
     makes = []
     for row in source.rows:
         _check_width(len(row), chosen, source, context)
-        given: dict[int, Make] = {}
+        given: dict[int, Expr] = {}
         for ordinal, item in zip(chosen.ordinals, row):
             if isinstance(item, ast.DefaultValue):
                 continue
@@ -141,7 +141,7 @@ def _values(
             if target.table.columns[ordinal].rowversion:
                 _refuse_version(expr.constant and expr.value is None, source, context)
                 continue
-            given[ordinal] = assignment(expr, expr.fn, target, ordinal)
+            given[ordinal] = assignment(expr, target, ordinal)
         makes.append(row_maker(target, given))
     if len(makes) == 1:
         only = makes[0]
@@ -176,17 +176,13 @@ def maker_of(
 ) -> Callable[[Any, Any, tuple, Table], tuple]:
     """The row maker over rows with these columns."""
     _check_width(len(columns), chosen, node, context)
-    given: dict[int, Make] = {}
-    for place, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
+    given: dict[int, Expr] = {}
+    for number, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
         if target.table.columns[ordinal].rowversion:
             _refuse_version(column.untyped, node, context)
             continue
-        given[ordinal] = assignment(column, _at(place), target, ordinal)
+        given[ordinal] = assignment(place(column, number), target, ordinal)
     return row_maker(target, given)
-
-
-def _at(place: int) -> Make:
-    return lambda s, v, r: r[place]
 
 
 def _check_width(width: int, chosen: InsertColumns, node: ast.Node, context: Context) -> None:

@@ -13,10 +13,10 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.engine.types import ResultColumn
 from harness.broker.exec.dml.rows import (
-    Make,
     assignment,
     insert_columns,
     note_identity,
+    place,
     row_maker,
 )
 from harness.broker.exec.dml.targets import (
@@ -133,9 +133,9 @@ def _into(
         raise context.fail(clause, SqlError(213, aborts="scope"))
     if chosen.identity:
         raise context.fail(clause, SqlError(544, target.table.name, aborts="scope"))
-    given: dict[int, Make] = {}
-    for place, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
-        given[ordinal] = assignment(column, _at(place), target, ordinal)
+    given: dict[int, Expr] = {}
+    for number, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
+        given[ordinal] = assignment(place(column, number), target, ordinal)
     make = row_maker(target, given)
     check = checker(target, "INSERT")
 
@@ -157,10 +157,6 @@ def _into(
         note_identity(s, table, made)
 
     return write
-
-
-def _at(place: int) -> Make:
-    return lambda s, v, r: r[place]
 
 
 __all__ = ["Outputs", "Table"]

@@ -12,12 +12,10 @@ from harness.broker.engine.storage import Column, Table
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.conversion.numbers import BOUNDS
 from harness.broker.exec.dml.targets import Target
-from harness.broker.exec.expressions.expr import Expr, Fn
+from harness.broker.exec.expressions.expr import Expr, closure, constant, fold
+from harness.broker.exec.expressions.expr import column as column_of_row
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.tsql import ast
-
-Make = Callable[[Any, Any, tuple], Any]
-"""(s, v, source row) -> value of one column."""
 
 
 @dataclass(slots=True)
@@ -54,44 +52,46 @@ def insert_columns(
     return InsertColumns(ordinals, table.identity_column in ordinals, True)
 
 
-def column_default(column: Column) -> Make | None:
-    """The closure of a column's default; None when it has none."""
-    default = column.default
-    if default is None:
-        return None
-    return lambda s, v, r: default(s)
+def place(column: QueryColumn, number: int) -> Expr:
+    """A column of the source row as an expression."""
+    found = column_of_row(number, column.type, column.nullable, column.collation)
+    found.untyped = column.untyped
+    return found
 
 
-def assignment(
-    source: QueryColumn | Expr, fn: Fn, target: Target, ordinal: int
-) -> Fn:
-    """``fn`` with the conversion to the column's type (2628, 8152, 8115, 245 ... at run time)."""
+def assignment(expr: Expr, target: Target, ordinal: int) -> Expr:
+    """``expr`` converted to the column's type (2628, 8152, 8115, 245 ... at run time)."""
     column = target.table.columns[ordinal]
-    if source.untyped:
-        return fn
+    if expr.untyped:
+        return expr
     convert = compile_assignment_conversion(
-        source.type, column.type, table=target.shown, column=column.name)
+        expr.type, column.type, table=target.shown, column=column.name)
     if convert is None:
-        return fn
-    return lambda s, v, r: convert(fn(s, v, r))
+        return expr
+    inner = expr.fn
+    made = Expr(lambda s, v, r: convert(inner(s, v, r)), column.type, expr.nullable)
+    return fold(made, [expr])
 
 
-def row_maker(target: Target, given: dict[int, Make]) -> Callable[[Any, Any, tuple, Table], tuple]:
-    """make(s, v, source row, table) -> new row. given: closures of the columns with values."""
+def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tuple, Table], tuple]:
+    """make(s, v, source row, table) -> new row. given: values of the columns that have one."""
     table = target.table
-    makes: list[Make] = []
+    parts: list[Expr] = []
     for ordinal, column in enumerate(table.columns):
-        make = given.get(ordinal)
-        if make is None and not column.rowversion and column.identity is None:
-            make = column_default(column)
-        makes.append(make or _nothing)
+        part = given.get(ordinal)
+        if part is None and column.default is not None:
+            part = _default(column)
+        parts.append(part or constant(None, column.type))
     identity = table.identity_column if table.identity_column not in given else None
     version = table.rowversion_column
+    items = ", ".join(f"x{i}" for i in range(len(parts)))
     if identity is None and version is None:
-        return lambda s, v, r, table: tuple([make(s, v, r) for make in makes])
+        whole = closure(f"return ({items},)", parts, strict=False)
+        return lambda s, v, r, table: whole(s, v, r)
+    values = closure(f"return [{items}]", parts, strict=False)
 
     def run(s: Any, v: Any, r: tuple, table: Table) -> tuple:
-        row = [make(s, v, r) for make in makes]
+        row = values(s, v, r)
         if identity is not None:
             row[identity] = next_identity(table)
         if version is not None:
@@ -101,8 +101,9 @@ def row_maker(target: Target, given: dict[int, Make]) -> Callable[[Any, Any, tup
     return run
 
 
-def _nothing(s: Any, v: Any, r: tuple) -> None:
-    return None
+def _default(column: Column) -> Expr:
+    default = column.default
+    return Expr(lambda s, v, r: default(s), column.type, column.nullable)
 
 
 def next_identity(table: Table) -> Any:

@@ -142,7 +142,7 @@ class Assignments:
             if node.op != "=":
                 old = column(self.offset + ordinal, definition.type, definition.nullable)
                 expr = binary_operation(node.op[0], old, expr)
-        return ordinal, assignment(expr, expr.fn, self.target, ordinal), definition.type
+        return ordinal, assignment(expr, self.target, ordinal).fn, definition.type
 
     @property
     def apply(self) -> Callable[[Any, Any, tuple, tuple, Any], tuple]:
