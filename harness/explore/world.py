@@ -27,13 +27,15 @@ class Client:
     """An application's session.
 
     name: as traces show it. batches: run one after the other, searched. warm: run before the search
-    begins, each to quiescence (a dialog that exists already, say).
+    begins, each to quiescence (a dialog that exists already, say). on_cancel: what the application
+    runs after it cancelled a batch (a transaction it began itself is its own to roll back).
     """
 
     name: str
     batches: tuple[str, ...]
     database: str = ""
     warm: tuple[str, ...] = ()
+    on_cancel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,28 +117,29 @@ class Progress(Part):
     """How far each client is, and what is left of the budgets.
 
     position: next batch by client. results: per client, (errors) of each finished batch. killed:
-    clients that are gone.
+    clients that are gone. tidying: clients that run their on_cancel.
     """
 
-    __slots__ = ("cancels", "firings", "killed", "kills", "position", "results")
+    __slots__ = ("cancels", "firings", "killed", "kills", "position", "results", "tidying")
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__()
         self.position = [0] * len(scenario.clients)
         self.results: list[tuple[tuple[int, ...], ...]] = [()] * len(scenario.clients)
         self.killed: frozenset[int] = frozenset()
+        self.tidying: frozenset[int] = frozenset()
         self.firings = scenario.firings
         self.kills = scenario.kills
         self.cancels = scenario.cancels
 
     def memento(self) -> Any:
         """All fields."""
-        return (self.position[:], self.results[:], self.killed, self.firings, self.kills,
-                self.cancels)
+        return (self.position[:], self.results[:], self.killed, self.tidying, self.firings,
+                self.kills, self.cancels)
 
     def restore(self, memento: Any) -> None:
         """Put the fields back."""
-        (self.position, self.results, self.killed, self.firings, self.kills,
+        (self.position, self.results, self.killed, self.tidying, self.firings, self.kills,
          self.cancels) = memento
 
     def content(self) -> Any:
@@ -234,22 +237,41 @@ class World:
             session.killed()
         elif step.kind == "cancel":
             self.progress.cancels -= 1
-            session = instance.sessions[step.who]
-            session.attention()
-            session.sink.message(Message(CANCELLED, 11, 1, "Operation cancelled by user."))
-            self._client_progress()
+            self._cancel(instance.sessions[step.who])
+
+    def _cancel(self, session: Session) -> None:
+        number = self.clients.index(session)
+        session.attention()
+        session.sink.message(Message(CANCELLED, 11, 1, "Operation cancelled by user."))
+        self._client_progress(number)
+        tidy = self.scenario.clients[number].on_cancel
+        if tidy and not session.active:
+            self.progress.tidying |= {number}
+            session.submit(Batch(tidy))
 
     def _in_one_go(self, session: Session) -> bool:
         return session.background and any(
             f"/{queue}/" in session.stream for queue in self.scenario.in_one_go)
 
-    def _client_progress(self) -> None:
-        """Start the next batch of every client whose last one is over."""
+    def _client_progress(self, cancelled: int | None = None) -> None:
+        """Note the outcome of every batch that is over and start its client's next one.
+
+        cancelled: a client that has something to tidy up before it goes on.
+        """
+        progress = self.progress
         for number, sink in enumerate(self.sinks):
-            if sink.finished:
-                self.journal.save(self.progress)
-                self.progress.results[number] = (
-                    *self.progress.results[number], tuple(e.number for e in sink.errors))
+            if not sink.finished:
+                continue
+            self.journal.save(progress)
+            if number in progress.tidying:
+                progress.tidying -= {number}
+            else:
+                progress.results[number] = (
+                    *progress.results[number], tuple(e.number for e in sink.errors))
+            if number == cancelled and self.scenario.clients[number].on_cancel:
+                self.journal.save(sink)
+                sink.errors, sink.finished = (), False
+            else:
                 self._next_batch(number)
 
     def _next_batch(self, number: int) -> None:
