@@ -178,7 +178,8 @@ def leaked() -> Lab:
 
 def end_leaked(lab: Lab, arguments: str = "") -> list[tuple]:
     """(state, action, outcome) of each endpoint it speaks of."""
-    return [(row[3], row[5], row[6]) for row in lab.rows(f"EXECUTE audit.usp_EndLeaked {arguments};")]
+    found = lab.rows(f"EXECUTE audit.usp_EndLeaked {arguments};")
+    return [(row[3], row[5], row[6]) for row in found]
 
 
 def test_by_default_the_clean_up_only_shows_what_it_would_end():
