@@ -195,7 +195,7 @@ def alias_type(context: Context) -> Any:
 
     def find(schema: str | None, name: str) -> Any:
         found = context.database.resolve_type(schema, name, context.session)
-        return getattr(found, "base", None)
+        return getattr(found, "type", None)
 
     return find
 

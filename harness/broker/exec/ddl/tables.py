@@ -185,12 +185,12 @@ def alter_table_add(node: ast.AlterTableAdd, context: Context) -> Run:
         for column in table.columns:
             if column.nullable:
                 builder.stated_null.add(column.name.lower())
+        if any(getattr(element, "primary", False) for element in node.elements) and \
+                any(index.primary for index in all_indexes(table)):
+            raise SqlError(1779, table.name)
         for element in node.elements:
             builder.element(element)
         builder.finish()
-        if any(spec.primary for spec in builder.keys) and \
-                any(index.primary for index in all_indexes(table)):
-            raise SqlError(1779, table.name)
         if table.clustered is not None and any(spec.clustered for spec in builder.keys):
             raise SqlError(1902, table.name, table.clustered.name)
         added = builder.columns[before:]

@@ -1,0 +1,80 @@
+"""CREATE, ALTER and DROP DATABASE."""
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("CREATE DATABASE App", 1801),
+        ("BEGIN TRAN; CREATE DATABASE Other", 226),
+        ("DROP DATABASE nowhere", 3701),
+        ("DROP DATABASE master", 3708),
+        ("DROP DATABASE App", 3702),
+        ("ALTER DATABASE nowhere SET RECOVERY SIMPLE", 5011),
+        ("ALTER DATABASE App SET ALLOW_SNAPSHOT_ISOLATION ON", 60001),
+        ("ALTER DATABASE App SET QUERY_STORE = ON", 60001),
+        ("ALTER DATABASE App COLLATE Latin1_General_BIN2", 60001),
+        ("ALTER DATABASE App SET RESTRICTED_USER", 60001),
+        ("USE nowhere", 911),
+    ],
+)
+def test_what_is_wrong_is_named_by_the_servers_number(error, text, number):
+    assert error(text) == number
+
+
+@pytest.mark.parametrize(
+    ("option", "column", "value"),
+    [
+        ("READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE", "is_read_committed_snapshot_on", 1),
+        ("TRUSTWORTHY ON", "is_trustworthy_on", 1),
+        ("HONOR_BROKER_PRIORITY ON", "is_honor_broker_priority_on", 1),
+        ("RECOVERY SIMPLE", "recovery_model_desc", "SIMPLE"),
+        ("DISABLE_BROKER", "is_broker_enabled", 0),
+        ("SINGLE_USER", "user_access_desc", "SINGLE_USER"),
+    ],
+)
+def test_an_option_has_its_effect_and_is_shown(run, option, column, value):
+    run(f"ALTER DATABASE App SET {option}")
+    assert run(f"SELECT {column} FROM sys.databases WHERE name = 'App'").one() == value
+
+
+def test_options_that_are_so_anyway_are_accepted(run):
+    run("ALTER DATABASE CURRENT SET AUTO_CLOSE OFF, AUTO_SHRINK OFF, PAGE_VERIFY CHECKSUM")
+
+
+def test_rollback_immediate_ends_the_other_sessions(run, instance):
+    other = instance.connect("App")
+    other.execute("CREATE TABLE dbo.T (a int)")
+    other.execute("BEGIN TRAN; INSERT dbo.T VALUES (1)")
+    run("ALTER DATABASE App SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE")
+    assert other.id not in instance.sessions
+    assert run("SELECT COUNT(*) FROM dbo.T").one() == 0
+
+
+def test_no_wait_fails_while_others_are_there(run, error, instance):
+    instance.connect("App")
+    assert error("ALTER DATABASE App SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT") == 5070
+
+
+def test_without_a_clause_it_waits_until_the_others_are_idle(session, instance):
+    other = instance.connect("App")
+    other.execute("BEGIN TRAN; CREATE TABLE dbo.T (a int)")
+    waiting = session.execute("ALTER DATABASE App SET READ_COMMITTED_SNAPSHOT ON")
+    assert not waiting.finished
+    other.execute("COMMIT")
+    instance.advance(2)
+    assert waiting.finished and not waiting.errors
+
+
+def test_the_broker_gets_a_new_identity(run):
+    before = run("SELECT service_broker_guid FROM sys.databases WHERE name = 'App'").one()
+    run("ALTER DATABASE App SET NEW_BROKER WITH ROLLBACK IMMEDIATE")
+    assert run("SELECT service_broker_guid FROM sys.databases WHERE name = 'App'").one() != before
+
+
+def test_a_dropped_database_is_gone(run, instance):
+    admin = instance.connect()
+    admin.execute("CREATE DATABASE Gone")
+    admin.execute("DROP DATABASE Gone; DROP DATABASE IF EXISTS Gone")
+    assert admin.execute("SELECT DB_ID('Gone')").one() is None

@@ -1,0 +1,138 @@
+"""CREATE, ALTER and DROP TABLE."""
+
+import pytest
+
+
+def test_a_table_can_be_used_at_once(run):
+    run("CREATE TABLE dbo.T (a int NOT NULL PRIMARY KEY, b nvarchar(10) DEFAULT N'x')")
+    run("INSERT dbo.T (a) VALUES (1)")
+    assert run("SELECT * FROM dbo.T").rows() == [(1, "x")]
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("CREATE TABLE dbo.T (a int)", 2714),
+        ("CREATE TABLE nowhere.T (a int)", 2760),
+        ("CREATE TABLE dbo.U (a int, A int)", 2705),
+        ("CREATE TABLE dbo.U (a nope)", 2715),
+        ("CREATE TABLE dbo.U (a int PRIMARY KEY, b int PRIMARY KEY)", 8110),
+        ("CREATE TABLE dbo.U (a int NULL PRIMARY KEY)", 8111),
+        ("CREATE TABLE dbo.U (a int, PRIMARY KEY (b))", 1911),
+        ("CREATE TABLE dbo.U (a nvarchar(max) UNIQUE)", 1919),
+        ("CREATE TABLE dbo.U (a int IDENTITY, b int IDENTITY)", 2744),
+        ("CREATE TABLE dbo.U (a nvarchar(5) IDENTITY)", 2749),
+        ("CREATE TABLE dbo.U (a int CONSTRAINT PK_T PRIMARY KEY)", 2714),
+        ("CREATE TABLE other.dbo.U (a int)", 911),
+        ("DROP TABLE dbo.Nope", 3701),
+        ("ALTER TABLE dbo.Nope ADD b int", 4902),
+        ("ALTER TABLE dbo.T ADD a int", 2705),
+        ("ALTER TABLE dbo.T ADD PRIMARY KEY (b)", 1779),
+        ("ALTER TABLE dbo.T DROP CONSTRAINT nope", 3728),
+        ("ALTER TABLE dbo.T DROP COLUMN a", 4922),
+        ("ALTER TABLE dbo.T DROP COLUMN nope", 4924),
+        ("CREATE TABLE dbo.U (a int FOREIGN KEY REFERENCES dbo.T (a))", 60001),
+        ("CREATE TABLE dbo.U (a int, b AS a + 1)", 60001),
+        ("CREATE TABLE dbo.U (a int) ON other_files", 60001),
+        ("CREATE TABLE ##g (a int)", 60001),
+    ],
+)
+def test_what_is_wrong_is_named_by_the_servers_number(run, error, text, number):
+    run("CREATE TABLE dbo.T (a int NOT NULL CONSTRAINT PK_T PRIMARY KEY, b int)")
+    assert error(text) == number
+
+
+def test_a_refusal_names_construct_and_position(session):
+    text = session.execute("\nCREATE TABLE dbo.U (a int,\n b AS a + 1)").error().text
+    assert "computed column" in text and "line 3, column 2" in text
+
+
+def test_a_rollback_takes_the_table_back(run, error):
+    run("BEGIN TRAN; CREATE TABLE dbo.T (a int PRIMARY KEY); INSERT dbo.T VALUES (1); ROLLBACK")
+    assert error("SELECT * FROM dbo.T") == 208
+    run("CREATE TABLE dbo.T (a int)")
+    run("INSERT dbo.T VALUES (2); BEGIN TRAN; DROP TABLE dbo.T; ROLLBACK")
+    assert run("SELECT a FROM dbo.T").rows() == [(2,)]
+
+
+def test_added_columns_extend_the_rows_that_are_there(run, error):
+    run("CREATE TABLE dbo.T (a int PRIMARY KEY); INSERT dbo.T VALUES (1), (2)")
+    run("ALTER TABLE dbo.T ADD b int NOT NULL CONSTRAINT DF_b DEFAULT 7, c nvarchar(5) NULL")
+    assert run("SELECT * FROM dbo.T").rows() == [(1, 7, None), (2, 7, None)]
+    assert error("ALTER TABLE dbo.T ADD d int NOT NULL") == 4901
+    run("ALTER TABLE dbo.T DROP CONSTRAINT DF_b; ALTER TABLE dbo.T DROP COLUMN b")
+    assert run("SELECT * FROM dbo.T").rows() == [(1, None), (2, None)]
+
+
+def test_a_new_check_looks_at_the_rows_and_then_at_new_ones(run, error):
+    run("CREATE TABLE dbo.T (a int PRIMARY KEY); INSERT dbo.T VALUES (1)")
+    assert error("ALTER TABLE dbo.T ADD CONSTRAINT CK CHECK (a > 1)") == 547
+    run("ALTER TABLE dbo.T ADD CONSTRAINT CK CHECK (a > 0)")
+    assert error("INSERT dbo.T VALUES (0)") == 547
+    run("ALTER TABLE dbo.T DROP CONSTRAINT CK; INSERT dbo.T VALUES (0)")
+
+
+def test_a_new_unique_key_refuses_duplicates_that_are_there(run, error):
+    run("CREATE TABLE dbo.T (a int, b int); INSERT dbo.T VALUES (1, 1), (1, 2)")
+    assert error("ALTER TABLE dbo.T ADD CONSTRAINT UQ UNIQUE (a)") == 1505
+    run("ALTER TABLE dbo.T ADD CONSTRAINT UQ UNIQUE (b)")
+    assert error("INSERT dbo.T VALUES (5, 2)") == 2627
+
+
+def test_a_column_can_become_longer_and_another_type(run, error):
+    run("CREATE TABLE dbo.T (a int, b nvarchar(5)); INSERT dbo.T VALUES (1, N'12')")
+    run("ALTER TABLE dbo.T ALTER COLUMN b int NULL")
+    assert run("SELECT b + 1 FROM dbo.T").rows() == [(13,)]
+    run("INSERT dbo.T (a) VALUES (2)")
+    assert error("ALTER TABLE dbo.T ALTER COLUMN b int NOT NULL") == 515
+
+
+def test_altering_waits_for_a_transaction_that_uses_the_table(run, session, instance):
+    run("CREATE TABLE dbo.T (a int PRIMARY KEY)")
+    other = instance.connect("App")
+    other.execute("BEGIN TRAN; INSERT dbo.T VALUES (1)")
+    waiting = session.execute("ALTER TABLE dbo.T ADD b int NULL")
+    assert not waiting.finished
+    other.execute("COMMIT")
+    assert waiting.finished and not waiting.errors
+    assert run("SELECT * FROM dbo.T").rows() == [(1, None)]
+
+
+def test_a_key_that_may_be_too_long_is_warned_about(session):
+    answer = session.execute("CREATE TABLE dbo.T (a sysname, b sysname, c sysname, d sysname, "
+                             "PRIMARY KEY (a, b, c, d))")
+    assert not answer.errors
+    assert "900 bytes" in answer.infos[0].text and "1024 bytes" in answer.infos[0].text
+
+
+def test_lock_escalation_is_shown_by_the_catalog(run):
+    run("CREATE TABLE dbo.T (a int); ALTER TABLE dbo.T SET (LOCK_ESCALATION = DISABLE)")
+    assert run("SELECT lock_escalation_desc FROM sys.tables").rows() == [("DISABLE",)]
+
+
+def test_temporary_tables_belong_to_the_session(run, session, instance):
+    run("CREATE TABLE #t (a int PRIMARY KEY); INSERT #t VALUES (1)")
+    assert run("SELECT * FROM #t").rows() == [(1,)]
+    assert instance.connect("App").execute("SELECT * FROM #t").error().number == 208
+    run("DROP TABLE #t")
+    assert session.execute("SELECT * FROM #t").error().number == 208
+    run("DROP TABLE IF EXISTS #t, dbo.Nope")
+
+
+def test_an_error_inside_a_definition_can_be_caught(run):
+    found = run("BEGIN TRY CREATE TABLE dbo.U (a int, a int) END TRY "
+                "BEGIN CATCH SELECT ERROR_NUMBER() END CATCH")
+    assert found.rows() == [(2705,)]
+
+
+def test_a_copy_of_a_database_has_the_definitions_and_no_rows(run, instance):
+    run("CREATE TABLE dbo.T (a int IDENTITY PRIMARY KEY, b int CHECK (b > 0)); "
+        "INSERT dbo.T VALUES (1)")
+    run("CREATE PROCEDURE dbo.usp AS INSERT dbo.T VALUES (9); SELECT a, b FROM dbo.T")
+    run("EXEC dbo.usp")
+    server = instance.server
+    server.create_database(None, "Copy", server.databases["app"])
+    other = instance.connect("Copy")
+    assert other.execute("EXEC dbo.usp").rows() == [(1, 9)]
+    assert other.execute("INSERT dbo.T VALUES (0)").error().number == 547
+    assert run("SELECT COUNT(*) FROM dbo.T").rows() == [(2,)]
