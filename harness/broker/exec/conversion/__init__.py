@@ -86,6 +86,8 @@ def _to_char(source: SqlType, target: SqlType, style: int | None) -> Convert | N
 
 def _text_fits(source: SqlType, target: SqlType) -> bool:
     """True when every value of the source already is a value of the target."""
+    if not source.is_string:
+        return False
     if source.name in UNICODE_TYPES and target.name not in UNICODE_TYPES:
         return False
     if target.name in {"char", "nchar"}:
