@@ -66,6 +66,15 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     4112: (16, "The function '%s' must have an OVER clause with ORDER BY."),
     4140: (16, "The READCOMMITTEDLOCK lock hint is not allowed on the target table of an INSERT "
                "statement."),
+    6809: (16, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot "
+               "be used for attribute names. Name unnamed columns/tables using AS in the SELECT "
+               "statement."),
+    6829: (16, "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as "
+               "URLs in column. Remove the column, or use the BINARY BASE64 mode."),
+    6852: (16, "Attribute-centric column '%s' must not come after a non-attribute-centric sibling "
+               "in XML hierarchy in FOR XML PATH."),
+    6864: (16, "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR "
+               "XML serialization."),
     8101: (16, "An explicit value for the identity column in table '%s' can only be specified when "
                "a column list is used and IDENTITY_INSERT is ON."),
     8102: (16, "Cannot update identity column '%s'."),
