@@ -13,7 +13,8 @@ SETUP = (
     """CREATE TABLE audit.Log (
         Id int IDENTITY(10, 5) NOT NULL CONSTRAINT PK_Log PRIMARY KEY,
         Name sysname, Handle uniqueidentifier NOT NULL CONSTRAINT UQ_Handle UNIQUE,
-        Body varbinary(max) NULL, At datetime2(3) NOT NULL CONSTRAINT DF_At DEFAULT (SYSUTCDATETIME()),
+        Body varbinary(max) NULL,
+        At datetime2(3) NOT NULL CONSTRAINT DF_At DEFAULT (SYSUTCDATETIME()),
         Amount decimal(18, 4) NULL CONSTRAINT CK_Amount CHECK (Amount > 0), Version rowversion)""",
     "CREATE INDEX IX_Name ON audit.Log (Name) INCLUDE (At) WHERE Amount IS NOT NULL",
     """CREATE PROCEDURE audit.usp_Add @name sysname, @id int = 0 OUTPUT AS

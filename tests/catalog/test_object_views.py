@@ -3,7 +3,8 @@
 
 def test_objects_are_listed_with_their_types_and_parents(rows):
     found = {r[0]: r[1:] for r in rows(
-        "SELECT name, type, SCHEMA_NAME(schema_id), OBJECT_NAME(parent_object_id) FROM sys.objects")}
+        "SELECT name, type, SCHEMA_NAME(schema_id), OBJECT_NAME(parent_object_id) "
+        "FROM sys.objects")}
     assert found["Log"] == ("U ", "audit", None)
     assert found["PK_Log"] == ("PK", "audit", "Log")
     assert found["UQ_Handle"] == ("UQ", "audit", "Log")
@@ -45,8 +46,8 @@ def test_an_altered_module_reads_create_in_its_text(session, rows):
 
 
 def test_parameters_are_listed_in_order(rows):
-    found = rows("SELECT name, parameter_id, TYPE_NAME(user_type_id), is_output FROM sys.parameters "
-                 "WHERE object_id = OBJECT_ID('audit.usp_Add')")
+    found = rows("SELECT name, parameter_id, TYPE_NAME(user_type_id), is_output "
+                 "FROM sys.parameters WHERE object_id = OBJECT_ID('audit.usp_Add')")
     assert found == [("@name", 1, "sysname", 0), ("@id", 2, "int", 1)]
 
 

@@ -115,9 +115,11 @@ class _Builder:
         """The execution stack, innermost first."""
         lines = []
         programs = [frame.program for frame in reversed(session.frames)]
-        programs = [p for p in programs if p.infos]
-        for position, (name, line, start, end, text) in enumerate(stack):
-            program = programs[position] if position < len(programs) else None
+        for name, line, start, end, text in stack:
+            # A frame without a statement (an activated task's own) is not in the stack.
+            while programs and programs[0].full_name != name:
+                programs.pop(0)
+            program = programs.pop(0) if programs else None
             handle = sql_handle(program)
             lines.append(
                 f'    <frame procname="{escape(name)}" line="{line}" stmtstart="{start * 2}" '

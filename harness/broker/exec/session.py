@@ -57,7 +57,8 @@ class SessionState(Part):
         "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
         "instance", "last_identity", "login_name", "mark", "options", "original_login", "pending",
         "return_status", "rowcount", "scope_identity", "session_context", "sink",
-        "statement_started", "stream", "temp_tables", "trancount", "transaction", "user", "user_stack", "wait",
+        "statement_started", "stream", "temp_tables", "trancount", "transaction", "user",
+        "user_stack", "wait",
     )
 
     local_offset = 0
@@ -187,14 +188,19 @@ class SessionState(Part):
         self.instance.check_permission(self, permission, securable)
 
     def stack(self) -> list[tuple[str, int, int, int, str]]:
-        """(procedure, line, start, end, text) of each frame, innermost first, for reports."""
+        """(procedure, line, start, end, text) of each frame, innermost first, for reports.
+
+        The counter of a calling frame already stands behind its EXEC.
+        """
         found = []
-        for frame in reversed(self.frames):
-            info = frame.program.infos[frame.pc]
+        for depth, frame in enumerate(reversed(self.frames)):
+            program = frame.program
+            info = program.infos[max(0, frame.pc - 1) if depth else frame.pc]
             if info.node is None:
                 continue
-            text = frame.program.source.text[info.node.pos:info.node.end]
-            found.append((frame.program.full_name, info.line, info.node.pos, info.node.end, text))
+            source, start, end = program.source.text, info.node.pos, info.node.end
+            end += source[end:end + 1] == ";"
+            found.append((program.full_name, info.line, start, end, source[start:end]))
         return found
 
     # ------------------------------------------------------------------ transactions
