@@ -8,12 +8,13 @@ import pytest
 
 from harness.broker.instance.instance import Instance
 
-USER_ATTRIBUTES = (
+SEED_ATTRIBUTES = (
     "id taskpriority logused waitresource waittime ownerId transactionname lasttranstarted XDES "
     "lockMode schedulerid kpid status spid sbid ecid priority trancount lastbatchstarted "
     "lastbatchcompleted lastattention clientapp hostname hostpid loginname isolationlevel xactid "
     "currentdb lockTimeout clientoption1 clientoption2"
-).split()
+)
+USER_ATTRIBUTES = SEED_ATTRIBUTES.split()
 BACKGROUND_ATTRIBUTES = USER_ATTRIBUTES[:18]
 
 SETUP = (

@@ -57,6 +57,7 @@ class Activation:
         shown = f"[{database.name}].[{queue.schema}].[{queue.name}]"
         procedure = queue.activation.procedure
         session.sink = ActivatedSink(instance, session, procedure, shown)
+        session.queue = queue
         session.database = database
         session.user = self._principal(database, queue)
         session.app_name = ""

@@ -38,18 +38,20 @@ class Session(SessionState):
 
     calls: remote procedure calls of the request that are still to come. prepared: statement
     handles. initial_database: the one asked for at login, '' for the login's own; a pooled
-    connection returns to it. when_finished: called instead of the client's end of request
+    connection returns to it. queue: whose activated task this is, None for a client's session.
+    when_finished: called instead of the client's end of request
     (activated tasks).
     """
 
     __slots__ = (
         "active", "calls", "failed", "initial_database", "last_handle", "login", "outputs",
-        "prepared", "rpc", "status", "transactions", "when_finished",
+        "prepared", "queue", "rpc", "status", "transactions", "when_finished",
     )
 
     def __init__(self, engine: Engine, instance: Instance, session_id: int, stream: str) -> None:
         super().__init__(engine, instance, session_id, stream)
         self.login: Any = None
+        self.queue: Any = None
         self.initial_database = ""
         self.transactions = 0
         self.active = False

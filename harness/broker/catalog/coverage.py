@@ -1,0 +1,59 @@
+"""The catalog's part of the coverage page, generated from the declarations.
+
+``python -m harness.broker.catalog.coverage`` prints it: every view with its columns marked
+computed, constant or refused, every function and procedure, and what is refused by name.
+"""
+
+from __future__ import annotations
+
+import harness.broker.catalog
+from harness.broker.catalog.refused import REFUSED_PROCEDURES
+from harness.broker.catalog.views import COMPUTED, CONSTANT, DECLARED, REFUSED, DeclaredView
+from harness.broker.exec.objects import CATALOG_FUNCTIONS, SYSTEM_PROCEDURES, TABLE_FUNCTIONS
+
+REFUSED_VIEWS = (
+    "sys.dm_os_performance_counters", "sys.dm_os_wait_stats", "sys.dm_exec_query_stats",
+    "sys.dm_exec_cached_plans", "sys.dm_exec_sql_text", "sys.dm_exec_query_plan",
+    "sys.dm_db_index_usage_stats", "sys.dm_io_virtual_file_stats", "sys.database_files",
+    "sys.master_files", "sys.stats", "sys.synonyms", "sys.xml_schema_collections",
+)
+"""Views people ask for whose content would be invented: naming one gives error 208."""
+
+
+def view_lines(view: DeclaredView) -> list[str]:
+    """One view: a heading and its columns by mark."""
+    permission = f" (needs {view.permission})" if view.permission else ""
+    lines = [f"### {view.schema}.{view.name}{permission}", ""]
+    for mark in (COMPUTED, CONSTANT, REFUSED):
+        names = [f"{c.name} = {c.value!r}" if mark == CONSTANT else c.name
+                 for c in view.columns if c.mark == mark]
+        if names:
+            lines.append(f"- {mark}: {', '.join(names)}")
+    return [*lines, ""]
+
+
+def page() -> str:
+    """The whole text, Markdown."""
+    counts = {mark: sum(c.mark == mark for view in DECLARED.values() for c in view.columns)
+              for mark in (COMPUTED, CONSTANT, REFUSED)}
+    lines = [
+        "## System catalog of the embedded broker", "",
+        f"{len(DECLARED)} views; columns: {counts[COMPUTED]} computed from live state, "
+        f"{counts[CONSTANT]} constant, {counts[REFUSED]} refused (error 207).", "",
+    ]
+    for name in sorted(DECLARED, key=str.lower):
+        lines += view_lines(DECLARED[name])
+    for title, names in (
+        ("Functions that read the catalog", CATALOG_FUNCTIONS),
+        ("Table-valued functions", TABLE_FUNCTIONS),
+        ("System procedures", SYSTEM_PROCEDURES),
+        ("System procedures refused by name", REFUSED_PROCEDURES),
+        ("Views refused (error 208)", REFUSED_VIEWS),
+    ):
+        lines += [f"### {title}", "", ", ".join(sorted(names, key=str.lower)), ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    assert harness.broker.catalog
+    print(page())
