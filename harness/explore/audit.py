@@ -11,7 +11,7 @@ from pathlib import Path
 
 from harness.broker.instance.instance import Instance
 from harness.config import Config, load
-from harness.explore.world import CANCELLED, World
+from harness.explore.world import CANCELLED, Client, Scenario, World
 from harness.render import render
 from harness.tsql import split_batches
 
@@ -163,3 +163,69 @@ def no_orphan_dialog(world: World) -> list[str]:
 def all_of(*checks: Callable[[World], list[str]]) -> Callable[[World], list[str]]:
     """All checks as one."""
     return lambda world: [name for check in checks for name in check(world)]
+
+
+# ---------------------------------------------------------------------- scenarios
+TIDY = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
+TARGET_IN_ONE_GO = ("the reader of the target runs in one step: it shares no lock with the senders "
+                    "but the queue's own")
+
+
+def in_a_transaction(body: str) -> str:
+    """A caller's own transaction around one send."""
+    return f"BEGIN TRANSACTION; {send(body)} COMMIT TRANSACTION;"
+
+
+def callers(
+    *, in_transaction: bool = False, warm: bool = True, cold: bool = True
+) -> tuple[tuple[Client, ...], dict[tuple[int, int], str]]:
+    """The senders of a scenario and what they send, for ``accounted``.
+
+    warm: one whose session has a dialog already. cold: one whose first send this is.
+    """
+    text = in_a_transaction if in_transaction else send
+    tidy = TIDY if in_transaction else ""
+    clients, bodies = [], {}
+    if warm:
+        bodies[len(clients), 0] = "A1"
+        clients.append(Client("sender A", (text("A1"),), DATABASE, (send("A0"),), tidy))
+    if cold:
+        bodies[len(clients), 0] = "B0"
+        clients.append(Client("sender B", (text("B0"),), DATABASE, (), tidy))
+    return tuple(clients), bodies
+
+
+def two_phase(
+    *,
+    in_transaction: bool = False,
+    warm: bool = True,
+    cold: bool = True,
+    rcsi: bool = False,
+    firings: int = 1,
+    kills: int = 0,
+    cancels: int = 0,
+) -> Scenario:
+    """The shipped procedures: callers, one activation reader, one recycle, and faults."""
+    clients, bodies = callers(in_transaction=in_transaction, warm=warm, cold=cold)
+    mode = "own transactions" if in_transaction else "autocommit"
+    return Scenario(
+        f"two_phase, {len(clients)} callers in {mode}, {'RCSI' if rcsi else 'RC'}, "
+        f"firings {firings}, kills {kills}, cancels {cancels}",
+        lambda: deployed(small_config(), rcsi=rcsi), clients, on_every_state=no_deadlock,
+        at_the_end=all_of(accounted(bodies), end_of_stream_once, nothing_left_behind,
+                          no_orphan_dialog),
+        in_one_go=frozenset({"TargetQueue"}), firings=firings, kills=kills, cancels=cancels,
+        notes=(TARGET_IN_ONE_GO,))
+
+
+def article(*, in_transaction: bool) -> Scenario:
+    """Seed 000's procedures under the same callers and reader."""
+    clients, bodies = callers(in_transaction=in_transaction)
+    mode = "own transactions" if in_transaction else "autocommit"
+    name = f"article, 2 callers in {mode}, RC, firings 1"
+    if in_transaction:
+        return Scenario(name, lambda: deployed(small_config("article")), clients,
+                        on_every_state=no_deadlock, in_one_go=frozenset({"TargetQueue"}),
+                        notes=(TARGET_IN_ONE_GO,))
+    return Scenario(name, lambda: deployed(small_config("article")), clients,
+                    at_the_end=accounted(bodies))

@@ -5,37 +5,12 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from harness.explore import Client, Limits, Scenario, World, search, shortest
-from harness.explore.audit import (
-    DATABASE,
-    accounted,
-    deployed,
-    no_deadlock,
-    send,
-    small_config,
-)
+from harness.explore import Limits, World, search, shortest
+from harness.explore.audit import DATABASE, article
 from harness.explore.trace import replay
 
-
-def article():
-    return deployed(small_config("article"))
-
-
-def in_a_transaction(body: str) -> str:
-    return f"BEGIN TRANSACTION; {send(body)} COMMIT TRANSACTION;"
-
-
-IN_CALLERS_TRANSACTION = Scenario(
-    "article, caller's transaction", article,
-    (Client("sender A", (in_a_transaction("A1"),), DATABASE, warm=(send("A0"),)),
-     Client("sender B", (in_a_transaction("B0"),), DATABASE)),
-    on_every_state=no_deadlock, in_one_go=frozenset({"TargetQueue"}))
-
-AUTOCOMMIT = Scenario(
-    "article, autocommit", article,
-    (Client("sender A", (send("A1"),), DATABASE, warm=(send("A0"),)),
-     Client("sender B", (send("B0"),), DATABASE)),
-    at_the_end=accounted({(0, 0): "A1", (1, 0): "B0"}))
+IN_CALLERS_TRANSACTION = article(in_transaction=True)
+AUTOCOMMIT = article(in_transaction=False)
 
 
 @pytest.fixture(scope="module")
