@@ -10,7 +10,9 @@ from harness.broker.instance.results import Collector
 from harness.broker.instance.session import Session
 from harness.config import Config
 from harness.explore.audit import DATABASE, deployed, small_config
+from harness.render import render
 from harness.render.quoting import literal, quote_name
+from harness.tsql import split_batches
 
 END_OF_STREAM = "EndOfStream"
 EVENT = "//redial/audit/event"
@@ -18,6 +20,23 @@ SYSTEM = "http://schemas.microsoft.com/SQL/ServiceBroker/"
 END_DIALOG, ERROR, TIMER = SYSTEM + "EndDialog", SYSTEM + "Error", SYSTEM + "DialogTimer"
 LIFETIME = 2_592_000
 RECYCLE_AFTER = 3600
+
+CATALOG = {
+    "sys.objects": "object_id",
+    "sys.columns": "object_id, column_id",
+    "sys.indexes": "object_id, index_id",
+    "sys.sql_modules": "object_id",
+    "sys.service_queues": "object_id",
+    "sys.services": "service_id",
+    "sys.service_contracts": "service_contract_id",
+    "sys.service_message_types": "message_type_id",
+    "sys.service_contract_message_usages": "service_contract_id, message_type_id",
+    "sys.database_principals": "principal_id",
+    "sys.database_role_members": "role_principal_id, member_principal_id",
+    "sys.database_permissions": "class, major_id, grantee_principal_id, type",
+    "sys.schemas": "schema_id",
+}
+"""Views that describe a deployment, and an order for each."""
 
 XML_BODY = "<r a=\"'&quot;\">\u00e9\u6f22</r>".encode("utf-16")
 BODIES: tuple[bytes | None, ...] = (
@@ -183,3 +202,32 @@ class Lab:
         assert all(s.transaction is None for s in self.instance.sessions.values())
         known = {row[0] for row in self.table("SessionConversations", "Handle")}
         assert known <= set(self.handles(1))
+
+    # ------------------------------------------------------------------ deployment
+    def deploy(self) -> None:
+        """Run the configuration's installation scripts once more."""
+        for name, text in render(self.config).items():
+            if name[:2].isdigit():
+                self.script(text)
+
+    def uninstall(self, *, purge: bool = False) -> None:
+        """Run the uninstall script, and the one that removes the data when asked."""
+        files = render(self.config)
+        self.script(files["uninstall.sql"])
+        if purge:
+            self.script(files["purge_data.sql"])
+
+    def script(self, text: str) -> None:
+        """Run a script with GO lines; virtual time passes where a batch waits."""
+        session = self.connect()
+        for batch in split_batches(text):
+            collector = session.execute(batch.sql)
+            while not collector.finished:
+                self.instance.advance(1)
+            collector.ok()
+        session.close()
+
+    def catalog(self) -> dict[str, list[tuple]]:
+        """What the catalog says of objects, modules, rights and principals, by view."""
+        return {view: self.rows(f"SELECT * FROM {view} ORDER BY {order};")
+                for view, order in CATALOG.items()}

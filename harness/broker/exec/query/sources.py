@@ -16,6 +16,7 @@ from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 from harness.broker.exec.objects import TABLE_FUNCTIONS, View, VirtualTable
 from harness.broker.exec.query.hints import NO_HINTS, Hints, parse_hints
+from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
 from harness.broker.exec.xml.methods import compile_nodes
 from harness.tsql import ast
@@ -207,7 +208,7 @@ class Binder:
         nolock = bool(hints.names & {"NOLOCK", "READUNCOMMITTED"})
         columns = [QueryColumn(c.name, c.type, c.nullable) for c in queue.select_columns]
         return Source(columns, qualifiers, hints=hints, securable=queue,
-                      rows=lambda s, v, r: queue.select_rows(s, nolock))
+                      rows=_guarded(queue, lambda s, v, r: queue.select_rows(s, nolock)))
 
     def _view(self, view: View, node: ast.TableRef, qualifiers: tuple[str, ...]) -> Source:
         from harness.broker.exec.query.views import view_rowset
@@ -218,6 +219,7 @@ class Binder:
         source = self._of_rowset(rowset, "", view.node.columns, node)
         source.qualifiers = qualifiers
         source.securable = view
+        source.rows = _guarded(view, source.rows)
         return source
 
     # ------------------------------------------------------------------ other leaves
@@ -250,6 +252,16 @@ class Binder:
         columns = rename(rowset.columns, names, alias, self.context, node)
         return Source(columns, (alias,), rows=rowset.rows, lateral=lateral and rowset.correlated,
                       paths=rowset.paths)
+
+
+def _guarded(securable: Any, rows: Rows) -> Rows:
+    """The rows for those who may SELECT them; stored tables are checked where they are read."""
+
+    def checked(s: Any, v: Any, r: tuple) -> list[tuple]:
+        check_permission(s, "SELECT", securable)
+        return rows(s, v, r)
+
+    return checked
 
 
 def _lookup(view: VirtualTable, column: str) -> Callable[[Any, Any], list[tuple]]:
