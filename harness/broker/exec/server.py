@@ -91,6 +91,13 @@ class Server(Part):
         """The database with that id, None when there is none."""
         return next((d for d in self.databases.values() if d.id == number), None)
 
+    def check_single_user(self, session: Any, database: Database) -> None:
+        """Raise SqlError 924 when a SINGLE_USER database has its one session already."""
+        if database.user_access == "SINGLE_USER" and any(
+                other is not session and other.database is database and not other.background
+                for other in self.sessions()):
+            raise SqlError(924, database.name)
+
     # ------------------------------------------------------------------ logins
     def create_login(self, transaction: Transaction | None, name: str, password: str,
                      default_database: str = "master", roles: frozenset[str] = frozenset(),

@@ -52,6 +52,14 @@ def test_rollback_immediate_ends_the_other_sessions(run, instance):
     assert run("SELECT COUNT(*) FROM dbo.T").one() == 0
 
 
+def test_a_single_user_database_lets_nobody_else_in(run, error, instance):
+    run("ALTER DATABASE App SET SINGLE_USER")
+    other = instance.connect()
+    assert other.execute("USE App").error().number == 924
+    run("ALTER DATABASE App SET MULTI_USER")
+    assert not other.execute("USE App").errors
+
+
 def test_no_wait_fails_while_others_are_there(run, error, instance):
     instance.connect("App")
     assert error("ALTER DATABASE App SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT") == 5070
