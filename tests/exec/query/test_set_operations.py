@@ -39,6 +39,13 @@ def test_recursion_without_end_stops_at_100(lab):
     assert lab.error("WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n") == 530
 
 
+def test_maxrecursion_moves_the_limit_and_0_lifts_it(lab):
+    count = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) " \
+            "SELECT COUNT(*) FROM n OPTION (MAXRECURSION {})"
+    assert lab.value(count.format(0)) == lab.value(count.format(200)) == 200
+    assert lab.error(count.format(50)) == 530
+
+
 def test_a_view_is_its_query(lab):
     lab.run("CREATE VIEW reds AS SELECT p.id, p.name FROM person p WHERE p.team = 10")
     assert lab.rows("SELECT name FROM reds WHERE id = 2") == [("Bob",)]

@@ -29,6 +29,13 @@ class QueryCompiler:
 
     def __init__(self, context: Any) -> None:
         self.context = context
+        self.max_recursion = MAX_RECURSION
+
+    def _note_recursion(self, node: ast.Query) -> None:
+        """OPTION (MAXRECURSION n): 0 lifts the limit (query hints page)."""
+        for option in node.options or []:
+            if option.name.upper() == "MAXRECURSION":
+                self.max_recursion = int(getattr(option.value, "value", option.value))
 
     def query(
         self, node: ast.Query | ast.Values, outer: Scope, common: Common | None = None,
@@ -38,8 +45,9 @@ class QueryCompiler:
         if isinstance(node, ast.Values):
             return self.values(node, outer)
         outer = outer.naming(node.with_)
-        common = self.common_tables(node, outer, common or {})
         check_query_options(node.options, self.context)
+        self._note_recursion(node)
+        common = self.common_tables(node, outer, common or {})
         order_by = node.order_by or []
         if isinstance(node.body, ast.Select):
             if node.body.into is not None:
@@ -63,6 +71,7 @@ class QueryCompiler:
         if not isinstance(node.body, ast.Select):
             return None
         check_query_options(node.options, self.context)
+        self._note_recursion(node)
         outer = outer.naming(node.with_)
         common = self.common_tables(node, outer, {})
         return Block(node.body, Tail(node.order_by or [], node.offset), outer, self, common)
@@ -118,13 +127,14 @@ class QueryCompiler:
             anchor.columns, lambda s, v, r: round_before[0], True)
         member = self._body(body.right, outer, inner)
         convert = _converter(member.columns, anchor.columns)
+        limit = self.max_recursion
 
         def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
             found = last = anchor.rows(s, v, r)
             level = 0
             while last:
-                if level == MAX_RECURSION:
-                    raise SqlError(530, MAX_RECURSION)
+                if level == limit and limit:
+                    raise SqlError(530, limit)
                 level += 1
                 round_before[0] = last
                 last = convert(member.rows(s, v, r))

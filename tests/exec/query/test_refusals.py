@@ -1,0 +1,23 @@
+"""What queries and data changes do not support is refused by name and position."""
+
+import pytest
+
+
+@pytest.mark.parametrize(("sql", "construct"), [
+    ("MERGE person USING team ON 1 = 0 WHEN MATCHED THEN DELETE;", "MERGE"),
+    ("WITH x AS (SELECT TOP 1 * FROM team) DELETE x", "changing rows through a common table"),
+    ("SELECT * FROM person OPTION (HASH JOIN)", "OPTION (HASH JOIN)"),
+    ("SELECT * FROM OPENJSON('[1]')", "the table-valued function OPENJSON"),
+    ("SELECT * FROM (DELETE team OUTPUT deleted.id) AS x", "a data change in FROM"),
+    ("SELECT 1 AS a INTO ##g", "a global temporary table"),
+    ("SELECT * FROM srv.db.dbo.t", "a linked server"),
+    ("SELECT NTILE(2) OVER (ORDER BY id) FROM person", "window function NTILE"),
+    ("SELECT SUM(id) OVER (ORDER BY id ROWS 1 PRECEDING) FROM person", "this window frame"),
+])
+def test_it_is_named(lab, sql, construct):
+    text = lab.refusal(sql)
+    assert construct.lower() in text.lower() and "line 1, column" in text
+
+
+def test_hints_without_any_effect_on_results_are_accepted(lab):
+    assert lab.value("SELECT COUNT(*) FROM person OPTION (RECOMPILE, MAXDOP 1)") == 4
