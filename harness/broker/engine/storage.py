@@ -221,13 +221,20 @@ class Table(Part):
     def _clustered_key(self, row: tuple) -> tuple:
         index = self.clustered
         if index is None:
-            self.row_ids += 1
-            return (self.row_ids,)
+            return (self._next_row_id(),)
         key = index.prefix(row)
         if index.unique:
             return key
-        self.row_ids += 1
-        return (*key, self.row_ids)
+        return (*key, self._next_row_id())
+
+    def _next_row_id(self) -> int:
+        """A row id never given out before; a rewind brings the counter back."""
+        number = self.row_ids + 1
+        if self.journal.recording:
+            self.journal.assign(None, self, "row_ids", number)
+        else:
+            self.row_ids = number
+        return number
 
     @staticmethod
     def index_key(index: Index, clustered_key: tuple, row: tuple) -> tuple:
