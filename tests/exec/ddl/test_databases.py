@@ -69,6 +69,7 @@ def test_without_a_clause_it_waits_until_the_others_are_idle(session, instance):
     other = instance.connect("App")
     other.execute("BEGIN TRAN; CREATE TABLE dbo.T (a int)")
     waiting = session.execute("ALTER DATABASE App SET READ_COMMITTED_SNAPSHOT ON")
+    instance.advance(5)
     assert not waiting.finished
     other.execute("COMMIT")
     instance.advance(2)

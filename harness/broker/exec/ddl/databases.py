@@ -129,8 +129,10 @@ def take_database(s: Any, database: Database, node: ast.AlterDatabaseSet) -> Non
         raise SqlError(5070, database.name)
     busy = [x for x in others if x.active or x.transaction is not None]
     if busy:
-        # The server waits without limit for connections to go; it looks again every second here.
-        s.wait_for("database", database.name, 1000 if not s.expired else 0)
+        # The server waits without limit for connections to go; here it looks again every second.
+        s.engine.journal.save(s)
+        s.deadline, s.expired = None, False
+        s.wait_for("database", database.name, 1000)
 
 
 def set_option(s: Any, context: Context, database: Database, option: ast.Option) -> None:
