@@ -108,3 +108,11 @@ def bench(_: Context, json: str = "", runs: int = 3) -> None:
     from harness.cli.bench import bench as run
 
     run(json or None, runs)
+
+
+@task(help={"scenario": "what is searched", "transitions": "bound of the search"})
+def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_000) -> None:
+    """Search every state of a scenario over the rendered T-SQL, and show the shortest trace."""
+    from harness.cli.explore import explore as run
+
+    run(scenario, transitions)

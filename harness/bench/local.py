@@ -15,6 +15,7 @@ from harness.render.renderer import SQL
 from harness.tsql import split_batches
 
 CALLS = 5_000
+TRANSITIONS = 30_000
 WARM_CALLS = 200
 
 
@@ -124,6 +125,15 @@ def fresh_database() -> float:
     return (time.perf_counter() - started) / count * 1000
 
 
+def explore() -> float:
+    """Transitions per second of a state search over the shipped procedures, one kill anywhere."""
+    from harness.explore.audit import two_phase
+    from harness.explore.search import Limits, search
+
+    result = search(two_phase(kills=1), Limits(transitions=TRANSITIONS))
+    return result.transitions / result.seconds
+
+
 def call_text(config: Config) -> str:
     """The call as ODBC clients make it; the body is its one parameter."""
     values = ", ".join(
@@ -140,6 +150,7 @@ MEASURES: dict[str, Callable[[], float]] = {
     "send.in_process_per_s": send_in_process,
     "land.per_s": land,
     "database.fresh_ms": fresh_database,
+    "explore.transitions_per_s": explore,
 }
 
 if __name__ == "__main__":

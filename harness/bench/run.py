@@ -153,4 +153,5 @@ FIGURES = (
     Figure("send.odbc_1_per_s", "1/s", "> half the null server", lambda: send_odbc(1)),
     Figure("send.odbc_8_per_s", "1/s", "", lambda: send_odbc(8)),
     Figure("land.per_s", "1/s", "", _local("land.per_s")),
+    Figure("explore.transitions_per_s", "1/s", "> 20,000", _local("explore.transitions_per_s")),
 )

@@ -73,7 +73,7 @@ def demo(
         run, evidence = _tell(console, server, config, load)
         verdict = _show(console, run, evidence, load, mutant, list(broker.log))
         if spark and not (quick or mutant):
-            _spark(console, broker, config, load)
+            _spark(console, broker.jdbc, server, config, load)
         times.demo = time.monotonic() - begun
     console.print(f"set-up {times.setup:.1f} s, demo {times.demo:.1f} s ({LABEL})")
     return 0 if verdict.clean else 1
@@ -175,14 +175,14 @@ def _show(
     return verdict
 
 
-def _spark(console: Console, broker: BrokerProcess, config: Config, load: Load) -> None:
+def _spark(console: Console, jdbc: str, server: Server, config: Config, load: Load) -> None:
     """The last step; whatever it lacks is said and spoils nothing."""
     from harness.pipeline.landing import SparkMissing, land
 
     console.print("[bold]Spark[/] reads the landing table over JDBC")
     expected = mean_departure_delay(load.records)
     try:
-        result = land(broker.jdbc, DATABASE, config, VAR / "landing.parquet", expected)
+        result = land(server, jdbc, config, VAR / "landing.parquet", expected)
     except SparkMissing as error:
         console.print(f"  left out: {error}", highlight=False, markup=False)
         return

@@ -1,0 +1,60 @@
+"""The demo's story end to end: client processes, ODBC Driver 18, a broker in its own process.
+
+The mutant must be caught by the same story, not by a scripted interleaving. How often its race is
+met depends on the machine: about once per five recycled dialogs, and some fifty are recycled here.
+"""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+from harness.cli.demo import DATABASE, clients_of
+from harness.cli.demo import _set_up as set_up
+from harness.cli.server import broker_process
+from harness.operate.evidence import collect
+from harness.operate.verdict import judge
+from harness.scenarios.audit import Load, demo_config, tell
+from harness.scenarios.flights import identity
+from harness.scenarios.port import Server, database_of
+
+pytestmark = pytest.mark.driver
+
+SMALL = Load(records=300, clients=4, timer_seconds=1, spread_seconds=0, seconds=2.5, quiet_seconds=20.0)
+RACING = Load(
+    records=15_000, clients=16, in_transaction=1, timer_seconds=1, spread_seconds=0,
+    quiet_seconds=10.0,
+)  # fmt: skip
+
+
+def told(load: Load, strategy: str | None = None):
+    """Verdict and samples of one run."""
+    from harness.cli.configs import load_named
+
+    config = demo_config(load_named("audit"), load, strategy)
+    with broker_process("--quantum", "1") as broker:
+        server: Server = set_up(Console(quiet=True), broker, config)
+        assert database_of(server.odbc) == DATABASE
+        run = tell(server, config, load)
+        connection = server.connect()
+        evidence = collect(connection, config, identity)
+        connection.close()
+        assert not broker.log, broker.log
+    return judge(clients_of(run), evidence, run.quiet), run
+
+
+def test_three_hundred_flights_land_once_and_in_order_while_dialogs_are_recycled():
+    verdict, run = told(SMALL)
+    assert verdict.problems == []
+    assert verdict.sent == verdict.landed == 300
+    assert verdict.dialogs_begun == verdict.recycled == verdict.closed > SMALL.clients
+    assert run.samples[-1].landed == 300
+    assert run.samples[-1].states == {"target CLOSED": verdict.dialogs_begun}
+
+
+def test_the_procedures_of_the_article_are_caught():
+    verdict, _ = told(RACING, "article")
+    assert not verdict.clean
+    assert verdict.deadlocks or verdict.lost
+    words = " ".join(verdict.problems)
+    assert "deadlock: " in words or "after its EndOfStream" in words
