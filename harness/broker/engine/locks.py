@@ -353,4 +353,6 @@ class LockManager(Part):
     def hash(self) -> bytes:
         """Never cached: a resource changes without its manager."""
         self.digest = None
-        return super().hash()
+        digest = super().hash()
+        self.digest = None
+        return digest

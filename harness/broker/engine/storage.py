@@ -331,4 +331,6 @@ class Table(Part):
     def hash(self) -> bytes:
         """Never cached: an index changes without its table."""
         self.digest = None
-        return super().hash()
+        digest = super().hash()
+        self.digest = None
+        return digest

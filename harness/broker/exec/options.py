@@ -79,8 +79,17 @@ class Options:
         key = tuple(values.items())
         changed = self._changes.get(key)
         if changed is None:
-            changed = self._changes[key] = replace(self, **values, _changes={})
+            made = replace(self, **values, _changes={})
+            changed = self._changes[key] = _KNOWN.setdefault(made, made)
         return changed
+
+    @property
+    def text(self) -> str:
+        """All values as text, worked out once: the state hash asks for it at every step."""
+        found = self._changes.get(None)
+        if found is None:
+            found = self._changes[None] = repr(self)
+        return found
 
     @property
     def mask(self) -> int:
@@ -93,3 +102,7 @@ class Options:
             (8192, self.numeric_roundabort), (16384, self.xact_abort),
         )
         return sum(bit for bit, on in bits if on)
+
+
+_KNOWN: dict[Options, Options] = {}
+"""One object per set of values, so that toggling an option back and forth makes two objects."""

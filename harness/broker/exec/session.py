@@ -347,7 +347,7 @@ class SessionState(Part):
         return (
             [(frame.program.full_name, frame.pc, _live_values(frame), frame.handlers,
               frame.trancount) for frame in self.frames],
-            self.trancount, self.auto, self.options, self.error, self.rowcount,
+            self.trancount, self.auto, self.options.text, self.error, self.rowcount,
             [info.number for info in self.error_stack],
             (wait.kind, str(wait.resource.key) if wait.kind == "lock" else str(wait.what))
             if wait is not None else None,

@@ -7,6 +7,7 @@ Only one thread may touch an instance. Nothing in it blocks: ``pump`` runs what 
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Any
 
 import harness.broker.catalog
@@ -16,6 +17,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.locks import Deadlock
+from harness.broker.engine.storage import Table
 from harness.broker.exec.database import Database
 from harness.broker.exec.machine import READY, Machine
 from harness.broker.exec.objects import CATALOG_FUNCTIONS
@@ -66,6 +68,10 @@ class Registry(Part):
         self.sessions: dict[int, Session] = {}
         self.generations: dict[int, int] = {}
 
+    def content(self) -> Any:
+        """Which sessions there are; each hashes itself."""
+        return sorted(self.sessions)
+
 
 class Instance:
     """One embedded broker.
@@ -88,6 +94,7 @@ class Instance:
         self.quantum = quantum
         self.engine = Engine(seed, clock, switches)
         self.clock = self.engine.clock
+        self._listed: dict[Part, tuple[bytes, list]] = {}
         self.server_name = "REDIAL-EMBEDDED"
         self.version_text = VERSION_TEXT
         self.machine = Machine(self._finished)
@@ -289,6 +296,7 @@ class Instance:
         user = user_of(session, database)
         if user is None:
             raise SqlError(916, session.login_name, database.name)
+        self.server.check_single_user(session, database)
         session.database = database
         session.user = user
 
@@ -341,12 +349,48 @@ class Instance:
         self.server.keep_report(harness.broker.catalog.report(self, deadlock))
 
     def parts(self) -> list[Part]:
-        """Everything the explorer hashes, in a fixed order."""
+        """Everything the explorer hashes, in a fixed order.
+
+        The members of a container are listed again only when its mark is another object. A digest
+        can be such a mark: a rewind brings back the very digest that belonged to the very same
+        members. A database has a better one, its schema version.
+        """
         found: list[Part] = [self.server, self.engine.locks, self.engine.timers]
-        for database in sorted(self.server.databases.values(), key=lambda d: d.id):
+        server, registry = self.server, self.registry
+        for database in self._members(server, server.digest or server.hash(), _databases):
             found.append(database)
-            found += [o for _, o in sorted(database.objects.items()) if isinstance(o, Part)]
-            if database.broker is not None:
-                found += database.broker.parts()
-        found += [session for _, session in sorted(self.sessions.items())]
+            found += self._members(database, database.schema_version, _objects)
+            broker = database.broker
+            if broker is not None:
+                found += self._members(broker, broker.digest or broker.hash(), _conversations)
+        found += self._members(registry, registry.digest or registry.hash(), _sessions)
         return found
+
+    def _members(self, container: Part, mark: Any, of: Callable[[Any], list]) -> list:
+        known = self._listed.get(container)
+        if known is None or known[0] is not mark:
+            known = self._listed[container] = (mark, of(container))
+        return known[1]
+
+
+def _databases(server: Server) -> list[Database]:
+    return sorted(server.databases.values(), key=lambda database: database.id)
+
+
+def _objects(database: Database) -> list[Part]:
+    """The indexes of tables, and whatever else of a database changes by itself."""
+    found: list[Part] = []
+    for _, item in sorted(database.objects.items()):
+        if isinstance(item, Table):
+            found += [item.rows, *item.indexes]
+        elif isinstance(item, Part):
+            found.append(item)
+    return found
+
+
+def _conversations(broker: Broker) -> list[Part]:
+    return broker.parts()
+
+
+def _sessions(registry: Registry) -> list[Session]:
+    return [session for _, session in sorted(registry.sessions.items())]

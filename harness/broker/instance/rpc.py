@@ -147,8 +147,7 @@ def sp_reset_connection(
     s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None
 ) -> None:
     """python-tds resets a pooled connection by calling this by name."""
-    if s.transaction is not None:
-        s.rollback()
+    s.reset()
     _return(s, on_return)
 
 

@@ -315,7 +315,9 @@ class Queue(Part):
     def hash(self) -> bytes:
         """Never cached: the ready order depends on inboxes, which change by themselves."""
         self.digest = None
-        return super().hash()
+        digest = super().hash()
+        self.digest = None
+        return digest
 
 
 def _order(row: tuple) -> Any:
