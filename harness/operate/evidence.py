@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.config import Config
+from harness.operate.deadlocks import RING_BUFFER, sentences
 from harness.render.quoting import literal, quote_name
 
 Identity = tuple[int, int]
@@ -49,7 +50,7 @@ class Evidence:
     """Everything the verdict is computed from. landed is in the order of landing.
 
     user_types: message types callers send. errors: rows of ErrorLog as (number, text).
-    deadlocks: the server's own count of deadlocks since it started, None when it has none.
+    deadlocks: the server's reports of deadlocks with a module of this configuration, in words.
     """
 
     user_types: frozenset[str]
@@ -60,7 +61,7 @@ class Evidence:
     dialogs: list[Dialog] = field(default_factory=list)
     endpoints: list[Endpoint] = field(default_factory=list)
     errors: list[tuple[int | None, str]] = field(default_factory=list)
-    deadlocks: int | None = None
+    deadlocks: list[str] = field(default_factory=list)
 
 
 def collect(connection: Any, config: Config, identify: Any) -> Evidence:
@@ -107,7 +108,7 @@ def collect(connection: Any, config: Config, identify: Any) -> Evidence:
                 f"FROM {schema}.[ErrorLog] AS e;"
             )
         ]
-        evidence.deadlocks = _deadlocks(rows)
+        evidence.deadlocks = _deadlocks(rows, config.schema_name)
     return evidence
 
 
@@ -154,16 +155,13 @@ def _endpoints(rows: Any, config: Config) -> list[Endpoint]:
     ]
 
 
-def _deadlocks(rows: Any) -> int | None:
-    """The server's deadlock counter; None where the counter cannot be read."""
+def _deadlocks(rows: Any, schema: str) -> list[str]:
+    """The server's deadlock reports; none where they cannot be read."""
     try:
-        found = rows(
-            "SELECT pc.cntr_value FROM sys.dm_os_performance_counters AS pc "
-            "WHERE pc.counter_name = N'Number of Deadlocks/sec' AND pc.instance_name = N'_Total';"
-        )
+        found = rows(RING_BUFFER)
     except Exception:
-        return None  # no right, or no such view: then only the callers' 1205 are counted
-    return int(found[0][0]) if found else None
+        return []  # no VIEW SERVER STATE: then only the callers' 1205 are counted
+    return sentences(found[0][0], schema) if found else []
 
 
 def _id(value: Any) -> str:

@@ -190,11 +190,12 @@ def _errors(verdict: Verdict, clients: Clients, evidence: Evidence) -> None:
     """What callers and activated procedures were told."""
     victims = [text for number, text in clients.errors if number == 1205]
     activated = sum(1 for number, _ in evidence.errors if number == 1205)
-    verdict.deadlocks = max(len(victims) + activated, evidence.deadlocks or 0)
+    verdict.deadlocks = max(len(victims) + activated, len(evidence.deadlocks))
     verdict.sender_errors = len(clients.errors)
     if verdict.deadlocks:
         verdict.problems.append(
-            f"deadlock: {verdict.deadlocks}; a caller was the victim {len(victims)} times (1205)"
+            f"deadlock: {verdict.deadlocks}, a caller the victim of {len(victims)} (1205)"
+            + (f". The first: {evidence.deadlocks[0]}" if evidence.deadlocks else "")
         )
     others = [(number, text) for number, text in clients.errors if number != 1205]
     if others:

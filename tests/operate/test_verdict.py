@@ -167,10 +167,12 @@ def test_an_endpoint_that_nobody_will_end_is_leaked_unless_a_caller_still_uses_i
 
 
 def test_deadlocks_are_counted_once_whether_the_caller_or_the_server_reports_them():
-    evidence = Evidence(frozenset({EVENT}), END, deadlocks=2)
+    evidence = Evidence(frozenset({EVENT}), END, deadlocks=["A waits for B", "B waits for A"])
     verdict = judge(Clients(errors=[(1205, "victim"), (1205, "victim")]), evidence)
     assert (verdict.deadlocks, verdict.sender_errors) == (2, 2)
-    assert verdict.problems == ["deadlock: 2; a caller was the victim 2 times (1205)"]
+    assert verdict.problems == [
+        "deadlock: 2, a caller the victim of 2 (1205). The first: A waits for B"
+    ]
 
 
 def test_a_sender_error_is_quoted_with_its_number():
