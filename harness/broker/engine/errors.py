@@ -56,13 +56,22 @@ class NotSupported(SqlError):
     """The embedded broker does not do this; it says so by name and position, never guesses."""
 
     def __init__(self, construct: str, position: tuple[int, int] | None = None) -> None:
-        where = f" (line {position[0]}, column {position[1]})" if position else ""
         super().__init__(
             NOT_SUPPORTED,
-            text=f"The embedded broker does not support {construct}{where}.",
-            line=position[0] if position else 0,
+            text=f"The embedded broker does not support {construct}.",
             aborts=BATCH,
         )
+        self.placed = False
+        if position is not None:
+            self.place(position)
+
+    def place(self, position: tuple[int, int]) -> None:
+        """Put the position into the text; of the whole statement when nothing closer is known."""
+        if self.placed:
+            return
+        self.placed, self.line = True, position[0]
+        self.text = f"{self.text[:-1]} (line {position[0]}, column {position[1]})."
+        self.args = (self.text,)
 
 
 class Wait(Exception):

@@ -271,6 +271,8 @@ def lazy_step(
             run = compile_node(node, fresh)
         except SqlError as error:
             error.compiling = True
+            if isinstance(error, NotSupported):
+                error.place(program.source.line_column(node.pos))
             error.line = error.line or program.source.line(node.pos)
             raise
         step = working_step(run) if work else run

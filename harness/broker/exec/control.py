@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.options import DEADLOCK_PRIORITIES, ON_OFF, ONLY_ON
 from harness.tsql import ast
@@ -145,7 +145,7 @@ def set_option(node: ast.SetOption, context: Context) -> Run:
             continue  # frozen when the module was created (SET statements page)
         if name in ONLY_ON and not node.on:
             raise context.not_supported(node, f"SET {name} OFF")
-        if name in {"NUMERIC_ROUNDABORT", "NOEXEC", "PARSEONLY"} and node.on:
+        if name in {"NUMERIC_ROUNDABORT", "NOEXEC", "PARSEONLY", "FMTONLY"} and node.on:
             raise context.not_supported(node, f"SET {name} ON")
         changes[ON_OFF[name]] = node.on
 
@@ -197,8 +197,7 @@ def _set_deadlock_priority(s: SessionState, value: Any) -> None:
 
 def _set_textsize(s: SessionState, value: Any) -> None:
     if value not in {-1, 0, 2147483647}:
-        raise SqlError(50000, text=f"SET TEXTSIZE {value}: the embedded broker only knows "
-                                   "-1, 0 and 2147483647 (no limit).")
+        raise NotSupported(f"SET TEXTSIZE {value}: only -1, 0 and 2147483647, no limit")
     s.options = s.options.changed(textsize=-1 if value == 0 else value)
 
 
@@ -210,13 +209,13 @@ def _set_datefirst(s: SessionState, value: Any) -> None:
 
 def _set_dateformat(s: SessionState, value: Any) -> None:
     if str(value).lower() not in {"mdy", "ymd"}:
-        raise SqlError(2741)
+        raise NotSupported(f"SET DATEFORMAT {value}")
     s.options = s.options.changed(dateformat=str(value).lower())
 
 
 def _set_language(s: SessionState, value: Any) -> None:
     if str(value).lower() not in {"us_english", "english"}:
-        raise SqlError(2739)
+        raise NotSupported(f"SET LANGUAGE {value}")
     s.options = s.options.changed(language="us_english")
 
 
@@ -228,7 +227,7 @@ def _set_context_info(s: SessionState, value: Any) -> None:
 
 def _set_rowcount(s: SessionState, value: Any) -> None:
     if value != 0:
-        raise SqlError(50000, text="SET ROWCOUNT other than 0 is not supported: use TOP.")
+        raise NotSupported(f"SET ROWCOUNT {value}: use TOP")
 
 
 _SETTERS: dict[str, Callable[[Any, Any], None]] = {

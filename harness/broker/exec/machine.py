@@ -14,6 +14,7 @@ from harness.broker.engine.errors import (
     CONNECTION,
     SCOPE,
     THROWN,
+    NotSupported,
     SqlError,
     Wait,
 )
@@ -177,6 +178,8 @@ class Machine:
         """The running statement failed: find a handler, or end what the error ends."""
         frame = s.frames[-1]
         info = frame.program.infos[frame.pc]
+        if isinstance(error, NotSupported) and info.node is not None:
+            error.place(frame.program.source.line_column(info.node.pos))
         if not error.line:
             error.line = info.line
         if not error.procedure and frame.program.object_id:

@@ -1,7 +1,8 @@
 """CREATE, ALTER and CREATE OR ALTER of procedures, views and functions.
 
 A module keeps its text as written (sys.sql_modules), its syntax tree, and the two SET options that
-stick to it. Its body is compiled at the first call: names are resolved then, as the server does.
+stick to it. A procedure's body is compiled when it is made, which finds undeclared variables and
+what we refuse; objects are looked up at the first run of each statement, as the server does.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from harness.broker.exec.ddl.common import (
 )
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import word
+from harness.broker.exec.execute import procedure_program
 from harness.broker.exec.objects import Function, Module, Procedure, View
 from harness.broker.exec.security import has_permission, may_impersonate
 from harness.tsql import ast
@@ -47,6 +49,8 @@ def create_module(node: Any, context: Context) -> Run:
     """CREATE | ALTER | CREATE OR ALTER PROCEDURE | VIEW | FUNCTION."""
     refuse_options(node, context)
     class_, kind, permission = _KINDS[type(node)]
+    if class_ is Function:
+        raise context.not_supported(node, "CREATE FUNCTION")
     if node.name.name.startswith("#"):
         raise context.not_supported(node, "a temporary procedure")
 
@@ -71,6 +75,8 @@ def create_module(node: Any, context: Context) -> Run:
             context.program.source,
             {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
             execute_as(s, database, node), None, database)
+        if isinstance(module, Procedure):
+            procedure_program(s, module, database)
         database.put(transaction, module)
         transaction.log_used += 500
 

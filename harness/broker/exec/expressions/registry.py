@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from harness.broker.engine.errors import SqlError
@@ -50,7 +51,8 @@ def compile_condition(node: Predicate, scope: Scope) -> Fn:
 def _compile(table: dict[type, Callable], node: Node, scope: Scope) -> object:
     compiler = table.get(type(node))
     if compiler is None:
-        raise scope.refuse(f"{type(node).__name__} here", node)
+        words = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(node).__name__)
+        raise scope.refuse(f"{words.upper()} here", node)
     try:
         return compiler(node, scope)
     except SqlError as error:

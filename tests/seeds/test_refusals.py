@@ -1,0 +1,201 @@
+"""What the embedded broker does not do it refuses by name and position, with nothing half done."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.broker.engine.errors import NOT_SUPPORTED
+from harness.broker.instance.instance import Instance
+
+STATEMENTS = [
+    ("CHECKPOINT;", "CHECKPOINT"),
+    ("BEGIN DISTRIBUTED TRANSACTION;", "BEGIN DISTRIBUTED TRANSACTION"),
+    ("MERGE dbo.t AS a USING dbo.t AS b ON a.id = b.id WHEN MATCHED THEN DELETE;", "MERGE"),
+    ("BACKUP DATABASE db TO DISK = N'x';", "BACKUP"),
+    ("RESTORE DATABASE db FROM DISK = N'x';", "RESTORE"),
+    ("DBCC CHECKDB;", "DBCC"),
+    ("BULK INSERT dbo.t FROM N'x';", "the statement BULK"),
+    ("UPDATE STATISTICS dbo.t;", "UPDATE STATISTICS"),
+    ("CREATE FULLTEXT INDEX ON dbo.t (id) KEY INDEX PK_t;", "FULLTEXT"),
+    ("CREATE PARTITION FUNCTION f (int) AS RANGE LEFT FOR VALUES (1);",
+     "definitions of PARTITION objects"),
+    ("CREATE XML SCHEMA COLLECTION s AS N'<x/>';", "XML SCHEMA COLLECTION"),
+    ("CREATE EVENT NOTIFICATION n ON QUEUE dbo.q FOR QUEUE_ACTIVATION TO SERVICE 's', "
+     "'current database';", "CREATE EVENT NOTIFICATION"),
+    ("CREATE REMOTE SERVICE BINDING b TO SERVICE 's' WITH USER = dbo;",
+     "CREATE REMOTE SERVICE BINDING"),
+    ("CREATE ENDPOINT e STATE = STARTED AS TCP (LISTENER_PORT = 4022) "
+     "FOR SERVICE_BROKER (AUTHENTICATION = WINDOWS);", "CREATE ENDPOINT"),
+    ("EXECUTE (N'SELECT 1') AT remote;", "a linked server"),
+    ("SHUTDOWN;", "SHUTDOWN"),
+    ("ALTER INDEX PK_t ON dbo.t DISABLE;", "ALTER INDEX DISABLE"),
+    ("CREATE SYNONYM dbo.s FOR dbo.t;", "CREATE SYNONYM"),
+    ("CREATE CERTIFICATE c WITH SUBJECT = N'x';", "CREATE CERTIFICATE"),
+    ("ALTER TABLE dbo.t SWITCH TO dbo.u;", "ALTER TABLE SWITCH"),
+    ("KILL STATS JOB 5;", "KILL STATS JOB"),
+    ("READTEXT dbo.t.x @p 0 1;", "READTEXT"),
+    ("DISABLE TRIGGER ALL ON dbo.t;", "TRIGGER"),
+    ("ALTER DATABASE db SET ALLOW_SNAPSHOT_ISOLATION ON;", "ALLOW_SNAPSHOT_ISOLATION"),
+    ("ALTER DATABASE db ADD FILE (NAME = f, FILENAME = N'f');", "ALTER DATABASE"),
+]
+
+OPTIONS = [
+    ("SET TRANSACTION ISOLATION LEVEL SNAPSHOT;", "SET TRANSACTION ISOLATION LEVEL SNAPSHOT"),
+    ("SET SHOWPLAN_XML ON;", "SET SHOWPLAN_XML"),
+    ("SET STATISTICS IO ON;", "SET STATISTICS IO"),
+    ("SET STATISTICS TIME ON;", "SET STATISTICS TIME"),
+    ("SET FORCEPLAN ON;", "SET FORCEPLAN"),
+    ("SET PARSEONLY ON;", "SET PARSEONLY"),
+    ("SET NOEXEC ON;", "SET NOEXEC"),
+    ("SET FMTONLY ON;", "SET FMTONLY"),
+    ("SET REMOTE_PROC_TRANSACTIONS ON;", "SET REMOTE_PROC_TRANSACTIONS"),
+    ("SET ROWCOUNT 5;", "SET ROWCOUNT"),
+    ("SET LANGUAGE Deutsch;", "SET LANGUAGE"),
+    ("SET DATEFORMAT dmy;", "SET DATEFORMAT"),
+    ("SET TEXTSIZE 100;", "SET TEXTSIZE"),
+]
+
+HINTS = [
+    ("SELECT * FROM dbo.t WITH (SNAPSHOT);", "SNAPSHOT"),
+    ("SELECT * FROM dbo.t WITH (SPATIAL_WINDOW_MAX_CELLS = 4);", "SPATIAL_WINDOW_MAX_CELLS"),
+    ("SELECT * FROM dbo.t TABLESAMPLE (10 PERCENT);", "TABLESAMPLE"),
+    ("SELECT * FROM dbo.t OPTION (USE PLAN N'<x/>');", "USE PLAN"),
+    ("SELECT * FROM dbo.t OPTION (QUERYTRACEON 4199);", "QUERYTRACEON"),
+    ("SELECT * FROM dbo.t AS a INNER REMOTE JOIN dbo.t AS b ON a.id = b.id;", "REMOTE"),
+]
+
+QUERIES = [
+    ("SELECT * FROM OPENROWSET(BULK N'x', SINGLE_BLOB) AS b;", "OPENROWSET"),
+    ("SELECT * FROM OPENQUERY(remote, 'SELECT 1') AS q;", "OPENQUERY"),
+    ("SELECT * FROM remote.db.dbo.t;", "a linked server"),
+    ("SELECT id FROM dbo.t FOR XML EXPLICIT;", "FOR XML EXPLICIT"),
+    ("SELECT id FROM dbo.t FOR JSON AUTO;", "FOR JSON"),
+    ("SELECT id FROM dbo.t FOR BROWSE;", "FOR BROWSE"),
+    ("SELECT * FROM dbo.t FOR SYSTEM_TIME ALL;", "SYSTEM_TIME"),
+    ("SELECT * FROM dbo.t PIVOT (COUNT(id) FOR id IN ([1], [2])) AS p;", "PIVOT"),
+    ("SELECT TOP (5) PERCENT * FROM dbo.t;", "TOP ... PERCENT"),
+    ("DELETE FROM dbo.t WHERE CURRENT OF c;", "WHERE CURRENT OF"),
+    ("SELECT id FROM dbo.t GROUP BY CUBE (id);", "CUBE"),
+    ("SELECT NEXT VALUE FOR dbo.s OVER (ORDER BY id) FROM dbo.t;", "NEXT VALUE FOR"),
+    ("SELECT * FROM dbo.t WHERE CONTAINS(id, N'x');", "CONTAINS"),
+]
+
+FUNCTIONS = [
+    ("SELECT SOUNDEX('x');", "SOUNDEX"),
+    ("SELECT ENCRYPTBYPASSPHRASE('a', 'b');", "ENCRYPTBYPASSPHRASE"),
+    ("SELECT PWDENCRYPT(N'k');", "PWDENCRYPT"),
+    ("SELECT FORMAT(1, N'N');", "FORMAT"),
+    ("SELECT geometry::Parse('POINT (1 1)');", "a static method call (::)"),
+    ("SELECT HASHBYTES('MD4', 'x');", "HASHBYTES with algorithm MD4"),
+    ("SELECT CERT_ID(N'c');", "CERT_ID"),
+    ("SELECT @@PACK_RECEIVED;", "@@PACK_RECEIVED"),
+    ("SELECT @@TOTAL_READ;", "@@TOTAL_READ"),
+    ("SELECT CONVERT(varchar(30), GETDATE(), 131);", "style 131"),
+]
+
+PROCEDURES = [
+    ("EXECUTE sp_rename N'dbo.t', N'u';", "sp_rename"),
+    ("EXECUTE sp_configure;", "sp_configure"),
+    ("EXECUTE xp_cmdshell N'dir';", "xp_cmdshell"),
+    ("EXECUTE master.dbo.xp_readerrorlog;", "xp_readerrorlog"),
+    ("EXECUTE sp_send_dbmail;", "sp_send_dbmail"),
+    ("EXECUTE sp_cursoropen;", "sp_cursoropen"),
+    ("EXECUTE sp_OACreate N'x', 1;", "sp_OACreate"),
+    ("EXECUTE sp_spaceused;", "sp_spaceused"),
+]
+
+TYPES = [
+    ("DECLARE @x geography;", "geography"),
+    ("DECLARE @x hierarchyid;", "hierarchyid"),
+    ("CREATE TABLE dbo.u (id int, x geometry);", "geometry"),
+    ("CREATE TABLE dbo.u (id int, x vector(3));", "vector"),
+    ("CREATE TABLE dbo.u (id int, x AS id + 1);", "a computed column"),
+    ("CREATE TABLE dbo.u (id int SPARSE NULL);", "a sparse column"),
+    ("CREATE TABLE dbo.u (id int REFERENCES dbo.t (id));", "FOREIGN KEY"),
+    ("CREATE TABLE ##u (id int);", "a global temporary table"),
+    ("CREATE TABLE dbo.u (id int) ON fg;", "filegroup fg"),
+    ("CREATE CLUSTERED COLUMNSTORE INDEX i ON dbo.t;", "COLUMNSTORE"),
+    ("CREATE TABLE dbo.u (x varchar(9) COLLATE Japanese_CI_AS);", "collation Japanese_CI_AS"),
+    ("CREATE MESSAGE TYPE m VALIDATION = VALID_XML WITH SCHEMA COLLECTION dbo.s;", "VALID_XML"),
+    ("CREATE ROUTE r WITH ADDRESS = 'TCP://host:4022';", "a route to 'TCP://host:4022'"),
+]
+
+ALL = [*STATEMENTS, *OPTIONS, *HINTS, *QUERIES, *FUNCTIONS, *PROCEDURES, *TYPES]
+
+ALONE = [
+    ("CREATE TRIGGER dbo.tr ON dbo.t AFTER INSERT AS PRINT 1;", "CREATE TRIGGER"),
+    ("CREATE FUNCTION dbo.f () RETURNS int AS BEGIN RETURN 1 END;", "CREATE FUNCTION"),
+    ("CREATE PROCEDURE #p AS PRINT 1;", "a temporary procedure"),
+    ("CREATE PROCEDURE dbo.p;2 AS PRINT 1;", "numbered procedures"),
+    ("CREATE VIEW dbo.v AS SELECT id FROM dbo.t WITH CHECK OPTION;", "WITH CHECK OPTION"),
+    ("CREATE DATABASE d2 ON (NAME = f, FILENAME = N'f');", "database files"),
+    ("CREATE DATABASE d2 COLLATE Japanese_CI_AS;", "collation Japanese_CI_AS"),
+    ("CREATE PROCEDURE dbo.p AS CHECKPOINT;", "CHECKPOINT"),
+    ("CREATE PROCEDURE dbo.p WITH ENCRYPTION AS PRINT 1;", "ENCRYPTION"),
+]
+
+
+@pytest.fixture(scope="module")
+def instance() -> Instance:
+    made = Instance(seed=3)
+    made.connect().execute("CREATE DATABASE db;").ok()
+    made.connect("db").execute(
+        "CREATE TABLE dbo.t (id int NOT NULL CONSTRAINT PK_t PRIMARY KEY);"
+        "CREATE TABLE dbo.witness (id int); CREATE QUEUE dbo.q;").ok()
+    return made
+
+
+@pytest.fixture
+def session(instance):
+    session = instance.connect("db")
+    yield session
+    session.close()
+
+
+def objects(session) -> list[tuple]:
+    return session.execute("SELECT name, type FROM sys.objects ORDER BY name;").rows()
+
+
+def refused(session, text: str, name: str, line: int) -> None:
+    """The only error of the batch is the refusal, with the construct's name and its position."""
+    [error] = session.execute(text).errors
+    assert error.number == NOT_SUPPORTED, error.text
+    assert re.match("(The embedded broker|Redial's T-SQL parser) does not support ", error.text)
+    assert name.lower() in error.text.lower()
+    position = re.search(r"\(line (\d+), column (\d+)\)\.$", error.text)
+    assert position is not None, error.text
+    assert (int(position[1]), error.line) == (line, line)
+    assert int(position[2]) >= 1
+
+
+@pytest.mark.parametrize(("statement", "name"), ALL, ids=[name for _, name in ALL])
+def test_it_is_refused_by_name_and_position_and_its_transaction_with_it(session, statement, name):
+    before = objects(session)
+    refused(session, f"BEGIN TRANSACTION;\nINSERT dbo.witness VALUES (1);\n  {statement}", name, 3)
+    assert session.trancount == 0
+    assert session.execute("SELECT COUNT(*) FROM dbo.witness;").one() == 0
+    assert objects(session) == before
+
+
+@pytest.mark.parametrize(("statement", "name"), ALONE, ids=[name for _, name in ALONE])
+def test_what_must_be_alone_in_its_batch_is_refused_and_makes_nothing(session, statement, name):
+    before = objects(session)
+    refused(session, "\n" + statement, name, 2)
+    assert objects(session) == before
+    assert session.execute("SELECT COUNT(*) FROM sys.databases;").one() == 5
+
+
+def test_a_refusal_can_be_caught_and_the_session_goes_on(session):
+    answer = session.execute(
+        "BEGIN TRY EXECUTE sp_executesql N'CHECKPOINT'; END TRY BEGIN CATCH PRINT ERROR_NUMBER(); "
+        "END CATCH;")
+    assert [m.text for m in answer.messages] == [str(NOT_SUPPORTED)]
+    assert session.execute("SELECT 1;").one() == 1
+
+
+def test_a_procedure_with_something_unknown_in_it_is_refused_where_it_is_written(session):
+    text = "CREATE PROCEDURE dbo.p AS\nBEGIN\n    PRINT 1;\n    SET SHOWPLAN_XML ON;\nEND"
+    refused(session, text, "SHOWPLAN_XML", 4)
+    assert session.execute("SELECT OBJECT_ID(N'dbo.p');").one() is None
