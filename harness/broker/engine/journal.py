@@ -8,6 +8,7 @@ record suffice for data; small volatile parts (lock entries, sessions) are saved
 
 from __future__ import annotations
 
+import marshal
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "MISSING", "__slots
 """Stands for "no such key" in undo records; never a value."""
 
 _PUT, _ASSIGN, _RESTORE = range(3)
+
+_MARSHAL_VERSION = 2
+"""The last one that writes values and nothing of how they are shared in memory."""
 
 
 class Part:
@@ -52,7 +56,12 @@ class Part:
     def hash(self) -> bytes:
         """Digest of ``content``, cached until the part changes (independent of PYTHONHASHSEED)."""
         if self.digest is None:
-            self.digest = blake2b(repr(self.content()).encode(), digest_size=8).digest()
+            content = self.content()
+            try:
+                plain = marshal.dumps(content, _MARSHAL_VERSION)
+            except ValueError:  # dates, decimals and the like
+                plain = repr(content).encode()
+            self.digest = blake2b(plain, digest_size=8).digest()
         return self.digest
 
 
