@@ -25,17 +25,23 @@ def untouched(lab: Lab) -> None:
     lab.at_rest()
 
 
+@pytest.fixture(scope="module")
+def quiet() -> Lab:
+    """One deployment for all that is refused without a trace."""
+    return Lab()
+
+
 # ---------------------------------------------------------------------- through usp_Send
 @pytest.mark.parametrize("wrong", ["unknown", "", None, "//redial", "x" * 128])
 @pytest.mark.parametrize("parameter", RIGHT)
-def test_a_wrong_name_is_refused_with_the_parameter_and_the_allowed_value(lab, parameter, wrong):
-    [error] = lab.call_send(b"x", **{parameter: wrong}).errors
+def test_a_wrong_name_is_refused_with_the_parameter_and_the_allowed_value(quiet, parameter, wrong):
+    [error] = quiet.call_send(b"x", **{parameter: wrong}).errors
     assert (error.number, error.severity) == (50100, 16)
     assert error.text.startswith(f"@{parameter} must be ")
     assert f"'{RIGHT[parameter]}'" in error.text
     assert error.text.count("@") == 1
     assert error.procedure == "usp_Send"
-    untouched(lab)
+    untouched(quiet)
 
 
 def test_service_names_follow_the_databases_collation_and_the_dialog_has_the_configured_ones(lab):
@@ -44,33 +50,33 @@ def test_service_names_follow_the_databases_collation_and_the_dialog_has_the_con
     assert lab.landed() == [b"x"]
 
 
-def test_a_message_type_in_another_case_is_the_brokers_to_refuse(lab):
-    [error] = lab.call_send(b"x", messageType=EVENT.upper()).errors
+def test_a_message_type_in_another_case_is_the_brokers_to_refuse(quiet):
+    [error] = quiet.call_send(b"x", messageType=EVENT.upper()).errors
     assert (error.number, EVENT.upper() in error.text) == (8428, True)
-    untouched(lab)
+    untouched(quiet)
 
 
-def test_every_wrong_parameter_is_named_in_one_error(lab):
-    answer = lab.session.execute(
+def test_every_wrong_parameter_is_named_in_one_error(quiet):
+    answer = quiet.session.execute(
         "EXECUTE audit.usp_Send N'a', N'b', N'c', N'd', 0x01, N'key', "
         "'00000000-0000-0000-0000-000000000001';")
     [error] = answer.errors
     assert error.number == 50100
     for name in (*RIGHT, "key", "messageId"):
         assert f"@{name} must be " in error.text
-    untouched(lab)
+    untouched(quiet)
 
 
-def test_end_of_stream_is_not_a_callers_to_send(lab):
-    [error] = lab.call_send(b"x", messageType="EndOfStream").errors
+def test_end_of_stream_is_not_a_callers_to_send(quiet):
+    [error] = quiet.call_send(b"x", messageType="EndOfStream").errors
     assert error.text == f"@messageType must be one of: '{EVENT}'."
 
 
-def test_names_are_data_and_never_run(lab):
+def test_names_are_data_and_never_run(quiet):
     hostile = "x'; DROP TABLE audit.Landing; --"
-    [error] = lab.call_send(b"x", fromService=hostile).errors
+    [error] = quiet.call_send(b"x", fromService=hostile).errors
     assert error.number == 50100
-    assert lab.table("Landing") == []
+    assert quiet.table("Landing") == []
 
 
 def test_after_a_refusal_the_same_session_sends(lab):
@@ -103,9 +109,9 @@ def test_no_body_and_an_empty_one_are_both_sent_without_a_body(lab, body):
     ("EXECUTE audit.usp_Send N'a', N'b', N'c', N'd', N'text is no varbinary'", 257),
     ("EXECUTE audit.usp_Sent", 2812),
 ])
-def test_a_call_that_does_not_fit_has_the_servers_own_error(lab, call, number):
-    assert [e.number for e in lab.session.execute(call).errors] == [number]
-    untouched(lab)
+def test_a_call_that_does_not_fit_has_the_servers_own_error(quiet, call, number):
+    assert [e.number for e in quiet.session.execute(call).errors] == [number]
+    untouched(quiet)
 
 
 # ---------------------------------------------------------------------- raw verbs
@@ -120,16 +126,16 @@ def first_error(lab: Lab, sql: str) -> tuple[int, str]:
     return error.number, error.text
 
 
-def test_begin_dialog_from_an_unknown_service_is_refused(lab):
+def test_begin_dialog_from_an_unknown_service_is_refused(quiet):
     sql = BEGIN.format("nowhere", RIGHT["toService"], RIGHT["onContract"])
-    assert first_error(lab, sql) == (8423, 'The service "nowhere" is not found.')
-    untouched(lab)
+    assert first_error(quiet, sql) == (8423, 'The service "nowhere" is not found.')
+    untouched(quiet)
 
 
-def test_begin_dialog_on_an_unknown_contract_is_refused(lab):
+def test_begin_dialog_on_an_unknown_contract_is_refused(quiet):
     sql = BEGIN.format(RIGHT["fromService"], RIGHT["toService"], "no contract")
-    assert first_error(lab, sql) == (8425, "The service contract 'no contract' is not found.")
-    untouched(lab)
+    assert first_error(quiet, sql) == (8425, "The service contract 'no contract' is not found.")
+    untouched(quiet)
 
 
 def test_begin_dialog_to_an_unknown_service_is_no_error_and_its_messages_wait(lab):
@@ -171,5 +177,5 @@ def test_raw_sends_of_a_refused_type_leave_the_dialog_usable(lab):
     ("RECEIVE * FROM audit.Landing;", 208),
     ("BEGIN CONVERSATION TIMER ('00000000-0000-0000-0000-000000000001') TIMEOUT = 1;", 8426),
 ])
-def test_the_other_verbs_say_what_is_missing(lab, statement, number):
-    assert first_error(lab, statement)[0] == number
+def test_the_other_verbs_say_what_is_missing(quiet, statement, number):
+    assert first_error(quiet, statement)[0] == number
