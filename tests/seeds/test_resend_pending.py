@@ -29,6 +29,23 @@ def fail(lab: Lab) -> None:
     assert lab.endpoints() == [("initiator", "ERROR")]
 
 
+@pytest.fixture(scope="module")
+def deployed() -> Lab:
+    """One deployment for the table of codes."""
+    return Lab()
+
+
+@pytest.fixture
+def failed(deployed) -> Lab:
+    """That deployment, emptied, with six messages pending on a dialog in state ERROR."""
+    deployed.run("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
+    deployed.target_queue("ON")
+    deployed.advance(2)
+    deployed.run("DELETE audit.Landing; DELETE audit.DeadLetter;")
+    fail(deployed)
+    return deployed
+
+
 def resend(lab: Lab, code: int | None):
     """usp_ResendPending for the one dialog there is, as an operator calls it."""
     handle = lab.handles(1)[0]
@@ -103,28 +120,25 @@ def test_senders_go_on_on_a_new_dialog_meanwhile(lab):
 
 
 @pytest.mark.parametrize("code", RECOVERABLE)
-def test_errors_that_say_nothing_against_the_message_are_resent(lab, code):
-    fail(lab)
-    resend(lab, code).ok()
-    assert [body for _, body in lab.pending()] == list(BODIES)
-    lab.target_queue("ON")
-    assert (lab.landed(), lab.dead()) == (list(BODIES), [])
+def test_errors_that_say_nothing_against_the_message_are_resent(failed, code):
+    resend(failed, code).ok()
+    assert [body for _, body in failed.pending()] == list(BODIES)
+    failed.target_queue("ON")
+    assert (failed.landed(), failed.dead()) == (list(BODIES), [])
 
 
 @pytest.mark.parametrize("code", NOT_RECOVERABLE)
-def test_every_other_code_dead_letters_byte_exact_with_code_and_sequence(lab, code):
-    fail(lab)
-    resend(lab, code).ok()
-    assert lab.dead() == [(number, body, code) for number, body in enumerate(BODIES)]
-    assert lab.endpoints() == []
-    lab.target_queue("ON")
-    assert lab.landed() == []
+def test_every_other_code_dead_letters_byte_exact_with_code_and_sequence(failed, code):
+    resend(failed, code).ok()
+    assert failed.dead() == [(number, body, code) for number, body in enumerate(BODIES)]
+    assert failed.endpoints() == []
+    failed.target_queue("ON")
+    assert failed.landed() == []
 
 
-def test_a_resend_that_was_forbidden_dead_letters_even_a_recoverable_code(lab):
-    fail(lab)
-    lab.run(f"EXECUTE audit.usp_ResendPending '{lab.handles(1)[0]}', -8489, NULL, 0;")
-    assert lab.dead() == [(number, body, -8489) for number, body in enumerate(BODIES)]
+def test_a_resend_that_was_forbidden_dead_letters_even_a_recoverable_code(failed):
+    failed.run(f"EXECUTE audit.usp_ResendPending '{failed.handles(1)[0]}', -8489, NULL, 0;")
+    assert failed.dead() == [(number, body, -8489) for number, body in enumerate(BODIES)]
 
 
 def conversing_with_pending(lab: Lab) -> None:
