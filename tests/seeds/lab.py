@@ -188,10 +188,11 @@ class Lab:
     def unaccounted(self, sent: list[bytes | None] | tuple[bytes | None, ...]) -> dict:
         """Bodies sent and nowhere to be found (positive count), or there too often (negative)."""
         found = Counter(self.landed())
-        found.update(body for _, body, _ in self.dead())
+        event = self.config.message_types[0].name
+        found.update(body for kind, body in self.table("DeadLetter", "MessageType, Body")
+                     if kind == event)
         found.update(body for _, body in self.pending())
-        found.update(body for kind, body in self.unread()
-                     if kind == self.config.message_types[0].name)
+        found.update(body for kind, body in self.unread() if kind == event)
         wanted = Counter(sent)
         return {body: wanted[body] - found[body] for body in wanted | found
                 if wanted[body] != found[body]}
