@@ -304,12 +304,14 @@ class Queue(Part):
         """Options, held rows, waiting sessions, poison counts; oldest-first also the order."""
         order = [inbox.endpoint.handle for inbox in self.ready.values()
                  if inbox.oldest() is not None] if self.oldest_first else None
+        activation = self.activation
         return (
-            str(self), self.enabled, self.retention, self.poison_handling, self.activation,
+            self.lock_key, self.enabled, self.retention, self.poison_handling,
+            activation and (activation.procedure, activation.max_readers, activation.enabled),
             [(row[0].endpoint.handle, row[1], row[3].name, row[4])
-             for _, row in sorted(self.held.items())],
-            sorted(str(session.id) for session in self.waiting()),
-            sorted(self.poison.items(), key=repr), order,
+             for _, row in sorted(self.held.items())] if self.held else None,
+            sorted(session.id for session in self.waiting()) if self.waiters else None,
+            sorted(self.poison.items(), key=repr) if self.poison else None, order,
         )
 
     def hash(self) -> bytes:
