@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from harness.broker.catalog.object_views import OBJECT_COLUMNS, object_row
@@ -19,6 +20,7 @@ UNSET = datetime(1900, 1, 1)
 BY_INITIATOR, BY_TARGET = 1, 2
 
 
+@lru_cache(maxsize=1024)
 def moment(seconds: float | None) -> datetime | None:
     """Clock seconds as datetime, to the engine's three milliseconds; None stays None."""
     if seconds is None:

@@ -12,6 +12,7 @@ import ast as python_ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
+from operator import itemgetter
 from typing import Any
 
 from harness.broker.engine.types import MAX, SYSNAME, ResultColumn, SqlType
@@ -62,19 +63,18 @@ def view(
     columns = tuple(parse_column(line) for line in declaration.strip().splitlines())
     DECLARED[name] = DeclaredView(schema, own, columns, permission)
     shown = [column for column in columns if column.mark != REFUSED]
-    computed = [i for i, column in enumerate(shown) if column.mark == COMPUTED]
-    template = [column.value for column in shown]
+    constants = tuple(column.value for column in shown if column.mark != COMPUTED)
+    computed, arranged = len(shown) - len(constants), _arrangement(shown)
 
     def register(rows: Rows) -> Rows:
         def filled(given: Iterable[tuple]) -> list[tuple]:
-            if len(computed) == len(template):
+            if not constants:
                 return list(given)
             found = []
             for values in given:
-                row = template[:]
-                for place, item in zip(computed, values, strict=True):
-                    row[place] = item
-                found.append(tuple(row))
+                if len(values) != computed:
+                    raise ValueError(f"{name}: {len(values)} values for {computed} columns")
+                found.append(arranged(values + constants))
             return found
 
         def compute(session: Any, database: Any) -> list[tuple]:
@@ -90,6 +90,13 @@ def view(
         return rows
 
     return register
+
+
+def _arrangement(shown: list[DeclaredColumn]) -> Callable[[tuple], tuple]:
+    """Puts the computed values and the constants behind them into the columns' order."""
+    stable = sorted(range(len(shown)), key=lambda i: shown[i].mark != COMPUTED)
+    places = sorted(range(len(shown)), key=stable.__getitem__)
+    return itemgetter(*places) if len(places) > 1 else tuple
 
 
 def alias(name: str, target: str) -> None:

@@ -119,9 +119,10 @@ class LockManager(Part):
         held = transaction.locks.get(key)
         if held is not None and (held == mode or combine(held, mode) == held):
             return
-        if mode.startswith("R"):
+        if mode[0] == "R":
             self.range_locks = True
         resource = self.resources.get(key)
+        free = resource is None
         if resource is None:
             resource = Resource(key)
             if self._journal.recording:
@@ -129,7 +130,7 @@ class LockManager(Part):
             else:
                 self.resources[key] = resource
         wanted = mode if held is None else combine(held, mode)
-        if self._grantable(resource, transaction, wanted, held is not None):
+        if free or self._grantable(resource, transaction, wanted, held is not None):
             self._grant(resource, transaction, wanted)
             if short and held is None:
                 transaction.short_locks.append(key)

@@ -142,9 +142,14 @@ def status_setter(node: ast.ExecuteProcedure, context: Context) -> Any:
 
 def parse_name(text: Any) -> ast.ObjectName:
     """A procedure name held in a variable: parts in brackets, quotes or plain."""
+    return _parse_name(str(text or ""))
+
+
+@lru_cache(maxsize=1024)
+def _parse_name(text: str) -> ast.ObjectName:
     parts = [
         bracketed.replace("]]", "]") or quoted.replace('""', '"') or plain.strip()
-        for bracketed, quoted, plain in _NAME_PART.findall(str(text or ""))
+        for bracketed, quoted, plain in _NAME_PART.findall(text)
     ]
     return ast.ObjectName(0, 0, tuple(parts[:4]) or ("",))
 
@@ -269,10 +274,9 @@ def table_argument(s: SessionState, parameter: ParameterInfo, argument: Argument
 def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
     """Which argument belongs to which parameter; 8144 too many, 8145 unknown name."""
     bound: list[Argument | None] = [None] * len(program.parameters)
-    names = {p.name.lower(): i for i, p in enumerate(program.parameters)}
     for position, argument in enumerate(arguments):
         if argument.name:
-            slot = names.get(argument.name.lower())
+            slot = program.parameter_slot(argument.name)
             if slot is None:
                 raise SqlError(8145, argument.name, program.name, state=2)
         else:

@@ -59,6 +59,8 @@ class Machine:
                 if s.pending is not None:
                     error, s.pending = s.pending, None
                     raise error
+                # Only a statement that is run again has them: a wait leaves this loop.
+                again = s.deadline is not None or s.expired
                 while True:
                     frame.pc = pc
                     if budget <= 0 or (done_shared and infos[pc].shared):
@@ -67,8 +69,9 @@ class Machine:
                     if single and infos[pc].shared:
                         done_shared = True
                     following = code[pc](s, v)
-                    if s.deadline is not None or s.expired:
+                    if again:
                         self._end_deadline(s)
+                        again = False
                     if following is None:
                         pc += 1
                         s.error = 0
@@ -165,6 +168,8 @@ class Machine:
     @staticmethod
     def _drop_locals(s: SessionState, frame: Frame) -> None:
         """Local cursors and the module's own #temp tables end with the frame."""
+        if not s.cursors and not s.temp_tables:
+            return
         depth = len(s.frames) + 1
         for name, cursor in list(s.cursors.items()):
             if getattr(cursor, "frame", None) is frame:

@@ -93,7 +93,13 @@ class Options:
 
     @property
     def mask(self) -> int:
-        """@@OPTIONS (configuration page "user options")."""
+        """@@OPTIONS (configuration page "user options"), worked out once."""
+        found = self._changes.get("mask")
+        if found is None:
+            found = self._changes["mask"] = self._mask()
+        return found
+
+    def _mask(self) -> int:
         bits = (
             (2, self.implicit_transactions), (4, self.cursor_close_on_commit),
             (8, self.ansi_warnings), (16, self.ansi_padding), (32, self.ansi_nulls),

@@ -66,6 +66,13 @@ class Program:
     quoted_identifier: bool = True
     ansi_nulls: bool = True
     _live: list[frozenset[int]] | None = None
+    _numbers: dict[str, int] | None = None
+
+    def parameter_slot(self, name: str) -> int | None:
+        """Slot of the parameter of that name (with @, any case); None when there is none."""
+        if self._numbers is None:
+            self._numbers = {p.name.lower(): slot for slot, p in enumerate(self.parameters)}
+        return self._numbers.get(name.lower())
 
     def live(self, pc: int) -> frozenset[int]:
         """Slots whose values can still be read from ``pc`` on (worked out when first asked)."""

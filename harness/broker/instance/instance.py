@@ -18,6 +18,7 @@ from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.locks import Deadlock
 from harness.broker.engine.storage import Table
+from harness.broker.exec import security
 from harness.broker.exec.database import Database
 from harness.broker.exec.machine import READY, Machine
 from harness.broker.exec.objects import CATALOG_FUNCTIONS
@@ -290,10 +291,8 @@ class Instance:
 
     def enter_database(self, session: Session, name: str) -> None:
         """Make a database the session's; 911 when there is none, 916 without a user there."""
-        from harness.broker.exec.security import user_of
-
         database = self.server.database(name)
-        user = user_of(session, database)
+        user = security.user_of(session, database)
         if user is None:
             raise SqlError(916, session.login_name, database.name)
         self.server.check_single_user(session, database)
@@ -302,15 +301,11 @@ class Instance:
 
     def find_principal(self, session: Session, kind: str, name: str | None) -> Any:
         """Whom EXECUTE AS names; 15517 or 15406 when it cannot be impersonated."""
-        from harness.broker.exec.security import impersonate
-
-        return impersonate(session, kind, name)
+        return security.impersonate(session, kind, name)
 
     def check_permission(self, session: Session, permission: str, securable: Any) -> None:
         """Raises 229 and its kin when the current principal may not."""
-        from harness.broker.exec.security import check
-
-        check(session, permission, securable)
+        security.check(session, permission, securable)
 
     def catalog_function(self, session: Session, name: str, args: tuple) -> Any:
         """A built-in function that reads the catalog."""

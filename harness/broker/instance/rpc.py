@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 
 OnReturn = Callable[[Any, int], None] | None
 
+_CALL_INFOS = [StatementInfo(None, 1, False, 1), StatementInfo(None, 1, False, 2)]
+"""Of the program of one call: the call, and its end."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(slots=True)
 class Prepared:
     """What a handle stands for: dynamic text with its definitions, or a procedure's name."""
 
@@ -55,7 +58,7 @@ def start_call(session: Session, call: Rpc) -> None:
 
     program = Program("", "", session.database, Source(call.name))
     program.code = [step, end_of_program]
-    program.infos = [StatementInfo(None, 1, False, 1), StatementInfo(None, 1, False, 2)]
+    program.infos = _CALL_INFOS
     session.instance.machine.call(session, program, [])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.types import Message
+from harness.broker.exec import security
 from harness.broker.exec.control import (
     begin_transaction,
     commit_transaction,
@@ -274,6 +275,4 @@ class Session(SessionState):
 
     def check_server_permission(self, permission: str) -> None:
         """Raise 300 when the login may not (VIEW SERVER STATE and its kin)."""
-        from harness.broker.exec.security import check_server
-
-        check_server(self, permission)
+        security.check_server(self, permission)

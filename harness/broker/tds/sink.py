@@ -29,11 +29,6 @@ _TRANSACTION_ENV = {"begin": c.ENV_BEGIN, "commit": c.ENV_COMMIT, "rollback": c.
 _TEXT_ENV = {"database": c.ENV_DATABASE, "language": c.ENV_LANGUAGE}
 
 
-def _descriptor(value: object) -> bytes:
-    """Eight bytes of a transaction descriptor; none for None or 0."""
-    return value.to_bytes(8, "little") if isinstance(value, int) and value else b""
-
-
 class TdsSink:
     """Encodes one session's answers; ``send`` takes framed packets, ``finished`` ends a request.
 
@@ -53,6 +48,7 @@ class TdsSink:
         self._encoders: list[Encode] = []
         self._metadata: dict[tuple[ResultColumn, ...], tuple[bytes, list[Encode]]] = {}
         self._rpc = False
+        self._rows = False
         self._failed = False
         self._status: int | None = None
         self._values: list[bytes] = []
@@ -126,6 +122,7 @@ class TdsSink:
             self._release(c.DONE_MORE)
         self._buffer += known[0]
         self._encoders = known[1]
+        self._rows = True
 
     def row(self, values: tuple) -> None:
         """One row; a value that does not fit its column becomes an error, never broken bytes."""
@@ -144,8 +141,14 @@ class TdsSink:
             self._flush_packets()
 
     def done(self, command: int, rowcount: int | None, error: bool = False) -> None:
-        """A statement ended; an error said since the last one sets the bit as well."""
-        if self._attentions:
+        """A statement ended; an error said since the last one sets the bit as well.
+
+        Inside a procedure, NOCOUNT (no row count) keeps statements without a result set from
+        telling the client anything (SET NOCOUNT page).
+        """
+        rows, self._rows = self._rows, False
+        silent = self._rpc and rowcount is None and not (rows or error or self._failed)
+        if silent or self._attentions:
             return
         status = self._in_transaction_bit()
         if rowcount is not None:
@@ -176,9 +179,7 @@ class TdsSink:
             self._release(c.DONE_MORE)
         if kind in _TRANSACTION_ENV:
             self.in_transaction = kind == "begin"
-            self._buffer += tokens.env_bytes(
-                _TRANSACTION_ENV[kind], _descriptor(new), _descriptor(old)
-            )
+            self._buffer += tokens.env_transaction(_TRANSACTION_ENV[kind], new or 0, old or 0)
         elif kind in _TEXT_ENV:
             self._buffer += tokens.env_text(_TEXT_ENV[kind], str(new or ""), str(old or ""))
         elif kind == "collation":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 
 from harness.broker.engine.types import Message, ResultColumn, SqlType, sql_type
 from harness.broker.tds import constants as c
@@ -13,6 +14,7 @@ _DONE, _DONE_OLD = struct.Struct("<BHHQ"), struct.Struct("<BHHI")
 _MESSAGE_HEAD = struct.Struct("<iBB")
 _U16, _I32, _STATUS = struct.Struct("<H"), struct.Struct("<i"), struct.Struct("<Bi")
 _COLUMN = struct.Struct("<IH")
+_ENV_BEGUN, _ENV_ENDED = struct.Struct("<BHBBQB"), struct.Struct("<BHBBBQ")
 _TEXT_MAX = 8000
 """Characters of a message: the token's length is two bytes, and PRINT ends here as well."""
 
@@ -72,6 +74,13 @@ def env_bytes(kind: int, new: bytes, old: bytes) -> bytes:
     return _with_length(c.ENVCHANGE, body)
 
 
+def env_transaction(kind: int, new: int, old: int) -> bytes:
+    """ENVCHANGE of a transaction: its descriptor begins (new) or ends (old); the other is 0."""
+    if new:
+        return _ENV_BEGUN.pack(c.ENVCHANGE, 11, kind, 8, new, 0)
+    return _ENV_ENDED.pack(c.ENVCHANGE, 11, kind, 0, 8, old)
+
+
 def login_ack(version: int) -> bytes:
     """LOGINACK: interface 1 (T-SQL), TDS version big-endian, program name and version."""
     major, minor, build = c.PROGRAM_VERSION
@@ -101,11 +110,17 @@ def return_status(value: int) -> bytes:
 
 def return_value(ordinal: int, name: str, type_: SqlType, value: object) -> bytes:
     """RETURNVALUE: an OUTPUT parameter's final value (2.2.7.19)."""
+    head, encode = _return_head(ordinal, name, type_)
+    return head + encode(value)
+
+
+@lru_cache(maxsize=1024)
+def _return_head(ordinal: int, name: str, type_: SqlType) -> tuple[bytes, Encode]:
     if type_.name in _LARGE_OUTPUT:  # text, ntext and image cannot be returned as such
         type_ = sql_type(_LARGE_OUTPUT[type_.name], -1)
     codec = column_codec(type_)
     head = bytes([c.RETURNVALUE]) + _U16.pack(ordinal) + b_varchar(name) + b"\x01"
-    return head + _COLUMN.pack(codec.user_type, 0) + codec.type_info + codec.encode(value)
+    return head + _COLUMN.pack(codec.user_type, 0) + codec.type_info, codec.encode
 
 
 def column_metadata(columns: Sequence[ResultColumn]) -> tuple[bytes, list[Encode]]:
