@@ -156,3 +156,29 @@ def test_in_activation_a_resend_that_fails_is_dead_lettered_at_the_second_attemp
     assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [(b"\x01\x02", -8489)]
     assert [number for _, number, _ in lab.errors()] == [547]
     assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
+
+
+@pytest.mark.parametrize("which", ["target's", "somebody else's", "gone"])
+def test_a_handle_that_is_not_the_initiators_of_this_configuration_is_refused(which):
+    lab = Lab()
+    Client(lab).execute(send())
+    if which == "somebody else's":
+        lab.sa.execute(
+            "CREATE QUEUE dbo.Q; CREATE SERVICE Other ON QUEUE dbo.Q; "
+            "DECLARE @h uniqueidentifier; "
+            "BEGIN DIALOG @h FROM SERVICE Other TO SERVICE N'x' WITH ENCRYPTION = OFF;"
+        )
+    query = {
+        "target's": "WHERE ce.is_initiator = 0",
+        "somebody else's": "INNER JOIN sys.services AS s ON s.service_id = ce.service_id "
+        "WHERE s.name = N'Other'",
+        "gone": "WHERE 1 = 0",
+    }[which]
+    before = lab.endpoints()
+    number = lab.sa.fail(
+        "DECLARE @h uniqueidentifier = NEWID(); SELECT @h = ce.conversation_handle "
+        f"FROM sys.conversation_endpoints AS ce {query}; "
+        "EXECUTE audit.usp_ResendPending @handle = @h, @code = NULL;"
+    )
+    assert number == 50112
+    assert lab.endpoints() == before

@@ -136,3 +136,55 @@ def test_a_busy_row_is_left_alone(lab, client):
     assert rows == [(1,)]
     client.execute("COMMIT;")
     assert lab.handle() == handle
+
+
+def test_a_timer_that_failed_once_is_asked_again_when_the_row_is_busy(lab, client):
+    """Its re-arming is kept out of transaction 1, but not forgotten."""
+    client.execute(send("0x01"))
+    for sequence in (-1, 0):
+        lab.sa.execute(
+            "INSERT INTO audit.PoisonAttempt (ConversationHandle, MessageSequence, MessageType, "
+            f"Attempts, LastUtc) SELECT sc.Handle, {sequence}, "
+            "N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer', 1, SYSUTCDATETIME() "
+            "FROM audit.SessionConversations AS sc;"
+        )
+    client.execute("BEGIN TRANSACTION;" + send("0x02"))
+    lab.advance(62)
+    client.execute("COMMIT;")
+    lab.advance(10)
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+    assert lab.endpoints() == [("CD", 0)]
+    assert lab.bodies() == [b"\x01", b"\x02"]
+
+
+def test_an_ending_that_always_fails_is_set_aside_and_the_queue_stays_on(lab, client):
+    client.execute(send("0x01"))
+    handle = lab.handle()
+    lab.sa.execute(
+        "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Never CHECK (EndedUtc IS NULL);"
+    )
+    lab.advance(120)
+    assert lab.rows("SELECT COUNT(*) FROM sys.service_queues WHERE is_receive_enabled = 0;") == [
+        (0,)
+    ]
+    assert [number for _, number, _ in lab.errors()] == [547, 547]
+    ((side, reason),) = lab.rows("SELECT Side, Reason FROM audit.DeadLetter;")
+    assert side == "initiator" and reason.startswith("Not ended, see ErrorLog")
+    assert lab.endpoints() == [("CD", 0), ("DI", 1)]
+    lab.sa.execute("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_Never;")
+    lab.sa.execute(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 0;")
+    assert lab.endpoints() == [("CD", 0)]
+    assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
+
+
+def test_recycling_from_a_client_without_autocommit_leaves_nothing_open(lab, client):
+    """IMPLICIT_TRANSACTIONS ON: a read would open a transaction and R would stay locked (F-137)."""
+    client.execute(send("0x01"))
+    handle = lab.handle()
+    operator = Client(lab)
+    operator.execute(
+        "SET IMPLICIT_TRANSACTIONS ON; EXECUTE audit.usp_RecycleConversation "
+        f"@handle = '{handle}', @sendEndOfStream = 1;"
+    )
+    assert operator.value("@@TRANCOUNT") == 0
+    assert lab.endpoints() == [("CD", 0)]

@@ -9,7 +9,7 @@ from harness.broker.catalog.views import alias, view
 from harness.broker.catalog.visibility import visible
 from harness.broker.engine.collation import DEFAULT_COLLATION
 from harness.broker.engine.storage import Column, Table
-from harness.broker.engine.types import SqlType
+from harness.broker.engine.types import SqlType, sql_type
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.type_facts import (
     SYSNAME_ID,
@@ -413,7 +413,7 @@ _PLAIN_PRECISION = {"decimal": (38, 38), "numeric": (38, 38), "time": (16, 7),
 def types(s: Any, db: Database) -> Iterable[tuple]:
     """System types, then alias and table types."""
     for name, number in sorted(TYPE_IDS.items(), key=lambda item: item[1]):
-        type_ = SqlType(name)
+        type_ = sql_type(name)
         size = _PLAIN_SIZES.get(name) or max_length(type_)
         collation = DEFAULT_COLLATION if type_.is_string else None
         yield (catalog_name(type_), number, number, 4, size,

@@ -7,7 +7,6 @@ text); the static type beside it says which T-SQL type it has.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 MAX = -1
 """Length of a (max) type."""
@@ -23,9 +22,9 @@ DATE_TYPES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # one object per type: identity is equality
 class SqlType:
-    """One T-SQL type with its facets.
+    """One T-SQL type with its facets; made by ``sql_type`` only.
 
     name: lower-case base type name. length: characters for n/char types, bytes for binary types,
     -1 for (max), 0 where the type has no length. precision and scale: digits of decimal, numeric;
@@ -63,10 +62,16 @@ class SqlType:
         return self.name in INTEGER_BITS
 
 
-@lru_cache(maxsize=4096)
+_TYPES: dict[tuple[str, int, int, int], SqlType] = {}
+
+
 def sql_type(name: str, length: int = 0, precision: int = 0, scale: int = 0) -> SqlType:
-    """The one shared instance of a type, so that types compare by identity on hot paths."""
-    return SqlType(name, length, precision, scale)
+    """The one shared instance of a type, so that types compare and hash by identity."""
+    key = (name, length, precision, scale)
+    found = _TYPES.get(key)
+    if found is None:
+        found = _TYPES[key] = SqlType(name, length, precision, scale)
+    return found
 
 
 BIT = sql_type("bit")

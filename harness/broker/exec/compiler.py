@@ -195,10 +195,11 @@ class ProgramCompiler:
             if isinstance(part, ast.Variable) and part.name.lower() not in self.scope.variables:
                 raise self.context.fail(part, SqlError(137, part.name, aborts="batch"))
 
-    def condition_step(
-        self, node: Any, condition: Any, decide: Callable[[bool | None], int | None]
-    ) -> int:
-        """A step that evaluates a predicate and jumps by it."""
+    def condition_step(self, node: Any, condition: Any, otherwise: list[int]) -> int:
+        """A step that goes on when a predicate is true.
+
+        otherwise: one cell, where to go when it is false or unknown; filled in later.
+        """
         self.check_variables(condition)
         shared, work = names_objects(condition), touches_data(condition)
         pc = self.here()
@@ -207,7 +208,7 @@ class ProgramCompiler:
             test = context.condition(condition)
 
             def run(s: SessionState, v: list) -> int | None:
-                return decide(test(s, v, ()))
+                return None if test(s, v, ()) else otherwise[0]
 
             return run
 

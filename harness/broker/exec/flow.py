@@ -33,11 +33,7 @@ def block(compiler: ProgramCompiler, node: ast.Block) -> None:
 def if_(compiler: ProgramCompiler, node: ast.If) -> None:
     """IF: unknown counts as false. An error in the predicate leaves the whole statement."""
     targets = [0]
-
-    def decide(value: bool | None) -> int | None:
-        return None if value else targets[0]
-
-    pc = compiler.condition_step(node, node.condition, decide)
+    pc = compiler.condition_step(node, node.condition, targets)
     compiler.statement(node.then)
     if node.otherwise is not None:
         skip = compiler.emit(None, lambda s, v: None)
@@ -59,11 +55,7 @@ def jump_only(target: int) -> Run:
 def while_(compiler: ProgramCompiler, node: ast.While) -> None:
     """WHILE with BREAK and CONTINUE."""
     targets = [0]
-
-    def decide(value: bool | None) -> int | None:
-        return None if value else targets[0]
-
-    start = compiler.condition_step(node, node.condition, decide)
+    start = compiler.condition_step(node, node.condition, targets)
     breaks: list[int] = []
     compiler.loops.append((start, breaks, compiler.try_depth, compiler.catch_depth))
     compiler.statement(node.body)

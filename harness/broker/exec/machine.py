@@ -130,8 +130,8 @@ class Machine:
             s.user = user
         if program.object_id:
             options = s.options
-            if (options.quoted_identifier, options.ansi_nulls) != (
-                    program.quoted_identifier, program.ansi_nulls):
+            if options.quoted_identifier != program.quoted_identifier \
+                    or options.ansi_nulls != program.ansi_nulls:
                 s.options = options.changed(quoted_identifier=program.quoted_identifier,
                                             ansi_nulls=program.ansi_nulls)
         s.frames.append(frame)

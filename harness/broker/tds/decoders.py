@@ -23,6 +23,9 @@ Convert = Callable[[bytes], object]
 NULL_TYPE, XML_TYPE, UDT_TYPE, TVP_TYPE = 0x1F, 0xF1, 0xF0, 0xF3
 _PLP_SIZE, _SHORT_NULL, _LONG_NULL, _PLP_NULL = 0xFFFF, 0xFFFF, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
+_PLP_HEAD = struct.Struct("<QI")
+"""Length of the whole value, and of the first chunk."""
+
 _FLOAT, _REAL = struct.Struct("<d"), struct.Struct("<f")
 
 
@@ -98,6 +101,14 @@ _INFO_SIZE: dict[int, int] = {
 
 def read_plp(reader: Reader) -> bytes | None:
     """A partially length-prefixed value: total or unknown, chunks, a zero chunk (2.2.5.2.3)."""
+    body, at = reader.body, reader.at
+    if len(body) - at >= _PLP_HEAD.size:
+        # As drivers send most values: one chunk of the announced length and the empty one.
+        total, size = _PLP_HEAD.unpack_from(body, at)
+        end = at + _PLP_HEAD.size + size
+        if total == size != 0 and body[end : end + 4] == b"\0\0\0\0":
+            reader.at = end + 4
+            return body[end - size : end]
     total = reader.u64()
     if total == _PLP_NULL:
         return None

@@ -11,7 +11,7 @@ END;
 GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
    seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
-IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 0
+IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
     ALTER ROLE [db_owner] ADD MEMBER [audit_module];
 END;

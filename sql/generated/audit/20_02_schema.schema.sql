@@ -7,6 +7,12 @@ BEGIN
         N'CREATE SCHEMA [audit] AUTHORIZATION [audit_module];';
 END;
 GO
-/* A schema that was there before keeps its owner; the module user needs its objects all the same. */
-GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
+/* A schema that was there before keeps its owner; the module user needs its objects all the same.
+   Only then: a grant to the owner itself is refused with message 4624 (F-140). */
+IF EXISTS (SELECT 1 FROM sys.schemas AS s
+           WHERE s.name = N'audit'
+             AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'audit_module'))
+BEGIN
+    GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
+END;
 GO

@@ -62,10 +62,12 @@ BEGIN
 
         /* -- 4  The audit row. Only ever inserted here (see ConversationLog) -------------------- */
         INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
-        SELECT @newHandle, ce.conversation_id, 1, @conversationKey
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)   /* our own row, just made; never wait here while holding R and G (F-126) */
-        WHERE ce.conversation_handle = @newHandle;
+        SELECT @newHandle,
+            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
+             FROM sys.conversation_endpoints AS ce
+                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
+             WHERE ce.conversation_handle = @newHandle),
+            1, @conversationKey;
 
         SET @handle = @newHandle;
     END TRY

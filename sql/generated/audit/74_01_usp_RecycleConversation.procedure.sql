@@ -14,6 +14,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
     DECLARE @deleted int;

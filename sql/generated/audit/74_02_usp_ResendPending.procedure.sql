@@ -35,15 +35,30 @@ BEGIN
     IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
         THROW 50110, N'usp_ResendPending cannot see sys.transmission_queue, so it does not end the conversation: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; then call it again.', 1;
 
+    /* As a db_owner it could end anybody's conversation; ours is ours, and the side that sends. */
+    IF NOT EXISTS (SELECT 1
+                   FROM sys.conversation_endpoints AS ce
+                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                   INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                   WHERE ce.conversation_handle = @handle
+                     AND ce.is_initiator = 1
+                     AND s.name = N'//redial/audit/initiator')
+        THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/audit/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
+
     IF @ownsTransaction = 1
     BEGIN
         SET XACT_ABORT ON;
         BEGIN TRANSACTION;
     END;
 
-    /* Takes G before anything is read, so what is pending cannot change below (F-109); in an ended
-       dialog the timer is refused, and the caller that received its message holds G already. */
-    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+    /* An open dialog can still be sent on: take G before anything is read, so that what is pending
+       cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
+       refused timer dooms the RECEIVE around us is unknown (F-134): not asked. */
+    IF EXISTS (SELECT 1
+               FROM sys.conversation_endpoints AS ce
+                   WITH (NOLOCK)        /* as above */
+               WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO'))
+        EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
@@ -57,6 +72,7 @@ BEGIN
     BEGIN
         /* STATIC: the rows as they are now; what is sent below does not join them. Broker rows are
            left out: an EndOfStream belongs to the old dialog, EndDialog and Error are not messages.
+           The type's name may be NULL (F-142): <> alone would pass over such a row, and END delete it.
            A row here may have been delivered and only its acknowledgement lost: duplicates are
            possible (F-110). */
         DECLARE pending CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
@@ -65,7 +81,7 @@ BEGIN
             WHERE tq.conversation_handle = @handle
               AND tq.is_end_of_dialog = 0
               AND tq.is_conversation_error = 0
-              AND tq.message_type_name <> N'EndOfStream'
+              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
             ORDER BY tq.message_sequence_number;
 
         OPEN pending;
@@ -109,10 +125,12 @@ BEGIN
 
             INSERT INTO [audit].[ConversationLog]
                 (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages)
-            SELECT @newHandle, ce.conversation_id, 1, @handle, SYSUTCDATETIME(), @resent
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own row, just made (F-126) */
-            WHERE ce.conversation_handle = @newHandle;
+            SELECT @newHandle,
+                (SELECT ce.conversation_id
+                 FROM sys.conversation_endpoints AS ce
+                     WITH (NOLOCK)      /* our own row, just made (F-126) */
+                 WHERE ce.conversation_handle = @newHandle),
+                1, @handle, SYSUTCDATETIME(), @resent;
         END;
     END
     /* ----------------------------------------------------------------------------------------- */
@@ -128,7 +146,7 @@ BEGIN
         WHERE tq.conversation_handle = @handle
           AND tq.is_end_of_dialog = 0
           AND tq.is_conversation_error = 0
-          AND tq.message_type_name <> N'EndOfStream'
+          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
         ORDER BY tq.message_sequence_number;
 
         SET @deadLettered = @@ROWCOUNT;
@@ -148,7 +166,10 @@ BEGIN
         WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
     WHERE cl.Handle = @handle;
 
-    DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
+    DELETE pa
+    FROM [audit].[PoisonAttempt] AS pa
+        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    WHERE pa.ConversationHandle = @handle;
 
     /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
        second time; WITH ERROR drops it and tells the target (F-138). */

@@ -19,8 +19,10 @@ BEGIN
     DECLARE @body varbinary(max);
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
+    DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @resend bit;
+    DECLARE @result int;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
 
     WHILE 1 = 1
@@ -49,12 +51,16 @@ BEGIN
 
             SET @phase = 1;
             SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
+            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now (F-142) */
 
-            SET @poisoned = 0;
-            IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
-                       WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence
-                         AND pa.MessageType = @messageType AND pa.Attempts >= 1)
-                SET @poisoned = 1;
+            SET @attempts = 0;
+            SELECT @attempts = pa.Attempts
+            FROM [audit].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* a scan would wait for other dialogs' rows, under G */
+            WHERE pa.ConversationHandle = @handle
+              AND pa.MessageSequence = @sequence
+              AND pa.MessageType = @messageType;
+            SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
             /* ------------------------------------------------------------------------------------ */
             /* 2  Timer: re-arm, commit (G is free again), only then look at R                        */
@@ -69,10 +75,28 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
 
-                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+                EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+
+                /* Re-arming failed once, so it was kept out of transaction 1; but a busy row must be
+                   asked again, or the dialog is never recycled. Here a failure is only logged. */
+                IF @poisoned = 1 AND @result <> 0
+                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
             /* ------------------------------------------------------------------------------------ */
-            /* 3  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
+            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @attempts >= 2
+            BEGIN
+                INSERT INTO [audit].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
             /* ------------------------------------------------------------------------------------ */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
@@ -105,7 +129,7 @@ BEGIN
                 EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
             /* ------------------------------------------------------------------------------------ */
-            /* 4  Nothing else is in the contract for this side: kept, not dropped                    */
+            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
             /* ------------------------------------------------------------------------------------ */
             ELSE
             BEGIN
@@ -127,11 +151,12 @@ BEGIN
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). */
-            IF @phase = 0
+            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
+               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
+            IF @phase = 0 OR ERROR_SEVERITY() >= 17
                 RETURN 1;
 
-            IF @phase = 1
+            IF @phase = 1 AND ERROR_NUMBER() <> 1205   /* nor is a deadlock with somebody's own query */
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;

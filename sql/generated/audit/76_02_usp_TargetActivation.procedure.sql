@@ -12,17 +12,26 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
+       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
     DECLARE @received TABLE
     (
-        QueuingOrder bigint NOT NULL PRIMARY KEY,
+        QueuingOrder bigint NULL,
         Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL,
+        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
+        Body varbinary(max) NULL
+    );
+    DECLARE @rows TABLE                 /* the same, numbered, for going through them one by one */
+    (
+        RowId int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        MessageSequence bigint NOT NULL,
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL
     );
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
-    DECLARE @order bigint;
+    DECLARE @row int;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
@@ -84,7 +93,7 @@ BEGIN
                 /* -------------------------------------------------------------------------------- */
                 /* 2  Rows known to be poison: dead-lettered unprocessed                              */
                 /* -------------------------------------------------------------------------------- */
-                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
+                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK)
                            WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1)
                 BEGIN
                     INSERT INTO [audit].[DeadLetter]
@@ -94,7 +103,7 @@ BEGIN
                     FROM @received AS r
                     INNER JOIN [audit].[PoisonAttempt] AS pa
                         ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
-                        AND pa.MessageType = r.MessageType
+                        AND pa.MessageType = ISNULL(r.MessageType, N'')
                     WHERE pa.Attempts >= 1
                     ORDER BY r.QueuingOrder;
 
@@ -102,7 +111,7 @@ BEGIN
                     FROM @received AS r
                     INNER JOIN [audit].[PoisonAttempt] AS pa
                         ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
-                        AND pa.MessageType = r.MessageType
+                        AND pa.MessageType = ISNULL(r.MessageType, N'')
                     WHERE pa.Attempts >= 1;
                 END;
 
@@ -113,7 +122,7 @@ BEGIN
                 BEGIN TRY
                     INSERT INTO [audit].[Landing]
                         (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
-                    SELECT @conversationId, r.Handle, ISNULL(r.MessageSequence, -1), r.MessageType, r.Body
+                    SELECT @conversationId, r.Handle, ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
                     FROM @received AS r
                     ORDER BY r.QueuingOrder;
                 END TRY
@@ -122,14 +131,20 @@ BEGIN
                         THROW;          /* doomed: section 6 finds the row */
                     ROLLBACK TRANSACTION BeforeLanding;
 
-                    SET @order = -1;
-                    WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+                    DELETE FROM @rows;
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+
+                    SET @row = 0;
+                    WHILE EXISTS (SELECT 1 FROM @rows AS r WHERE r.RowId > @row)
                     BEGIN
-                        SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
-                            @messageType = r.MessageType, @body = r.Body
-                        FROM @received AS r
-                        WHERE r.QueuingOrder > @order
-                        ORDER BY r.QueuingOrder;
+                        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+                            @body = r.Body
+                        FROM @rows AS r
+                        WHERE r.RowId > @row
+                        ORDER BY r.RowId;
 
                         SAVE TRANSACTION BeforeRow;
                         BEGIN TRY
@@ -168,7 +183,10 @@ BEGIN
             /* ------------------------------------------------------------------------------------ */
             IF @ended = 1
             BEGIN
-                DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
+                DELETE pa
+                FROM [audit].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
+                WHERE pa.ConversationHandle = @handle;
                 END CONVERSATION @handle;
             END;
 
@@ -191,14 +209,20 @@ BEGIN
             /*    tried alone and always undone, with no RECEIVE around it: what fails is recorded.   */
             /*    None fails (a deadlock, say): the next RECEIVE simply lands them.                   */
             /* ------------------------------------------------------------------------------------ */
-            SET @order = -1;
-            WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+            DELETE FROM @rows;
+            INSERT INTO @rows (MessageSequence, MessageType, Body)
+            SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+            FROM @received AS r
+            ORDER BY r.QueuingOrder;
+
+            SET @row = 0;
+            WHILE EXISTS (SELECT 1 FROM @rows AS r WHERE r.RowId > @row)
             BEGIN
-                SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
-                    @messageType = r.MessageType, @body = r.Body
-                FROM @received AS r
-                WHERE r.QueuingOrder > @order
-                ORDER BY r.QueuingOrder;
+                SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+                    @body = r.Body
+                FROM @rows AS r
+                WHERE r.RowId > @row
+                ORDER BY r.RowId;
 
                 BEGIN TRY
                     BEGIN TRANSACTION;

@@ -17,6 +17,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @leaked TABLE
     (
@@ -123,7 +124,13 @@ BEGIN
                 BEGIN
                     /* Takes G, so that a sender that just begins this dialog has committed its row. */
                     EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                    IF EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = @handle)
+                    IF EXISTS (SELECT 1
+                               FROM [audit].[SessionConversations] AS sc
+                                   /* We hold G, and a sender that holds its row may want it: a wait
+                                      here, or a scan that meets that row, would close the circle. A
+                                      busy entry fails (1222) and is shown. */
+                                   WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                               WHERE sc.Handle = @handle)
                         UPDATE @leaked SET Outcome = N'kept: it is in use now' WHERE LeakedId = @id;
                     ELSE
                     BEGIN

@@ -3,7 +3,10 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Service Broker must be on. ENABLE_BROKER keeps the broker's guid and needs the database for
-   itself, hence ROLLBACK IMMEDIATE (F-101). Managed Instance (engine edition 8) has it on and
+   itself, hence ROLLBACK IMMEDIATE (F-101): where the broker is off, every other session of the
+   database is cut off, once. Switch it on in a quiet hour before the first deployment to avoid that.
+   A restored copy beside its original is refused (9772): only you can know whether it may have
+   NEW_BROKER, which deletes its conversations. Managed Instance (engine edition 8) has it on and
    refuses the statement (F-102), so it is issued only where it is off and may be switched. */
 IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) <> 8
    AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0)
@@ -25,7 +28,7 @@ END;
 GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
    seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
-IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 0
+IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
     ALTER ROLE [db_owner] ADD MEMBER [audit_module];
 END;
@@ -40,8 +43,14 @@ BEGIN
         N'CREATE SCHEMA [audit] AUTHORIZATION [audit_module];';
 END;
 GO
-/* A schema that was there before keeps its owner; the module user needs its objects all the same. */
-GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
+/* A schema that was there before keeps its owner; the module user needs its objects all the same.
+   Only then: a grant to the owner itself is refused with message 4624 (F-140). */
+IF EXISTS (SELECT 1 FROM sys.schemas AS s
+           WHERE s.name = N'audit'
+             AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'audit_module'))
+BEGIN
+    GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
+END;
 GO
 -- 20_03_roles.role.sql
 SET ANSI_NULLS ON;
@@ -508,10 +517,12 @@ BEGIN
 
         /* -- 4  The audit row. Only ever inserted here (see ConversationLog) -------------------- */
         INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
-        SELECT @newHandle, ce.conversation_id, 1, @conversationKey
-        FROM sys.conversation_endpoints AS ce
-            WITH (NOLOCK)   /* our own row, just made; never wait here while holding R and G (F-126) */
-        WHERE ce.conversation_handle = @newHandle;
+        SELECT @newHandle,
+            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
+             FROM sys.conversation_endpoints AS ce
+                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
+             WHERE ce.conversation_handle = @newHandle),
+            1, @conversationKey;
 
         SET @handle = @newHandle;
     END TRY
@@ -713,6 +724,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
     DECLARE @deleted int;
@@ -846,15 +858,30 @@ BEGIN
     IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
         THROW 50110, N'usp_ResendPending cannot see sys.transmission_queue, so it does not end the conversation: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; then call it again.', 1;
 
+    /* As a db_owner it could end anybody's conversation; ours is ours, and the side that sends. */
+    IF NOT EXISTS (SELECT 1
+                   FROM sys.conversation_endpoints AS ce
+                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                   INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                   WHERE ce.conversation_handle = @handle
+                     AND ce.is_initiator = 1
+                     AND s.name = N'//redial/audit/initiator')
+        THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/audit/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
+
     IF @ownsTransaction = 1
     BEGIN
         SET XACT_ABORT ON;
         BEGIN TRANSACTION;
     END;
 
-    /* Takes G before anything is read, so what is pending cannot change below (F-109); in an ended
-       dialog the timer is refused, and the caller that received its message holds G already. */
-    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+    /* An open dialog can still be sent on: take G before anything is read, so that what is pending
+       cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
+       refused timer dooms the RECEIVE around us is unknown (F-134): not asked. */
+    IF EXISTS (SELECT 1
+               FROM sys.conversation_endpoints AS ce
+                   WITH (NOLOCK)        /* as above */
+               WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO'))
+        EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
@@ -868,6 +895,7 @@ BEGIN
     BEGIN
         /* STATIC: the rows as they are now; what is sent below does not join them. Broker rows are
            left out: an EndOfStream belongs to the old dialog, EndDialog and Error are not messages.
+           The type's name may be NULL (F-142): <> alone would pass over such a row, and END delete it.
            A row here may have been delivered and only its acknowledgement lost: duplicates are
            possible (F-110). */
         DECLARE pending CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
@@ -876,7 +904,7 @@ BEGIN
             WHERE tq.conversation_handle = @handle
               AND tq.is_end_of_dialog = 0
               AND tq.is_conversation_error = 0
-              AND tq.message_type_name <> N'EndOfStream'
+              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
             ORDER BY tq.message_sequence_number;
 
         OPEN pending;
@@ -920,10 +948,12 @@ BEGIN
 
             INSERT INTO [audit].[ConversationLog]
                 (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages)
-            SELECT @newHandle, ce.conversation_id, 1, @handle, SYSUTCDATETIME(), @resent
-            FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own row, just made (F-126) */
-            WHERE ce.conversation_handle = @newHandle;
+            SELECT @newHandle,
+                (SELECT ce.conversation_id
+                 FROM sys.conversation_endpoints AS ce
+                     WITH (NOLOCK)      /* our own row, just made (F-126) */
+                 WHERE ce.conversation_handle = @newHandle),
+                1, @handle, SYSUTCDATETIME(), @resent;
         END;
     END
     /* ----------------------------------------------------------------------------------------- */
@@ -939,7 +969,7 @@ BEGIN
         WHERE tq.conversation_handle = @handle
           AND tq.is_end_of_dialog = 0
           AND tq.is_conversation_error = 0
-          AND tq.message_type_name <> N'EndOfStream'
+          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
         ORDER BY tq.message_sequence_number;
 
         SET @deadLettered = @@ROWCOUNT;
@@ -959,7 +989,10 @@ BEGIN
         WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
     WHERE cl.Handle = @handle;
 
-    DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
+    DELETE pa
+    FROM [audit].[PoisonAttempt] AS pa
+        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    WHERE pa.ConversationHandle = @handle;
 
     /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
        second time; WITH ERROR drops it and tells the target (F-138). */
@@ -1001,8 +1034,10 @@ BEGIN
     DECLARE @body varbinary(max);
     DECLARE @code int;
     DECLARE @description nvarchar(3000);
+    DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @resend bit;
+    DECLARE @result int;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
 
     WHILE 1 = 1
@@ -1031,12 +1066,16 @@ BEGIN
 
             SET @phase = 1;
             SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
+            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now (F-142) */
 
-            SET @poisoned = 0;
-            IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
-                       WHERE pa.ConversationHandle = @handle AND pa.MessageSequence = @sequence
-                         AND pa.MessageType = @messageType AND pa.Attempts >= 1)
-                SET @poisoned = 1;
+            SET @attempts = 0;
+            SELECT @attempts = pa.Attempts
+            FROM [audit].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* a scan would wait for other dialogs' rows, under G */
+            WHERE pa.ConversationHandle = @handle
+              AND pa.MessageSequence = @sequence
+              AND pa.MessageType = @messageType;
+            SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
             /* ------------------------------------------------------------------------------------ */
             /* 2  Timer: re-arm, commit (G is free again), only then look at R                        */
@@ -1051,10 +1090,28 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
 
-                EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+                EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+
+                /* Re-arming failed once, so it was kept out of transaction 1; but a busy row must be
+                   asked again, or the dialog is never recycled. Here a failure is only logged. */
+                IF @poisoned = 1 AND @result <> 0
+                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
             /* ------------------------------------------------------------------------------------ */
-            /* 3  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
+            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @attempts >= 2
+            BEGIN
+                INSERT INTO [audit].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
             /* ------------------------------------------------------------------------------------ */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
@@ -1087,7 +1144,7 @@ BEGIN
                 EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             END
             /* ------------------------------------------------------------------------------------ */
-            /* 4  Nothing else is in the contract for this side: kept, not dropped                    */
+            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
             /* ------------------------------------------------------------------------------------ */
             ELSE
             BEGIN
@@ -1109,11 +1166,12 @@ BEGIN
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
                     @handle = @handle, @sequence = @sequence;
 
-            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). */
-            IF @phase = 0
+            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
+               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
+            IF @phase = 0 OR ERROR_SEVERITY() >= 17
                 RETURN 1;
 
-            IF @phase = 1
+            IF @phase = 1 AND ERROR_NUMBER() <> 1205   /* nor is a deadlock with somebody's own query */
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
@@ -1156,17 +1214,26 @@ BEGIN
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
+       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
     DECLARE @received TABLE
     (
-        QueuingOrder bigint NOT NULL PRIMARY KEY,
+        QueuingOrder bigint NULL,
         Handle uniqueidentifier NOT NULL,
         MessageSequence bigint NULL,
+        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
+        Body varbinary(max) NULL
+    );
+    DECLARE @rows TABLE                 /* the same, numbered, for going through them one by one */
+    (
+        RowId int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        MessageSequence bigint NOT NULL,
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL
     );
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
-    DECLARE @order bigint;
+    DECLARE @row int;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
@@ -1228,7 +1295,7 @@ BEGIN
                 /* -------------------------------------------------------------------------------- */
                 /* 2  Rows known to be poison: dead-lettered unprocessed                              */
                 /* -------------------------------------------------------------------------------- */
-                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa
+                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK)
                            WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1)
                 BEGIN
                     INSERT INTO [audit].[DeadLetter]
@@ -1238,7 +1305,7 @@ BEGIN
                     FROM @received AS r
                     INNER JOIN [audit].[PoisonAttempt] AS pa
                         ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
-                        AND pa.MessageType = r.MessageType
+                        AND pa.MessageType = ISNULL(r.MessageType, N'')
                     WHERE pa.Attempts >= 1
                     ORDER BY r.QueuingOrder;
 
@@ -1246,7 +1313,7 @@ BEGIN
                     FROM @received AS r
                     INNER JOIN [audit].[PoisonAttempt] AS pa
                         ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
-                        AND pa.MessageType = r.MessageType
+                        AND pa.MessageType = ISNULL(r.MessageType, N'')
                     WHERE pa.Attempts >= 1;
                 END;
 
@@ -1257,7 +1324,7 @@ BEGIN
                 BEGIN TRY
                     INSERT INTO [audit].[Landing]
                         (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
-                    SELECT @conversationId, r.Handle, ISNULL(r.MessageSequence, -1), r.MessageType, r.Body
+                    SELECT @conversationId, r.Handle, ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
                     FROM @received AS r
                     ORDER BY r.QueuingOrder;
                 END TRY
@@ -1266,14 +1333,20 @@ BEGIN
                         THROW;          /* doomed: section 6 finds the row */
                     ROLLBACK TRANSACTION BeforeLanding;
 
-                    SET @order = -1;
-                    WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+                    DELETE FROM @rows;
+                    INSERT INTO @rows (MessageSequence, MessageType, Body)
+                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                    FROM @received AS r
+                    ORDER BY r.QueuingOrder;
+
+                    SET @row = 0;
+                    WHILE EXISTS (SELECT 1 FROM @rows AS r WHERE r.RowId > @row)
                     BEGIN
-                        SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
-                            @messageType = r.MessageType, @body = r.Body
-                        FROM @received AS r
-                        WHERE r.QueuingOrder > @order
-                        ORDER BY r.QueuingOrder;
+                        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+                            @body = r.Body
+                        FROM @rows AS r
+                        WHERE r.RowId > @row
+                        ORDER BY r.RowId;
 
                         SAVE TRANSACTION BeforeRow;
                         BEGIN TRY
@@ -1312,7 +1385,10 @@ BEGIN
             /* ------------------------------------------------------------------------------------ */
             IF @ended = 1
             BEGIN
-                DELETE FROM [audit].[PoisonAttempt] WHERE ConversationHandle = @handle;
+                DELETE pa
+                FROM [audit].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
+                WHERE pa.ConversationHandle = @handle;
                 END CONVERSATION @handle;
             END;
 
@@ -1335,14 +1411,20 @@ BEGIN
             /*    tried alone and always undone, with no RECEIVE around it: what fails is recorded.   */
             /*    None fails (a deadlock, say): the next RECEIVE simply lands them.                   */
             /* ------------------------------------------------------------------------------------ */
-            SET @order = -1;
-            WHILE EXISTS (SELECT 1 FROM @received AS r WHERE r.QueuingOrder > @order)
+            DELETE FROM @rows;
+            INSERT INTO @rows (MessageSequence, MessageType, Body)
+            SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+            FROM @received AS r
+            ORDER BY r.QueuingOrder;
+
+            SET @row = 0;
+            WHILE EXISTS (SELECT 1 FROM @rows AS r WHERE r.RowId > @row)
             BEGIN
-                SELECT TOP (1) @order = r.QueuingOrder, @sequence = ISNULL(r.MessageSequence, -1),
-                    @messageType = r.MessageType, @body = r.Body
-                FROM @received AS r
-                WHERE r.QueuingOrder > @order
-                ORDER BY r.QueuingOrder;
+                SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+                    @body = r.Body
+                FROM @rows AS r
+                WHERE r.RowId > @row
+                ORDER BY r.RowId;
 
                 BEGIN TRY
                     BEGIN TRANSACTION;
@@ -1379,6 +1461,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @leaked TABLE
     (
@@ -1485,7 +1568,13 @@ BEGIN
                 BEGIN
                     /* Takes G, so that a sender that just begins this dialog has committed its row. */
                     EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                    IF EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = @handle)
+                    IF EXISTS (SELECT 1
+                               FROM [audit].[SessionConversations] AS sc
+                                   /* We hold G, and a sender that holds its row may want it: a wait
+                                      here, or a scan that meets that row, would close the circle. A
+                                      busy entry fails (1222) and is shown. */
+                                   WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                               WHERE sc.Handle = @handle)
                         UPDATE @leaked SET Outcome = N'kept: it is in use now' WHERE LeakedId = @id;
                     ELSE
                     BEGIN
@@ -1593,9 +1682,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c67f852f45cc7fedc457e6dda59adb8909f47799e09fb1ab61e92b436963c1ef'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e46b4526fb6e41ad4d022f1582f3a5edd9b35fba97af4db483551201a9e83a42'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'c67f852f45cc7fedc457e6dda59adb8909f47799e09fb1ab61e92b436963c1ef');
+    VALUES (N'audit', N'0.1.0', N'e46b4526fb6e41ad4d022f1582f3a5edd9b35fba97af4db483551201a9e83a42');
 END;
 GO

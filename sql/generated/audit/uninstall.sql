@@ -6,6 +6,10 @@ GO
    each step looks at what is left. */
 DROP PROCEDURE IF EXISTS [audit].[usp_Send];
 GO
+/* The rest is ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and
+   would drop services with messages in them. XACT_ABORT ends a batch at its first error. */
+SET XACT_ABORT ON;
+
 /* Drain: EndOfStream on every dialog, then wait for both sides to end. CLOSED rows are only the
    target's memory of replays (F-106) and do not count. */
 DECLARE @handle uniqueidentifier;
@@ -46,21 +50,21 @@ BEGIN
         N'[audit].[ErrorLog] and at [audit].[usp_EndLeaked], then run uninstall again.');
     THROW 50140, @message, 1;
 END;
-GO
+
 IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NOT NULL
    AND EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') AND q.activation_procedure IS NOT NULL)
 BEGIN
     ALTER QUEUE [audit].[InitiatorQueue] WITH ACTIVATION (DROP);
 END;
-GO
+
 IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NOT NULL
    AND EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') AND q.activation_procedure IS NOT NULL)
 BEGIN
     ALTER QUEUE [audit].[TargetQueue] WITH ACTIVATION (DROP);
 END;
-GO
+
 /* Database-wide objects: only what this configuration made. */
 IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/initiator')
    AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'SERVICE' AND o.Name = N'//redial/audit/initiator')
@@ -68,24 +72,24 @@ BEGIN
     DROP SERVICE [//redial/audit/initiator];
     DELETE FROM [audit].[OwnedObject] WHERE Kind = N'SERVICE' AND Name = N'//redial/audit/initiator';
 END;
-GO
+
 IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/target')
    AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'SERVICE' AND o.Name = N'//redial/audit/target')
 BEGIN
     DROP SERVICE [//redial/audit/target];
     DELETE FROM [audit].[OwnedObject] WHERE Kind = N'SERVICE' AND Name = N'//redial/audit/target';
 END;
-GO
+
 IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NOT NULL
 BEGIN
     DROP QUEUE [audit].[InitiatorQueue];
 END;
-GO
+
 IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NOT NULL
 BEGIN
     DROP QUEUE [audit].[TargetQueue];
 END;
-GO
+
 IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/audit/contract')
    AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o
                WHERE o.Kind = N'CONTRACT' AND o.Name = N'//redial/audit/contract')
@@ -96,7 +100,7 @@ BEGIN
     DROP CONTRACT [//redial/audit/contract];
     DELETE FROM [audit].[OwnedObject] WHERE Kind = N'CONTRACT' AND Name = N'//redial/audit/contract';
 END;
-GO
+
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/audit/event')
    AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o
                WHERE o.Kind = N'MESSAGE TYPE' AND o.Name = N'//redial/audit/event')
@@ -107,7 +111,7 @@ BEGIN
     DROP MESSAGE TYPE [//redial/audit/event];
     DELETE FROM [audit].[OwnedObject] WHERE Kind = N'MESSAGE TYPE' AND Name = N'//redial/audit/event';
 END;
-GO
+
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
    AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o
                WHERE o.Kind = N'MESSAGE TYPE' AND o.Name = N'EndOfStream')
@@ -118,29 +122,18 @@ BEGIN
     DROP MESSAGE TYPE [EndOfStream];
     DELETE FROM [audit].[OwnedObject] WHERE Kind = N'MESSAGE TYPE' AND Name = N'EndOfStream';
 END;
-GO
+
 DROP PROCEDURE IF EXISTS [audit].[usp_ArmTimer];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_BeginConversation];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_EndLeaked];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_LandRow];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_LogError];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_ReadErrorBody];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_RecordPoison];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_RecycleConversation];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_ResendPending];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_SenderActivation];
-GO
 DROP PROCEDURE IF EXISTS [audit].[usp_TargetActivation];
-GO
 /* So that installing again is recorded as a change. */
 INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
 VALUES (N'audit', N'uninstalled', REPLICATE('0', 64));

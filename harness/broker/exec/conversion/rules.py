@@ -22,7 +22,7 @@ PRECEDENCE = (
 )
 
 class _Marked(SqlType):
-    """A type by its fields, yet equal to no other (dataclasses compare within one class)."""
+    """A type that looks like another and is none of those ``sql_type`` gives out."""
 
     __slots__ = ()
 

@@ -1,0 +1,54 @@
+"""uninstall.sql and purge_data.sql where errors stop nothing, as in SSMS (F-139)."""
+
+import pytest
+
+from harness.render import render
+from harness.tsql import split_batches
+
+from .lab import AUDIT, Client, Lab, send
+
+SERVICES = "SELECT COUNT(*) FROM sys.services AS s WHERE s.name LIKE N'//redial/%';"
+
+
+@pytest.fixture
+def lab():
+    """One dialog that cannot end: its message is pending, the target queue is off."""
+    lab = Lab()
+    client = Client(lab)
+    client.execute(send("0xAA"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    client.execute(send("0xBB"))
+    return lab
+
+
+def run_on(lab: Lab, name: str) -> list[int]:
+    """Every batch of a script, whatever fails; the numbers of the errors."""
+    numbers = []
+    for batch in split_batches(render(AUDIT)[name]):
+        lab.sa.submit(batch.sql)
+        lab.advance(100)
+        assert lab.sa.out.finished, batch.sql
+        numbers += [error.number for error in lab.sa.errors]
+    return numbers
+
+
+def test_a_drain_that_fails_drops_nothing_but_the_send_procedure(lab):
+    assert run_on(lab, "uninstall.sql") == [50140]
+    assert lab.rows(SERVICES) == [(2,)]
+    assert lab.rows("SELECT COUNT(*) FROM sys.procedures;") > [(9,)]
+    assert lab.rows("SELECT message_body FROM sys.transmission_queue WHERE message_body = 0xBB;")
+
+
+def test_an_uninstall_that_stopped_is_finished_by_the_next_and_loses_nothing(lab):
+    run_on(lab, "uninstall.sql")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert run_on(lab, "uninstall.sql") == []
+    assert lab.rows(SERVICES) == [(0,)]
+    assert lab.bodies() == [b"\xaa", b"\xbb"]
+
+
+def test_purge_of_a_running_installation_is_refused_and_drops_nothing(lab):
+    assert run_on(lab, "purge_data.sql") == [50141]
+    assert lab.bodies() == [b"\xaa"]
+    assert lab.rows("SELECT COUNT(*) FROM sys.tables;") == [(8,)]
