@@ -29,7 +29,7 @@ QUANTUM = 1
 """Sessions take turns statement by statement, as on a server with many processors: races between
 callers and activation that one procedure must survive are met, for ours and for a mutant alike."""
 
-FULL = Load(records=100_000)
+FULL = Load(records=100_000, timer_seconds=2, spread_seconds=2)
 QUICK = Load(records=5_000, timer_seconds=1, spread_seconds=1, seconds=6.0, quiet_seconds=10.0)
 MUTANT = Load(
     records=40_000, clients=16, in_transaction=1, timer_seconds=1, spread_seconds=0,

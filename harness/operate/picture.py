@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -44,9 +45,10 @@ def draw(samples: Sequence[Look], path: Path, title: str, verdict: str) -> Path:
     axes[0].plot(seconds, [s.landed for s in samples], label="landed", color="#2ca02c", lw=1.5)
     axes[0].set_ylabel("messages")
     axes[0].set_title(f"{title}\n{verdict}", fontsize=11)
-    behind = [max(0, s.sent - s.landed) for s in samples]
-    axes[1].fill_between(seconds, behind, label="sent, not landed yet", color="#ff7f0e")
-    axes[1].set_ylabel("messages")
+    rates = [(b.landed - a.landed) / (b.second - a.second) for a, b in pairwise(samples)]
+    if rates:
+        axes[1].stairs(rates, seconds, fill=True, label="landed per second", color="#98df8a")
+    axes[1].set_ylabel("messages/s")
     _states(axes[2], samples, "initiator")
     _states(axes[3], samples, "target")
     axes[3].set_xlabel("seconds")
