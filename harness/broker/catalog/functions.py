@@ -40,8 +40,9 @@ def function(*names: str, optional: int = 0) -> Callable[[Function], Function]:
     """
 
     def register(call: Function) -> Function:
+        needed = max(0, call.__code__.co_argcount - 1 - optional)
+
         def answer(session: Any, args: tuple) -> Any:
-            needed = len(args) - optional if len(args) > optional else 0
             if any(value is None for value in args[:needed]):
                 return None
             return call(session, *args)

@@ -112,7 +112,7 @@ _BROKER = {"SERVICE": "services", "CONTRACT": "contracts", "MESSAGE TYPE": "mess
            "ROUTE": "routes"}
 
 
-@function("HAS_PERMS_BY_NAME", optional=4)
+@function("HAS_PERMS_BY_NAME", optional=5)
 def has_perms_by_name(s: Any, name: str | None, class_: str | None = None,
                       permission: str | None = None, sub: str | None = None,
                       sub_class: str | None = None) -> int | None:

@@ -80,13 +80,26 @@ def _value(arguments: list[Argument], position: int, name: str) -> Any:
 
 def _new_handle(s: Session, arguments: list[Argument], prepared: Prepared) -> None:
     """Give out a handle; one passed in (a re-prepare on the same cursor) is dropped first."""
-    old = arguments[0].value
+    old = _handle(arguments, "sp_prepare")
     if old:
-        s.prepared.pop(int(old), None)
+        s.prepared.pop(old, None)
     s.last_handle += 1
     s.prepared[s.last_handle] = prepared
     if arguments[0].set is not None:
         arguments[0].set(converted(s.last_handle, INT, arguments[0].type or INT))
+
+
+def _expect(arguments: list[Argument], procedure: str, *names: str) -> None:
+    """Raise SqlError 201 for the first parameter that was not supplied."""
+    if len(arguments) < len(names):
+        raise SqlError(201, procedure, names[len(arguments)])
+
+
+def _handle(arguments: list[Argument], procedure: str) -> int:
+    """The handle a call is about, 0 for NULL; 201 without one, conversion errors for no number."""
+    _expect(arguments, procedure, "@handle")
+    first = arguments[0]
+    return converted(first.value, first.type or INT, INT) or 0
 
 
 def _text(value: Any) -> str:
@@ -95,6 +108,7 @@ def _text(value: Any) -> str:
 
 def sp_prepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
     """sp_prepare @handle OUTPUT, @params, @stmt [, options]."""
+    _expect(arguments, "sp_prepare", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
     text_program(s, prepared.text, prepared.definitions)  # syntax errors belong here
     _new_handle(s, arguments, prepared)
@@ -105,6 +119,7 @@ def sp_prepexec(
     s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int:
     """sp_prepexec @handle OUTPUT, @params, @stmt, values...: prepare and run in one call."""
+    _expect(arguments, "sp_prepexec", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
     program = text_program(s, prepared.text, prepared.definitions)
     _new_handle(s, arguments, prepared)
@@ -117,6 +132,7 @@ def sp_prepexecrpc(
     s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_prepexecrpc @handle OUTPUT, procedure, values...: what ODBC makes of {CALL p(?)}."""
+    _expect(arguments, "sp_prepexecrpc", "@handle", "@rpcname")
     name = _text(arguments[1].value)
     _new_handle(s, arguments, Prepared("", "", name))
     return call_named(s, parse_name(name), arguments[2:], on_return, next_pc)
@@ -126,10 +142,10 @@ def sp_execute(
     s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_execute @handle, values...; 8179 for a handle that does not exist."""
-    handle = arguments[0].value or 0
-    prepared = s.prepared.get(int(handle))
+    handle = _handle(arguments, "sp_execute")
+    prepared = s.prepared.get(handle)
     if prepared is None:
-        raise SqlError(8179, int(handle))
+        raise SqlError(8179, handle)
     if prepared.procedure:
         return call_named(s, parse_name(prepared.procedure), arguments[1:], on_return, next_pc)
     program = text_program(s, prepared.text, prepared.definitions)
@@ -140,7 +156,7 @@ def sp_execute(
 
 def sp_unprepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
     """sp_unprepare @handle; 8179 for a handle that does not exist."""
-    handle = int(arguments[0].value or 0)
+    handle = _handle(arguments, "sp_unprepare")
     if s.prepared.pop(handle, None) is None:
         raise SqlError(8179, handle)
     _return(s, on_return)

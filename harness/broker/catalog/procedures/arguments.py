@@ -36,10 +36,13 @@ class Call:
         return None if value is None else str(value)
 
     def number(self, name: str) -> int | None:
-        """Value of a parameter as a whole number."""
+        """Value of a parameter as a whole number. Raises SqlError 8114 for what is none."""
         value = self.values[name]
         value = getattr(value, "value", value)
-        return None if value is None else int(value)
+        try:
+            return None if value is None else int(value)
+        except (TypeError, ValueError, ArithmeticError):
+            raise SqlError(8114, "nvarchar", "int") from None
 
     def give(self, name: str, value: Any) -> None:
         """Set an OUTPUT parameter, when the caller wants it."""

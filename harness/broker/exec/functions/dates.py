@@ -342,6 +342,8 @@ def _switchoffset(call: Call) -> Expr:
 
 def _zone_minutes(zone: object) -> int:
     if isinstance(zone, int):
+        if abs(zone) > 840:
+            raise SqlError(9812)
         return zone
     text = str(zone).strip()
     try:

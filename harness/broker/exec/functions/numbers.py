@@ -7,7 +7,7 @@ import math
 import re
 import zlib
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
+from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.ids import stream_guid
@@ -28,6 +28,9 @@ from harness.broker.exec.expressions.comparison import key_of
 from harness.broker.exec.expressions.expr import Expr, strict
 from harness.broker.exec.expressions.operands import converted
 from harness.broker.exec.functions.registry import UNLIMITED, Call, function
+
+_WIDE = Context(prec=400)
+"""Enough digits for any float with 60 places."""
 
 
 def _number(call: Call, at: int) -> Expr:
@@ -87,7 +90,7 @@ def _to_whole(call: Call) -> Expr:
 
 
 def _rounded(value: Decimal, digits: int, mode: str) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=EXACT)
+    return value.quantize(Decimal(1).scaleb(-digits), rounding=mode, context=_WIDE)
 
 
 @function("ROUND", 2, 3)
@@ -179,7 +182,7 @@ def _guarded(compute: Callable[..., float]) -> Callable[..., float]:
     def run(*values: float) -> float:
         try:
             return compute(*values)
-        except ValueError:
+        except (ValueError, ZeroDivisionError):
             raise SqlError(3623) from None
         except OverflowError:
             raise SqlError(8115, "expression", "float") from None
@@ -219,7 +222,7 @@ def _str(call: Call) -> Expr:
     value = converted(_number(call, 0), FLOAT)
 
     def run(x: float, length: int = 10, places: int = 0) -> str | None:
-        if length < 1 or places < 0:
+        if not 1 <= length <= 8000 or places < 0:
             return None
         rounded = _rounded(Decimal(repr(x)), min(places, 16), ROUND_HALF_UP)
         text = f"{rounded:f}"
