@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from xml.sax.saxutils import escape, unescape
+from html import escape, unescape  # xml.sax.saxutils would load an HTTP client at start
 
 from harness.broker.ssb.names import ERROR
 
-_QUOTES = {"'": "&apos;", '"': "&quot;"}
-_PLAIN = {quoted: plain for plain, quoted in _QUOTES.items()}
 _BOM = b"\xff\xfe"
 _FIELDS = re.compile(r"<Code>(-?\d+)</Code><Description>(.*)</Description>", re.DOTALL)
 
 
 def encode(code: int, description: str) -> bytes:
     """The body. code: negative for the engine's own errors, positive for END .. WITH ERROR."""
+    shown = escape(description, quote=False).replace("'", "&apos;").replace('"', "&quot;")
     text = (f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
-            f"<Description>{escape(description, _QUOTES)}</Description></Error>")
+            f"<Description>{shown}</Description></Error>")
     return _BOM + text.encode("utf-16-le")
 
 
@@ -25,4 +24,4 @@ def decode(body: bytes) -> tuple[int, str]:
     found = _FIELDS.search(body.removeprefix(_BOM).decode("utf-16-le"))
     if found is None:
         raise ValueError("not the body of a Service Broker Error message")
-    return int(found[1]), unescape(found[2], _PLAIN)
+    return int(found[1]), unescape(found[2])

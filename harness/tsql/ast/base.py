@@ -16,8 +16,12 @@ from typing import Any, dataclass_transform
 
 @dataclass_transform(eq_default=False, kw_only_default=False)
 def node(cls: type) -> type:
-    """Make ``cls`` a syntax tree class: slots, identity comparison, fields by position."""
-    return dataclasses.dataclass(slots=True, eq=False)(cls)
+    """Make ``cls`` a syntax tree class: slots, identity comparison, fields by position.
+
+    Nothing is generated that the base class can do for all: there are two hundred of them, and a
+    broker should start in a blink.
+    """
+    return dataclasses.dataclass(slots=True, eq=False, repr=False, match_args=False)(cls)
 
 
 @node
@@ -26,6 +30,11 @@ class Node:
 
     pos: int
     end: int
+
+    def __repr__(self) -> str:
+        """The class and its fields by name, as any dataclass shows them."""
+        fields = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self))
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in fields)})"
 
     def children(self) -> Iterator[Node]:
         """Yield the direct child nodes in field order, those inside lists and tuples included."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from xml.sax.saxutils import escape
+from html import escape
 
 from lxml import etree
 
@@ -168,7 +168,7 @@ def tree(text: str) -> etree._Element:
 
 def serialize_content(root: etree._Element) -> str:
     """The content of a wrapper element as an xml value."""
-    parts = [escape(root.text)] if root.text else []
+    parts = [escape(root.text, quote=False)] if root.text else []
     parts.extend(etree.tostring(child, encoding="unicode") for child in root)
     return "".join(parts)
 
@@ -177,7 +177,7 @@ def serialize_node(item: object) -> str:
     """One node of a query result as an xml value, without the text that follows it."""
     if isinstance(item, etree._Element):
         return etree.tostring(item, encoding="unicode", with_tail=False)
-    return escape(str(item))
+    return escape(str(item), quote=False)
 
 
 def xml_from_text(text: str, *, keep_blanks: bool = False) -> str:
