@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -22,6 +23,9 @@ SECONDS = 2.0
 """Length of one throughput run over ODBC."""
 
 DATABASE = "bench"
+
+_ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+"""Bytecode is kept, as Python does by itself: a start is not the time of compiling the sources."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +55,7 @@ def _python(module: str, *arguments: str, stdin: str = "") -> str:
     """Standard output of a module run in a fresh process. Raises RuntimeError with its words."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments], input=stdin, capture_output=True, text=True,
-        cwd=ROOT, timeout=300, check=False,
+        cwd=ROOT, env=_ENVIRONMENT, timeout=300, check=False,
     )  # fmt: skip
     if done.returncode:
         words = done.stderr.strip().splitlines()
@@ -65,7 +69,7 @@ def _served(module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen, st
     started = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True, cwd=ROOT,
+        stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=_ENVIRONMENT,
     )  # fmt: skip
     try:
         assert process.stdout is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 
 from harness.cli.errors import UserError, command
 
@@ -13,14 +14,16 @@ def broker(port: int = 1433, seed: int = 0, quantum: int | None = None) -> None:
 
     quantum: statements a session runs before the next one has its turn.
     """
-    from harness.broker.engine.clock import RealClock
-    from harness.broker.instance.instance import QUANTUM, Instance
-    from harness.broker.tds.serve import main
-
     if not 0 <= port <= 65535:
         raise UserError(f"--port {port}", "is no port number", "pass 0 to 65535; 0: a free one")
     if quantum is not None and quantum < 1:
         raise UserError(f"--quantum {quantum}", "is no number of statements", "pass 1 or more")
+    gc.disable()  # a tenth of the start; main turns it on again
+
+    from harness.broker.engine.clock import RealClock
+    from harness.broker.instance.instance import QUANTUM, Instance
+    from harness.broker.tds.serve import main
+
     instance = Instance(seed=seed, clock=RealClock(), quantum=quantum or QUANTUM)
     try:
         main(port, instance=instance)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import signal
 from typing import Any
 
@@ -26,6 +27,8 @@ def main(
     Raises OSError when the port is taken.
     """
     served = instance if instance is not None else make_instance(seed, "real", switches)
+    gc.freeze()  # what is loaded now stays: no collection need ever walk it
+    gc.enable()
     asyncio.run(_serve(served, port))
 
 
