@@ -19,7 +19,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
-       UNCOMMITTED. Ends with this procedure (F-116). */
+       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @errors nvarchar(4000) = N'';

@@ -573,7 +573,8 @@ AS
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
-       UNCOMMITTED. Ends with this procedure (F-116). */
+       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951 (F-144). */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @errors nvarchar(4000) = N'';
@@ -1682,9 +1683,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e46b4526fb6e41ad4d022f1582f3a5edd9b35fba97af4db483551201a9e83a42'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b6130204d22e0a8300dd5fdc59698719933d9d79a22255d8382d53569b89541c'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'e46b4526fb6e41ad4d022f1582f3a5edd9b35fba97af4db483551201a9e83a42');
+    VALUES (N'audit', N'0.1.0', N'b6130204d22e0a8300dd5fdc59698719933d9d79a22255d8382d53569b89541c');
 END;
 GO
