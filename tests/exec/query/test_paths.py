@@ -114,10 +114,11 @@ def test_bad_optimizer_changes_the_locks_of_a_delete_by_key():
     assert taken[:4] == ["IX T", "U C(1,1)", "U C(2,2)", "X C(1,1)"]
 
 
-def test_a_system_view_is_asked_by_key_where_it_can_be(lab):
+def test_a_system_view_is_asked_by_key_where_it_can_be(lab, monkeypatch):
     view = lab.session.database.resolve("sys", "conversation_endpoints")
     asked = []
-    view.lookups["conversation_handle"] = lambda s, db, value: asked.append(value) or []
+    monkeypatch.setitem(view.lookups, "conversation_handle",  # the view is every database's
+                        lambda s, db, value: asked.append(value) or [])
     guid = "0E984725-C51C-4BF4-9960-E1C80E27ABA0"
     assert lab.rows("SELECT state FROM sys.conversation_endpoints WITH (NOLOCK) "
                     f"WHERE conversation_handle = '{guid}' AND state = 'CO'") == []
