@@ -11,6 +11,7 @@ from harness.cli.server import ROOT
 
 @command
 def test(select: str | None = None) -> int:
-    """Run pytest; its exit status is ours. ``select`` is pytest's -k."""
-    arguments = [sys.executable, "-m", "pytest", *(["-k", select] if select else [])]
+    """Run pytest on all processors; its exit status is ours. ``select`` is pytest's -k."""
+    arguments = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
+    arguments += ["-k", select] if select else []
     return subprocess.run(arguments, cwd=ROOT, check=False).returncode
