@@ -31,7 +31,7 @@ def test_a_timer_that_was_moved_does_not_fire_at_its_old_time():
     timers.set(None, "dialog", "a", 10)
     timers.set(None, "dialog", "a", 50)
     assert timers.pop_due(10) == []
-    assert timers.next_due() == 50
+    assert timers.pop_due(50) == [("dialog", "a")]
 
 
 def test_a_cancelled_timer_is_gone():
@@ -39,6 +39,7 @@ def test_a_cancelled_timer_is_gone():
     timers.set(None, "dialog", "a", 10)
     timers.cancel(None, "dialog", "a")
     assert timers.next_due() is None
+    assert timers.pop_due(10) == []
 
 
 def test_ids_of_one_stream_do_not_depend_on_another():
@@ -46,3 +47,30 @@ def test_ids_of_one_stream_do_not_depend_on_another():
     assert first == [stream_guid(0, "51.1", n) for n in range(3)]
     assert len({*first, *(stream_guid(0, "52.1", n) for n in range(3))}) == 6
     assert all(len(guid) == 36 and guid == guid.upper() for guid in first)
+
+
+def test_timers_of_one_moment_come_in_the_order_they_were_armed_whatever_their_keys():
+    timers = Timers(Journal())
+    first, second = object(), object()
+    timers.set(None, "wait", first, 5)
+    timers.set(None, "wait", second, 5)
+    assert timers.pop_due(5) == [("wait", first), ("wait", second)]
+
+
+def test_a_timer_armed_twice_for_one_moment_fires_once():
+    timers = Timers(Journal())
+    timers.set(None, "dialog", "a", 5)
+    timers.set(None, "dialog", "a", 5)
+    assert timers.pop_due(5) == [("dialog", "a")]
+    assert timers.pop_due(5) == []
+
+
+def test_a_cancel_that_is_rolled_back_leaves_the_timer_armed(engine, begin):
+    timers = engine.timers
+    timers.set(None, "dialog", "a", 10)
+    timers.set(None, "dialog", "b", 20)
+    transaction = begin(51)
+    timers.cancel(transaction, "dialog", "a")
+    timers.next_due()
+    engine.transactions.rollback(transaction)
+    assert timers.pop_due(30) == [("dialog", "a"), ("dialog", "b")]

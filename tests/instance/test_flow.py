@@ -71,3 +71,10 @@ def test_waitfor_delay_lasts_as_long_as_the_clock_says(instance, session):
     instance.advance(0.1)
     assert texts(collector) == ["woken"]
     assert collector.finished
+
+
+def test_two_sessions_that_wait_for_the_same_moment_both_wake(instance, connect):
+    sessions = [connect(), connect()]
+    collectors = [s.execute("WAITFOR DELAY '00:00:05'; PRINT 'woken'") for s in sessions]
+    instance.advance(5)
+    assert [texts(collector) for collector in collectors] == [["woken"], ["woken"]]

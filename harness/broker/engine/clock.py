@@ -9,6 +9,7 @@ from __future__ import annotations
 import heapq
 import time
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 from harness.broker.engine.journal import MISSING, Journal, Part
@@ -58,19 +59,20 @@ class RealClock:
 class Timers(Part):
     """What is due when. An entry is (kind, key) -> due time in clock seconds."""
 
-    __slots__ = ("_heap", "_journal", "entries")
+    __slots__ = ("_heap", "_journal", "_order", "entries")
 
     def __init__(self, journal: Journal) -> None:
         super().__init__()
         self._journal = journal
-        self._heap: list[tuple[float, tuple[str, Any]]] = []
+        self._heap: list[tuple[float, int, tuple[str, Any]]] = []
+        self._order = count()  # of arming: decides between equal times, sessions do not compare
         self.entries: dict[tuple[str, Any], float] = {}
 
     def set(self, transaction: Any, kind: str, key: Any, due: float) -> None:
         """Arm or move a timer; part of ``transaction`` when one is given."""
         self._journal.put(transaction, self, self.entries, (kind, key), due)
         if not self._journal.recording:
-            heapq.heappush(self._heap, (due, (kind, key)))
+            heapq.heappush(self._heap, (due, next(self._order), (kind, key)))
 
     def cancel(self, transaction: Any, kind: str, key: Any) -> None:
         """Disarm a timer; no error when it is not armed."""
@@ -78,31 +80,37 @@ class Timers(Part):
             self._journal.put(transaction, self, self.entries, (kind, key), MISSING)
 
     def next_due(self) -> float | None:
-        """When the earliest timer is due, in clock seconds."""
+        """When the earliest timer is due, in clock seconds.
+
+        May be the time of one that was moved or cancelled since: a rollback may bring it back, so
+        the heap forgets it only when its time has come.
+        """
         if self._journal.recording:
             return min(self.entries.values(), default=None)
-        heap = self._heap
-        while heap and self.entries.get(heap[0][1]) != heap[0][0]:
-            heapq.heappop(heap)
-        if not heap and self.entries:  # a rollback or rewind brought entries back
-            self._heap = heap = [(due, entry) for entry, due in self.entries.items()]
-            heapq.heapify(heap)
-        return heap[0][0] if heap else None
+        if len(self._heap) < len(self.entries):
+            self._rebuild()
+        return self._heap[0][0] if self.entries else None
+
+    def _rebuild(self) -> None:
+        """A rollback or a rewind has brought entries back that the heap does not know."""
+        self._heap = [(due, next(self._order), entry) for entry, due in self.entries.items()]
+        heapq.heapify(self._heap)
 
     def pop_due(self, now: float) -> list[tuple[str, Any]]:
-        """Disarm and return what is due by ``now``, earliest first, then by kind and key."""
+        """Disarm and return what is due by ``now``: earliest first, then in the order of arming."""
+        entries = self.entries
         if self._journal.recording:
-            due = sorted((at, entry) for entry, at in self.entries.items() if at <= now)
+            found = sorted((at, repr(entry), entry) for entry, at in entries.items() if at <= now)
         else:
-            due = []
-            while (at := self.next_due()) is not None and at <= now:
-                entry = heapq.heappop(self._heap)[1]
-                due.append((at, entry))
-                self._journal.put(None, self, self.entries, entry, MISSING)
-        for _, entry in due:
-            if entry in self.entries:
-                self._journal.put(None, self, self.entries, entry, MISSING)
-        return [entry for _, entry in due]
+            found, heap = [], self._heap
+            while heap and heap[0][0] <= now:
+                at, order, entry = heapq.heappop(heap)
+                if entries.get(entry) == at:
+                    found.append((at, order, entry))
+        due = list(dict.fromkeys(entry for _, _, entry in found))
+        for entry in due:
+            self._journal.put(None, self, entries, entry, MISSING)
+        return due
 
     def content(self) -> Any:
         """Armed timers, with their due times (virtual time does not move between steps)."""
