@@ -8,6 +8,13 @@ from __future__ import annotations
 QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     104: (15, "ORDER BY items must appear in the select list if the statement contains a UNION, "
               "INTERSECT or EXCEPT operator."),
+    286: (16, "The logical tables INSERTED and DELETED cannot be updated."),
+    331: (16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled triggers."),
+    2103: (15, "Cannot %s trigger '%s' because its schema is different from the schema of the "
+               "target table or view."),
+    2111: (16, "Cannot %s trigger '%s' on %s '%s' because an INSTEAD OF %s trigger already exists "
+               "on this object."),
+    8197: (16, "The object '%s' does not exist or is invalid for this operation."),
     107: (15, "The column prefix '%s' does not match with a table name or alias name used in the "
               "query."),
     108: (15, "The ORDER BY position number %d is out of range of the number of items in the "

@@ -159,15 +159,3 @@ def execute_as(s: Any, database: Database, node: Any) -> int | None:
     if principal is None or principal.type != "S" or not may_impersonate(s, principal):
         raise SqlError(15151, "execute as", "user", name)
     return principal.id
-
-
-@compiles(ast.CreateTrigger, ast.CreateDdlTrigger)
-def create_trigger(node: Any, context: Context) -> Run:
-    """Triggers are refused: a table whose trigger would not run must not look as if it did."""
-    raise context.not_supported(node, "CREATE TRIGGER")
-
-
-@compiles(ast.EnableTrigger, ast.AlterTableTriggers)
-def enable_trigger(node: Any, context: Context) -> Run:
-    """There are no triggers to enable."""
-    raise context.not_supported(node, "ENABLE or DISABLE TRIGGER")

@@ -46,6 +46,8 @@ def resolve_target(node: ast.ObjectName | ast.Variable, context: Any) -> Target:
     if isinstance(node, ast.Variable):
         slot, definition = table_variable(node, context)
         return Target(template_table(definition, context), slot)
+    if len(node.parts) == 1 and node.name.lower() in context.table_variables:
+        raise context.fail(node, SqlError(286))
     found = resolve_object(node, context)
     if not isinstance(found, Table):
         kind = getattr(found, "kind", None) or "system view"

@@ -181,6 +181,8 @@ class Binder:
         if len(node.name.parts) == 1 and lowered in self.common:
             rowset = self.common[lowered]()
             return self._of_rowset(rowset, (node.alias or node.name.name).lower(), None, node)
+        if len(node.name.parts) == 1 and lowered in context.table_variables:
+            return self._images(node)  # inserted and deleted of a trigger
         found = resolve_object(node.name, context)
         qualifiers = self._qualifiers(node, found)
         if isinstance(found, Table):
@@ -227,6 +229,12 @@ class Binder:
         slot, definition = table_variable(node.variable, self.context)
         table = template_table(definition, self.context)
         name = (node.alias or node.variable.name).lower()
+        return Source(table_columns(table), (name,), table, slot=slot)
+
+    def _images(self, node: ast.TableRef) -> Source:
+        slot, definition = self.context.table_variables[node.name.name.lower()]
+        table = template_table(definition, self.context)
+        name = (node.alias or node.name.name).lower()
         return Source(table_columns(table), (name,), table, slot=slot)
 
     def _derived(self, node: ast.DerivedTable, left: list[Source] | None) -> Source:
