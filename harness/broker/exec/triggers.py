@@ -15,6 +15,9 @@ from harness.broker.exec.compiler import ProgramCompiler, compile_program
 from harness.broker.exec.objects import Trigger
 from harness.broker.exec.program import Program
 
+EVENTS = ("INSERT", "UPDATE", "DELETE")
+"""In the order of sys.trigger_events.type: 1, 2, 3."""
+
 INSERTED, DELETED = "inserted", "deleted"
 """Names of the row images; their slots are 0 and 1 of every trigger's program."""
 
@@ -61,7 +64,7 @@ def triggers_on(parent: Any, event: str, timing: str | None = None) -> list[Trig
 
 def trigger_program(s: Any, trigger: Trigger, columns: list[Column]) -> Program:
     """The compiled trigger; compiled again when its parent's columns have changed."""
-    if trigger.program is not None and trigger.bound is columns:
+    if trigger.program is not None and trigger.bound == columns:
         return trigger.program
     options = trigger.options
     program = Program(

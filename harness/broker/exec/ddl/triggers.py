@@ -12,13 +12,11 @@ from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.common import dotted, lock_definition, refuse_taken
 from harness.broker.exec.ddl.modules import definition_text, execute_as, refuse_options
 from harness.broker.exec.ddl.naming import check_length
+from harness.broker.exec.dml.targets import view_table
 from harness.broker.exec.objects import Trigger, View
 from harness.broker.exec.security import has_permission
 from harness.broker.exec.triggers import trigger_program
 from harness.tsql import ast
-
-EVENTS = ("INSERT", "UPDATE", "DELETE")
-"""In the order of sys.trigger_events.type: 1, 2, 3."""
 
 
 @compiles(ast.CreateTrigger)
@@ -59,7 +57,7 @@ def parent_columns(parent: Any, context: Any) -> list:
     """The columns of the row images: of the table, or of the view's query."""
     if isinstance(parent, Table):
         return parent.columns
-    raise context.not_supported(parent.node, "a trigger on a view")
+    return view_table(parent, context).columns
 
 
 def parent_of(s: Any, database: Database, node: ast.CreateTrigger) -> Any:

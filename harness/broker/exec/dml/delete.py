@@ -38,6 +38,9 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
         if securable is not None and s.user is not None:
             check_permission(s, "DELETE", securable)
         found = read(s, v)
+        if triggers is not None and triggers.replaced(s):
+            triggers.fire_instead(s, DELETE, [], [old for _, _, old in found])
+            return SWITCH
         writes = Writes(s, v, target)
 
         def changes() -> None:

@@ -115,16 +115,20 @@ class StatementTriggers:
     """
 
     def __init__(self, parent: Any, columns: list, event: str,
-                 updated: frozenset[int] | None) -> None:
+                 updated: frozenset[int] | None, view: bool) -> None:
         self.after = tuple(triggers_on(parent, event, "AFTER"))
         self.instead = next(iter(triggers_on(parent, event, "INSTEAD OF")), None)
+        self.view = view
         self.columns = columns
         self.updated = updated
         self.images = RowImages(INSERTED, columns), RowImages(DELETED, columns)
 
     def replaced(self, s: Any) -> bool:
         """Whether the INSTEAD OF trigger runs now: not when the statement stands in it."""
-        return self.instead is not None and running_trigger(s) != self.instead.object_id
+        replaced = self.instead is not None and running_trigger(s) != self.instead.object_id
+        if self.view and not replaced:
+            raise NotSupported("changing rows of a view in its own trigger")
+        return replaced
 
     def fire(self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple]) -> bool:
         """Push the first AFTER trigger; False when none runs. The one that runs is left out."""
@@ -163,21 +167,17 @@ def statement_triggers(
 ) -> StatementTriggers | None:
     """What a statement fires, None when nothing. ordinals: the columns an UPDATE assigns to.
 
-    Raises SqlError 334 for OUTPUT to the client beside an enabled trigger.
+    Raises SqlError 334 for OUTPUT to the client beside an enabled trigger, NotSupported for a view
+    without a trigger for the event.
     """
-    if target.slot >= 0 or target.table.temporary:
+    parent = target.table
+    if target.slot >= 0 or parent.temporary:
         return None
-    return object_triggers(node, target.table, target.table.columns, event, context, ordinals)
-
-
-def object_triggers(
-    node: Any, parent: Any, columns: list, event: str, context: Any,
-    ordinals: set[int] | None = None
-) -> StatementTriggers | None:
-    """``statement_triggers`` of a table or a view."""
     if not triggers_on(parent, event):
+        if target.view is not None:
+            raise context.not_supported(node, "changing rows of a view")
         return None
     if any(clause.into is None for clause in node.outputs or []):
         raise context.fail(node, SqlError(334, parent.name))
     updated = {"INSERT": None, "DELETE": NONE_UPDATED}.get(event, frozenset(ordinals or ()))
-    return StatementTriggers(parent, columns, event, updated)
+    return StatementTriggers(parent, parent.columns, event, updated, target.view is not None)

@@ -86,6 +86,10 @@ def insert_writer(
         if has_identity:
             check_identity_insert(s, table, chosen, name)
         lock_for_write(s, table, hints, "INSERT")
+        if triggers is not None and triggers.replaced(s):
+            triggers.fire_instead(s, INSERT, unnumbered(s, table, chosen, make_rows(s, v, table)),
+                                  [])
+            return SWITCH
         rows = make_rows(s, v, table)
         writes = Writes(s, v, target)
 
@@ -105,6 +109,15 @@ def insert_writer(
         return None
 
     return write
+
+
+def unnumbered(s: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -> list[tuple]:
+    """The rows an INSTEAD OF trigger sees: no identity value is drawn for them, it reads 0."""
+    number = table.identity_column
+    if number is None or chosen.identity or not rows:
+        return rows
+    s.engine.journal.assign(None, table, "next_identity", rows[0][number])
+    return [(*row[:number], type(row[number])(0), *row[number + 1:]) for row in rows]
 
 
 def check_identity_insert(s: Any, table: Table, chosen: InsertColumns, name: str) -> None:

@@ -49,6 +49,10 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         changed = [
             (row, key, old, apply(s, work, row, old, table)) for row, key, old in found
         ]
+        if triggers is not None and triggers.replaced(s):
+            triggers.fire_instead(s, UPDATE, [new for *_, new in changed],
+                                  [old for *_, old, _ in changed])
+            return SWITCH
         if check is not None:
             for _, _, _, new in changed:
                 check(s, new)
