@@ -154,6 +154,7 @@ def test_a_wait_in_the_body_runs_only_its_own_statement_again(lab, log):
     lab.session.submit(Batch("INSERT dbo.t VALUES (1, 1); SELECT @@ROWCOUNT"))
     lab.instance.run()
     assert lab.session.wait is not None
+    assert lab.session.content() == lab.session.content()
     other.run("COMMIT")
     lab.instance.run()
     assert lab.session.sink.result_sets[-1].rows == [(1,)]
@@ -180,6 +181,62 @@ def test_output_to_the_client_is_refused_beside_a_trigger(lab):
     assert lab.error("INSERT dbo.t OUTPUT inserted.id VALUES (1, 1)") == 334
     lab.run("DECLARE @o TABLE (id int); INSERT dbo.t OUTPUT inserted.id INTO @o VALUES (1, 1)")
     assert lab.error("DELETE dbo.log OUTPUT deleted.id, 1 INTO dbo.t (id, x)") == 331
+
+
+def test_the_row_images_join_group_and_nest_like_tables(lab, log):
+    lab.run("CREATE TRIGGER tr ON dbo.t AFTER UPDATE AS BEGIN "
+            "IF NOT EXISTS (SELECT id, x FROM inserted EXCEPT SELECT id, x FROM deleted) RETURN; "
+            "UPDATE l SET x = i.x FROM dbo.log AS l JOIN inserted AS i ON i.id = l.id; "
+            "INSERT dbo.log (what, id) SELECT 'sum', (SELECT SUM(x) FROM inserted) "
+            "- (SELECT SUM(deleted.x) FROM deleted); "
+            "SELECT * INTO #copy FROM inserted; "
+            "EXEC (N'INSERT dbo.log (what, id) SELECT ''copy'', COUNT(*) FROM #copy') END")
+    lab.run("INSERT dbo.t VALUES (1, 1), (2, 2); INSERT dbo.log (id) VALUES (2)")
+    lab.run("UPDATE dbo.t SET x = x; UPDATE dbo.t SET x = x + 5")
+    assert log() == [(None, 2, 7), ("sum", 10, None), ("copy", 2, None)]
+
+
+def test_a_procedure_called_by_a_trigger_does_not_see_the_row_images(lab):
+    lab.run("CREATE PROCEDURE dbo.p AS SELECT COUNT(*) FROM inserted")
+    lab.run("CREATE TRIGGER tr ON dbo.t AFTER INSERT AS EXEC dbo.p")
+    assert lab.error("INSERT dbo.t VALUES (1, 1)") == 208
+
+
+def test_a_low_privileged_user_fires_triggers_through_the_ownership_chain(lab, log):
+    lab.run("CREATE USER u WITHOUT LOGIN; GRANT INSERT ON dbo.t TO u")
+    lab.run("CREATE TRIGGER tr ON dbo.t AFTER INSERT AS "
+            "INSERT dbo.log (what, id) SELECT USER_NAME(), id FROM inserted")
+    lab.run("EXECUTE AS USER = 'u'; INSERT dbo.t VALUES (1, 1); REVERT")
+    assert log() == [("u", 1, None)]
+
+
+def test_a_trigger_runs_as_the_principal_it_names(lab, log):
+    lab.run("CREATE USER u WITHOUT LOGIN; GRANT INSERT ON dbo.log TO u")
+    lab.run("CREATE TRIGGER tr ON dbo.t WITH EXECUTE AS 'u' AFTER INSERT AS "
+            "INSERT dbo.log (what) VALUES (USER_NAME())")
+    assert lab.rows("INSERT dbo.t VALUES (1, 1); SELECT USER_NAME()") == [("dbo",)]
+    assert log() == [("u", None, None)]
+
+
+def test_a_savepoint_made_inside_can_be_rolled_back_to(lab, log):
+    lab.run("CREATE TRIGGER tr ON dbo.t AFTER INSERT AS BEGIN SAVE TRANSACTION here; "
+            "INSERT dbo.log (what) VALUES ('gone'); ROLLBACK TRANSACTION here; "
+            "INSERT dbo.log (what) VALUES ('kept') END")
+    lab.run("INSERT dbo.t VALUES (1, 1)")
+    assert [what for what, *_ in log()] == ["kept"]
+    assert lab.rows("SELECT id FROM dbo.t") == [(1,)]
+
+
+def test_a_commit_in_the_body_ends_with_3609_too(lab):
+    lab.run("CREATE TRIGGER tr ON dbo.t AFTER INSERT AS COMMIT")
+    assert numbers(lab.send("INSERT dbo.t VALUES (1, 1)")) == [3609]
+    assert lab.value("SELECT COUNT(*) FROM dbo.t") == 1
+
+
+def test_a_body_that_changes_the_transaction_count_is_refused(lab):
+    lab.run("CREATE TRIGGER tr ON dbo.t AFTER INSERT AS BEGIN TRANSACTION")
+    assert "@@TRANCOUNT" in lab.refusal("INSERT dbo.t VALUES (1, 1)")
+    assert lab.rows("SELECT @@TRANCOUNT, (SELECT COUNT(*) FROM dbo.t)") == [(0, 0)]
 
 
 def test_insert_exec_fires_too(lab, log):
