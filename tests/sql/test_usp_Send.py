@@ -96,7 +96,6 @@ def test_a_dead_handle_does_not_cost_the_caller_its_work(lab, client, settings):
     assert lab.bodies() == [b"\x01", b"\x02"]
 
 
-@pytest.mark.xfail(reason="the embedded broker refuses CREATE TRIGGER", strict=True)
 def test_a_dead_handle_in_a_trigger_does_not_abort_the_users_insert(lab, client):
     lab.sa.execute("CREATE TABLE dbo.Orders (Id int);")
     lab.sa.execute(

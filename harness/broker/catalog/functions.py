@@ -12,6 +12,7 @@ from typing import Any
 from harness.broker.catalog.names import find_object, split_name
 from harness.broker.catalog.views import system_id
 from harness.broker.catalog.visibility import visible
+from harness.broker.engine.errors import NotSupported
 from harness.broker.engine.storage import Table
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.rebuild import all_indexes
@@ -29,6 +30,7 @@ from harness.broker.exec.objects import (
     VirtualTable,
     type_code,
 )
+from harness.broker.exec.triggers import trigger_depth
 
 Function = Callable[..., Any]
 
@@ -425,8 +427,10 @@ def current_timezone(s: Any) -> str:
 
 @function("TRIGGER_NESTLEVEL", optional=3)
 def trigger_nestlevel(s: Any, *args: Any) -> int:
-    """No trigger runs here."""
-    return 0
+    """How deep triggers are nested; for one trigger alone it is refused."""
+    if args:
+        raise NotSupported("TRIGGER_NESTLEVEL with arguments")
+    return trigger_depth(s)
 
 
 @function("FILEPROPERTY")

@@ -27,6 +27,7 @@ from harness.broker.exec.objects import (
     Procedure,
     Sequence,
     TableType,
+    Trigger,
     View,
     type_code,
 )
@@ -165,8 +166,29 @@ is_disabled bit
 is_not_for_replication bit
 is_instead_of_trigger bit""")
 def triggers(s: Any, db: Database) -> Iterable[tuple]:
-    """None: CREATE TRIGGER is refused."""
-    return ()
+    """Triggers on rows; there are none on definitions."""
+    for item in seen_objects(s, db, Trigger):
+        created, modified = db.dates.get(item.object_id, (db.created, db.created))
+        yield (item.name, item.object_id, 1, "OBJECT_OR_COLUMN", item.parent_id, "TR",
+               "SQL_TRIGGER", created, modified, 0, int(item.disabled),
+               int(item.node.not_for_replication), int(item.node.timing == "INSTEAD OF"))
+
+
+@view("sys.trigger_events", """
+object_id int
+type int
+type_desc nvarchar(60)
+is_first bit? = 0
+is_last bit? = 0
+event_group_type int? = None
+event_group_type_desc nvarchar(60)? = None
+is_trigger_event bit? = 1""")
+def trigger_events(s: Any, db: Database) -> Iterable[tuple]:
+    """What each trigger fires for; sp_settriggerorder is refused, so none is first or last."""
+    for item in seen_objects(s, db, Trigger):
+        for number, event in enumerate(("INSERT", "UPDATE", "DELETE"), 1):
+            if event in item.node.events:
+                yield item.object_id, number, event
 
 
 @view("sys.sequences", OBJECT_COLUMNS + """start_value sql_variant

@@ -8,6 +8,26 @@ from __future__ import annotations
 QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     104: (15, "ORDER BY items must appear in the select list if the statement contains a UNION, "
               "INTERSECT or EXCEPT operator."),
+    286: (16, "The logical tables INSERTED and DELETED cannot be updated."),
+    313: (16, "An insufficient number of arguments were supplied for the procedure or function "
+              "%s."),
+    443: (16, "Invalid use of a side-effecting operator '%s' within a function."),
+    444: (16, "Select statements included within a function cannot return data to a client."),
+    455: (16, "The last statement included within a function must be a return statement."),
+    557: (16, "Only functions and some extended stored procedures can be executed from within a "
+              "function."),
+    11719: (15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, "
+                "computed columns, views, user-defined functions, user-defined aggregates, "
+                "user-defined table types, sub-queries, common table expressions, derived "
+                "tables or return statements."),
+    11728: (16, "The sequence object '%s' has reached its minimum or maximum value. Restart the "
+                "sequence object to allow new values to be generated."),
+    331: (16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled triggers."),
+    2103: (15, "Cannot %s trigger '%s' because its schema is different from the schema of the "
+               "target table or view."),
+    2111: (16, "Cannot %s trigger '%s' on %s '%s' because an INSTEAD OF %s trigger already exists "
+               "on this object."),
+    8197: (16, "The object '%s' does not exist or is invalid for this operation."),
     107: (15, "The column prefix '%s' does not match with a table name or alias name used in the "
               "query."),
     108: (15, "The ORDER BY position number %d is out of range of the number of items in the "

@@ -64,7 +64,7 @@ def compiles(
 class Context:
     """What a statement compiler may ask: names, expressions, positions."""
 
-    __slots__ = ("program", "scope", "session", "table_variables", "uses_temp")
+    __slots__ = ("program", "scope", "session", "statement", "table_variables", "uses_temp")
 
     def __init__(self, program: Program, scope: Scope, session: SessionState) -> None:
         self.program = program
@@ -72,12 +72,25 @@ class Context:
         self.session = session
         self.table_variables: dict[str, tuple[int, Any]] = {}
         self.uses_temp = False
+        self.statement: Any = None
         scope.compile_subquery = self._subquery
+        scope.scalar_function = self._scalar_function
+        scope.next_value = self._next_value
 
     def _subquery(self, query: Any, scope: Scope) -> Any:
         from harness.broker.exec.query.compile import compile_subquery
 
         return compile_subquery(query, scope, self)
+
+    def _scalar_function(self, name: Any) -> Any:
+        from harness.broker.exec.routines import scalar_function
+
+        return scalar_function(name, self)
+
+    def _next_value(self, node: Any) -> Expr:
+        from harness.broker.exec.sequences import next_value
+
+        return next_value(node, self)
 
     @property
     def database(self) -> Any:
@@ -122,6 +135,7 @@ class ProgramCompiler:
         self.labels: dict[str, tuple[int, int, int]] = {}
         self.gotos: list[tuple[int, ast.Goto, int, int]] = []
         self.returns: list[int] = []
+        self.returns_type: Any = None
         self.try_depth = 0
         self.catch_depth = 0
 
@@ -265,6 +279,7 @@ def lazy_step(
         database = s.database if not program.object_id else program.database
         fresh = Context(program, context.scope, s)
         fresh.table_variables = context.table_variables
+        fresh.statement = node
         if database is not program.database:
             program.database = database
         version = database.schema_version
@@ -322,14 +337,19 @@ DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.NextValue
 
 def touches_data(node: Any) -> bool:
     """Whether a node reads or writes rows of any kind, those of table variables included."""
-    return any(isinstance(part, DATA_NODES) for part in node.walk())
+    return any(isinstance(part, DATA_NODES) or calls_function(part) for part in node.walk())
+
+
+def calls_function(node: Any) -> bool:
+    """Whether a node is a call of a user-defined function: they have two-part names."""
+    return isinstance(node, ast.FunctionCall) and len(node.name.parts) > 1
 
 
 def names_objects(node: Any) -> bool:
     """Whether a node reads or writes what other sessions can see: anything but table variables."""
     return any(
         isinstance(part, (ast.TableRef, ast.FunctionTable, ast.NextValueFor))
-        or isinstance(getattr(part, "target", None), ast.ObjectName)
+        or isinstance(getattr(part, "target", None), ast.ObjectName) or calls_function(part)
         for part in node.walk()
     )
 

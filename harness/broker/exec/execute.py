@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.types import INT, NVARCHAR_MAX, SqlType
 from harness.broker.exec.compiler import Context, ProgramCompiler, Run, compile_program, compiles
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.flow import declared_type, find_table_type
-from harness.broker.exec.objects import SYSTEM_PROCEDURES, Procedure
+from harness.broker.exec.objects import SYSTEM_PROCEDURES, Function, Procedure
 from harness.broker.exec.program import SWITCH, Frame, ParameterInfo, Program
 from harness.tsql import ast
 
@@ -168,6 +168,8 @@ def call_named(
     database = s.instance.database(name.database) if name.database else s.database
     found = database.resolve(name.schema, name.name, s)
     lowered = name.name.lower()
+    if isinstance(found, Function):
+        raise NotSupported(f"EXECUTE of the function {found.name}")
     if not isinstance(found, Procedure):
         dynamic = DYNAMIC_PROCEDURES.get(lowered)
         if dynamic is not None:
@@ -181,8 +183,6 @@ def call_named(
             return None
         if lowered.startswith(("sp_", "xp_")) and name.schema in {None, "", "dbo", "sys"} \
                 and found is None and s.instance.known_system_procedure(lowered):
-            from harness.broker.engine.errors import NotSupported
-
             raise NotSupported(f"the system procedure {name.name}")
         shown = ".".join(part for part in name.parts if part)
         raise SqlError(2812, shown, state=62)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import THROWN, SqlError
 from harness.broker.engine.types import INT
-from harness.broker.exec.compiler import Context, ProgramCompiler, Run, compiles, flow, jump
+from harness.broker.exec.compiler import (
+    Context,
+    ProgramCompiler,
+    Run,
+    compiles,
+    flow,
+    jump,
+    lazy_step,
+    names_objects,
+    touches_data,
+)
 from harness.broker.exec.conversion import compile_assignment_conversion, resolve_type
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.program import SWITCH
@@ -139,20 +149,33 @@ def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
     """RETURN [status]. A NULL status is returned as 0 (RETURN page)."""
     if node.value is not None:
         compiler.check_variables(node.value)
-        value = compiler.context.expression(node.value)
-        convert = compile_assignment_conversion(value.type, INT)
-        evaluate = value.fn
-
-        def give(s: SessionState, v: list) -> int:
-            status = evaluate(s, v, ())
-            if status is not None and convert is not None:
-                status = convert(status)
-            s.frames[-1].status = status or 0
-            return end_of_program(s, v)
-
-        compiler.returns.append(compiler.emit(node, give))
+        type_ = compiler.returns_type
+        if touches_data(node.value):
+            step = lazy_step(compiler.program, compiler.here(), node,
+                             lambda part, context: return_value(part, context, type_),
+                             compiler.context, True)
+            compiler.returns.append(compiler.emit(node, step, names_objects(node.value)))
+        else:
+            compiler.returns.append(
+                compiler.emit(node, return_value(node, compiler.context, type_)))
         return
     compiler.returns.append(compiler.emit(node, end_of_program))
+
+
+def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
+    """RETURN value. type_: what a scalar function returns, None for a status."""
+    value = context.expression(node.value)
+    convert = compile_assignment_conversion(value.type, type_ or INT)
+    evaluate, empty = value.fn, None if type_ is not None else 0
+
+    def give(s: SessionState, v: list) -> int:
+        status = evaluate(s, v, ())
+        if status is not None and convert is not None:
+            status = convert(status)
+        s.frames[-1].status = empty if status is None else status
+        return end_of_program(s, v)
+
+    return give
 
 
 # ---------------------------------------------------------------------- variables

@@ -15,6 +15,8 @@ def live_slots(program: Program) -> list[frozenset[int]]:
     """For each program counter, the slots that may be read from there on (backward data flow)."""
     names = {name.lower(): slot for slot, (name, _) in enumerate(program.slots)}
     uses = [_reads_and_kills(info.node, names) for info in program.infos]
+    # A trigger's inserted and deleted are read as tables, not as variables.
+    images = frozenset(i for i, (name, _) in enumerate(program.slots) if name[0] != "@")
     outputs = frozenset(i for i, p in enumerate(program.parameters) if p.output)
     last = len(program.code) - 1
     live: list[frozenset[int]] = [frozenset()] * len(program.code)
@@ -27,7 +29,7 @@ def live_slots(program: Program) -> list[frozenset[int]]:
             for target in program.infos[pc].targets or ((pc + 1,) if pc < last else ()):
                 after |= live[target]
             handler = program.infos[pc].handler
-            before = reads | (after - kills)
+            before = images | reads | (after - kills)
             if handler is not None:
                 before |= live[handler]  # an error may leave before the value is replaced
             if before != live[pc]:

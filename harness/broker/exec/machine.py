@@ -151,12 +151,23 @@ class Machine:
             give(frame.v[slot])
         if frame.on_return is not None:
             frame.on_return(s, frame.status)
+        if frame.firing is not None:
+            self._leave_trigger(s, frame.firing)
+            return
         # IMPLICIT_TRANSACTIONS: what the first statement inside opened stays open, no 266 (F-137)
         implicit = frame.trancount == 0 and s.options.implicit_transactions
         if (s.frames and frame.program.object_id and s.trancount != frame.trancount
                 and not implicit):
             error = SqlError(266, frame.trancount, s.trancount, state=2)
             error.procedure = frame.program.name
+            self._next_pc_back(s)
+            self.fail(s, error)
+
+    def _leave_trigger(self, s: SessionState, firing: Any) -> None:
+        """A trigger is over: the next one starts, or its statement ends, or fails as a whole."""
+        error = firing.left(s)
+        if error is not None:
+            firing.abandon(s)
             self._next_pc_back(s)
             self.fail(s, error)
 
@@ -228,6 +239,8 @@ class Machine:
             position -= 1
         if position < 0:
             return False
+        # XACT_ABORT is ON in a trigger: an error that leaves one dooms what is left
+        strict = s.options.xact_abort and any(f.firing for f in s.frames[position + 1:])
         while len(s.frames) - 1 > position:
             self.unwind(s)
         frame = s.frames[-1]
@@ -238,7 +251,7 @@ class Machine:
         frame.pc = catch_pc
         transaction = s.transaction
         if transaction is not None and (
-                error.aborts == BATCH or s.options.xact_abort):
+                error.aborts == BATCH or s.options.xact_abort or strict):
             s.engine.journal.save(transaction)
             transaction.doomed = True
         return True
@@ -250,6 +263,8 @@ class Machine:
         s.user = frame.saved_user
         s.database = frame.database
         self._drop_locals(s, frame)
+        if frame.firing is not None:
+            frame.firing.abandon(s)
 
     def _end_failed(self, s: SessionState, error: SqlError, resume: int) -> None:
         if error.aborts == CONNECTION or error.severity >= 20:
@@ -257,7 +272,8 @@ class Machine:
             s.instance.disconnect(s)
             return
         xact_abort = s.options.xact_abort and not error.raised and not error.compiling
-        if error.aborts == BATCH or xact_abort:
+        in_trigger = error.aborts == SCOPE and s.frames[-1].firing is not None
+        if error.aborts == BATCH or xact_abort or in_trigger:
             self.end_batch(s, rollback=True)
             return
         if error.aborts == THROWN:

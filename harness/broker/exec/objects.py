@@ -96,6 +96,23 @@ class Function(Module):
 
 
 @dataclass(slots=True, eq=False)
+class Trigger(Module):
+    """A trigger on the table or view ``parent_id``; ``node`` has its timing and events.
+
+    bound: the column list of the parent its program was compiled against.
+    """
+
+    disabled: bool = False
+    bound: Any = None
+
+    def copy(self, database: Any) -> Trigger:
+        """The same trigger for a database made from a template, enabled or not as it is here."""
+        twin: Any = Module.copy(self, database)
+        twin.disabled = self.disabled
+        return twin
+
+
+@dataclass(slots=True, eq=False)
 class Constraint(DatabaseObject):
     """A key, check or default constraint as an object of its schema.
 

@@ -95,11 +95,12 @@ class Frame:
 
     handlers: (catch pc, depth of the session's error stack) per TRY block entered.
     outputs: (parameter slot, setter) to run when a call returns. on_return: (session, status).
+    firing: of a trigger's frame, the statement that fired it (never changed afterwards).
     """
 
     __slots__ = (
-        "database", "errors", "handlers", "on_return", "outputs", "pc", "program", "saved_options",
-        "saved_user", "status", "trancount", "v",
+        "database", "errors", "firing", "handlers", "on_return", "outputs", "pc", "program",
+        "saved_options", "saved_user", "status", "trancount", "v",
     )
 
     def __init__(self, program: Program, v: list, session: SessionState) -> None:
@@ -110,6 +111,7 @@ class Frame:
         self.errors = len(session.error_stack)
         self.outputs: list[tuple[int, Callable[[Any], None]]] = []
         self.on_return: Callable[[SessionState, int], None] | None = None
+        self.firing: Any = None
         self.status = 0
         self.trancount = session.trancount
         self.saved_options = session.options

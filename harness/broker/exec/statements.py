@@ -7,4 +7,5 @@ import harness.broker.exec.ddl
 import harness.broker.exec.dml
 import harness.broker.exec.execute
 import harness.broker.exec.flow
-import harness.broker.exec.query  # noqa: F401
+import harness.broker.exec.query
+import harness.broker.exec.sequences  # noqa: F401

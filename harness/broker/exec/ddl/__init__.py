@@ -10,4 +10,5 @@ import harness.broker.exec.ddl.modules
 import harness.broker.exec.ddl.permissions
 import harness.broker.exec.ddl.principals
 import harness.broker.exec.ddl.tables
+import harness.broker.exec.ddl.triggers
 import harness.broker.exec.ddl.types  # noqa: F401

@@ -14,6 +14,7 @@ from harness.broker.engine.collation import find_collation
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Check, Column, Index, Table
 from harness.broker.engine.types import MAX
+from harness.broker.exec.compiler import calls_function
 from harness.broker.exec.conversion import compile_assignment_conversion, resolve_type
 from harness.broker.exec.ddl.naming import check_length, check_name, default_name, key_name
 from harness.broker.exec.expressions import compile_condition
@@ -286,6 +287,7 @@ class DefinitionBuilder:
             raise SqlError(1781)
         if column.identity is not None or column.rowversion:
             raise SqlError(1754, self.table, column.name)
+        self.refuse_calls(node.value)
         value = self.context.expression(node.value)
         convert = compile_assignment_conversion(value.type, column.type)
         evaluate = value.fn
@@ -301,6 +303,11 @@ class DefinitionBuilder:
         if node.name is None:
             self.system_named.add(column.default_name.lower())
         column.default_text = definition_text(self.context, node.value)
+
+    def refuse_calls(self, node: Any) -> None:
+        """A constraint would keep calling what the function was when it was made."""
+        if any(calls_function(part) for part in node.walk()):
+            raise self.context.not_supported(node, "a user-defined function in a constraint")
 
     def key(self, node: ast.KeyConstraint, column: Column | None) -> None:
         """PRIMARY KEY or UNIQUE."""
@@ -336,6 +343,7 @@ class DefinitionBuilder:
 
     def check(self, node: ast.CheckConstraint, column: Column | None) -> None:
         """CHECK (condition): false refuses the row, unknown accepts it."""
+        self.refuse_calls(node.condition)
         accepts = self.row_condition(node.condition)
         text = f"({source_text(self.context, node.condition)})"
         owner = column.name if column is not None else ""

@@ -11,7 +11,7 @@ from harness.broker.exec.ddl.common import dotted, lock_definition
 from harness.broker.exec.ddl.principals import drop_login, drop_principal
 from harness.broker.exec.ddl.tables import drop_table
 from harness.broker.exec.ddl.types import drop_schema, drop_type
-from harness.broker.exec.objects import Function, Procedure, Sequence, View
+from harness.broker.exec.objects import Function, Procedure, Sequence, Trigger, View
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
 
@@ -37,6 +37,8 @@ def drop_object(node: ast.DropObject, context: Context) -> Run:
     drop_one = DROPPERS.get(node.kind)
     if drop_one is None:
         raise context.not_supported(node, f"DROP {node.kind}")
+    if node.on is not None:
+        raise context.not_supported(node, f"DROP {node.kind} ON {node.on}")
 
     def run(s: Any, v: list) -> None:
         for name in node.names:
@@ -64,6 +66,9 @@ def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
             raise SqlError(3701, "drop", what, dotted(name), state=20)
         transaction = s.work()
         lock_definition(s, transaction, database, found.object_id)
+        for trigger in database.modules(Trigger):
+            if trigger.parent_id == found.object_id:
+                database.remove(transaction, trigger)
         database.remove(transaction, found)
         transaction.log_used += 500
 
@@ -72,6 +77,7 @@ def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
 
 drops("TABLE")(drop_table)
 drops("PROCEDURE", "PROC")(_drop_in_schema((Procedure,), "procedure"))
+drops("TRIGGER")(_drop_in_schema((Trigger,), "trigger"))
 drops("VIEW")(_drop_in_schema((View,), "view"))
 drops("FUNCTION")(_drop_in_schema((Function,), "function"))
 drops("SEQUENCE")(_drop_in_schema((Sequence,), "sequence object"))

@@ -20,16 +20,20 @@ from harness.broker.exec.ddl.common import (
     refuse_taken,
     schema_for,
 )
+from harness.broker.exec.ddl.functions import check_body
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import word
 from harness.broker.exec.execute import procedure_program
 from harness.broker.exec.objects import Function, Module, Procedure, View
+from harness.broker.exec.routines import function_program
 from harness.broker.exec.security import has_permission, may_impersonate
 from harness.tsql import ast
 
 OWNER = -2
 MAXIMUM_PARAMETERS = 2100
-OPTIONS_WITHOUT_EFFECT = frozenset({"RECOMPILE", "SCHEMABINDING", "VIEW_METADATA"})
+OPTIONS_WITHOUT_EFFECT = frozenset({
+    "RECOMPILE", "SCHEMABINDING", "VIEW_METADATA", "CALLED ON NULL INPUT", "INLINE",
+})
 """RECOMPILE: there are no plans. SCHEMABINDING is refused for views, where it protects tables."""
 
 _KINDS: dict[type, tuple[type[Module], str, str]] = {
@@ -50,7 +54,7 @@ def create_module(node: Any, context: Context) -> Run:
     refuse_options(node, context)
     class_, kind, permission = _KINDS[type(node)]
     if class_ is Function:
-        raise context.not_supported(node, "CREATE FUNCTION")
+        check_body(node, context)
     if node.name.name.startswith("#"):
         raise context.not_supported(node, "a temporary procedure")
 
@@ -77,6 +81,8 @@ def create_module(node: Any, context: Context) -> Run:
             execute_as(s, database, node), None, database)
         if isinstance(module, Procedure):
             procedure_program(s, module, database)
+        elif isinstance(module, Function):
+            function_program(s, module)
         database.put(transaction, module)
         transaction.log_used += 500
 
@@ -86,6 +92,9 @@ def create_module(node: Any, context: Context) -> Run:
 def refuse_options(node: Any, context: Context) -> None:
     """Refuse what would change how the module runs."""
     for option in node.options:
+        if option.name == "RETURNS NULL ON NULL INPUT" and isinstance(
+                node, ast.CreateScalarFunction):
+            continue  # the call looks at it
         if option.name in OPTIONS_WITHOUT_EFFECT and not (
                 option.name == "SCHEMABINDING" and isinstance(node, ast.CreateView)):
             continue
@@ -111,7 +120,7 @@ def existing_module(s: Any, database: Database, node: Any, class_: type) -> Modu
         if node.verb == "ALTER":
             raise SqlError(208, dotted(node.name), state=6)
         return None
-    if not isinstance(found, class_):
+    if not isinstance(found, class_) or found.kind != _KINDS[type(node)][1]:
         raise SqlError(2010, dotted(node.name))
     if not has_permission(s, "ALTER", found):
         raise SqlError(3701, "alter", "procedure" if class_ is Procedure else "view",
@@ -159,15 +168,3 @@ def execute_as(s: Any, database: Database, node: Any) -> int | None:
     if principal is None or principal.type != "S" or not may_impersonate(s, principal):
         raise SqlError(15151, "execute as", "user", name)
     return principal.id
-
-
-@compiles(ast.CreateTrigger, ast.CreateDdlTrigger)
-def create_trigger(node: Any, context: Context) -> Run:
-    """Triggers are refused: a table whose trigger would not run must not look as if it did."""
-    raise context.not_supported(node, "CREATE TRIGGER")
-
-
-@compiles(ast.EnableTrigger, ast.AlterTableTriggers)
-def enable_trigger(node: Any, context: Context) -> Run:
-    """There are no triggers to enable."""
-    raise context.not_supported(node, "ENABLE or DISABLE TRIGGER")

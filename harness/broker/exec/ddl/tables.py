@@ -33,7 +33,7 @@ from harness.broker.exec.ddl.definition import (
 )
 from harness.broker.exec.ddl.rebuild import all_indexes, rebuilt, spec_of
 from harness.broker.exec.ddl.type_facts import max_length
-from harness.broker.exec.objects import Constraint
+from harness.broker.exec.objects import Constraint, Trigger
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
 
@@ -388,7 +388,7 @@ def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     transaction = s.work()
     lock_definition(s, transaction, database, table.object_id)
     for item in list(database.objects.values()):
-        if isinstance(item, Constraint) and item.parent_id == table.object_id:
+        if isinstance(item, (Constraint, Trigger)) and item.parent_id == table.object_id:
             database.remove(transaction, item)
     database.remove(transaction, table)
     transaction.log_used += 500

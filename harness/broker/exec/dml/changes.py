@@ -16,6 +16,7 @@ from harness.broker.exec.query.hints import Hints, check_query_options, parse_hi
 from harness.broker.exec.query.names import contains
 from harness.broker.exec.query.ordering import row_count
 from harness.broker.exec.query.sources import Source, resolve_object, table_columns
+from harness.broker.exec.query.views import view_rowset
 from harness.tsql import ast
 
 
@@ -63,6 +64,9 @@ class ChangeCompiler:
             readers=readers, limit=top, extra=extra,
             choose_target=None if extra is not None else self._chooser(hints))
         source = from_.target
+        if source is not None and source is extra and source.table is None:
+            return Change(resolve_target(node.target, context), from_,
+                          self._reader(from_, source, top))
         if source is None or source.table is None:
             raise context.fail(node, SqlError(208, _shown(node.target)))
         target = Target(source.table, source.slot)
@@ -129,6 +133,8 @@ class ChangeCompiler:
         node = self.node.target
         target = resolve_target(node, self.context)
         table: Table = target.table
+        if target.view is not None:
+            return _view_source(target, hints, self.node, self.context)
         name = node.name.lower() if isinstance(node, ast.Variable) else table.name.lower()
         qualifiers = (name,) if target.slot >= 0 or table.database is None else (
             table.database.name.lower(), table.schema.lower(), name)
@@ -157,6 +163,20 @@ class ChangeCompiler:
             return found if top is None else found[:top(s, v, ())]
 
         return read
+
+
+def _view_source(target: Target, hints: Hints, node: Any, context: Any) -> Source:
+    """A view as the target of an INSTEAD OF trigger: its rows, numbered in place of a key."""
+    view, table = target.view, target.table
+    if hints.names:
+        raise context.not_supported(node, "a table hint on a view")
+    rows_of = view_rowset(view, context).rows
+
+    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+        return [(*row, (number,)) for number, row in enumerate(rows_of(s, v, r))]
+
+    qualifiers = (table.database.name.lower(), table.schema.lower(), table.name.lower())
+    return Source(table_columns(table), qualifiers, rows=rows, write=True, with_key=True)
 
 
 def _leaves(node: ast.Node) -> list[ast.Node]:

@@ -7,8 +7,10 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.dml.changes import ChangeCompiler
+from harness.broker.exec.dml.firing import statement_triggers
 from harness.broker.exec.dml.output import Outputs
 from harness.broker.exec.dml.targets import Writes, resolve_target
+from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import scope_width
 from harness.tsql import ast
@@ -30,10 +32,15 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
     nothing = (None,) * len(target.table.columns)
     securable = None if target.table.temporary else target.table
 
-    def run(s: Any, v: list) -> None:
+    triggers = statement_triggers(node, target, "DELETE", context)
+
+    def run(s: Any, v: list) -> int | None:
         if securable is not None and s.user is not None:
             check_permission(s, "DELETE", securable)
         found = read(s, v)
+        if triggers is not None and triggers.replaced(s):
+            triggers.fire_instead(s, DELETE, [], [old for _, _, old in found])
+            return SWITCH
         writes = Writes(s, v, target)
 
         def changes() -> None:
@@ -43,7 +50,10 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
         writes.all(changes)
         if outputs:
             outputs.deliver(s, v, [row + nothing + old for row, _, old in found])
+        if triggers is not None and triggers.fire(s, DELETE, [], [old for _, _, old in found]):
+            return SWITCH
         s.done(DELETE, len(found))
+        return None
 
     return run
 

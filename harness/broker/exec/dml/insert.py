@@ -12,6 +12,7 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.dml.firing import statement_triggers
 from harness.broker.exec.dml.output import Outputs
 from harness.broker.exec.dml.rows import (
     InsertColumns,
@@ -29,6 +30,7 @@ from harness.broker.exec.dml.targets import (
     resolve_target,
 )
 from harness.broker.exec.expressions import Expr, compile_expression
+from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
 from harness.broker.exec.query.ordering import row_count
@@ -52,8 +54,8 @@ def compile_insert(node: ast.Insert, context: Context) -> Run:
     make_rows = _rows(node, target, chosen, context)
     write = insert_writer(node, target, chosen, hints, context)
 
-    def run(s: Any, v: list) -> None:
-        write(s, v, make_rows)
+    def run(s: Any, v: list) -> int | None:
+        return write(s, v, make_rows)
 
     return run
 
@@ -70,19 +72,24 @@ def insert_hints(node: ast.Insert, context: Context) -> Hints:
 
 def insert_writer(
     node: ast.Insert, target: Target, chosen: InsertColumns, hints: Hints, context: Context
-) -> Callable[[Any, list, MakeRows], None]:
+) -> Callable[[Any, list, MakeRows], int | None]:
     """write(s, v, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
     check = checker(target, "INSERT")
     outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
     nothing = (None,) * len(target.table.columns)
     name = target.table.name
     has_identity = target.table.identity_column is not None
+    triggers = statement_triggers(node, target, "INSERT", context)
 
-    def write(s: Any, v: list, make_rows: MakeRows) -> None:
+    def write(s: Any, v: list, make_rows: MakeRows) -> int | None:
         table = target.at(v)
         if has_identity:
             check_identity_insert(s, table, chosen, name)
         lock_for_write(s, table, hints, "INSERT")
+        if triggers is not None and triggers.replaced(s):
+            triggers.fire_instead(s, INSERT, unnumbered(s, table, chosen, make_rows(s, v, table)),
+                                  [])
+            return SWITCH
         rows = make_rows(s, v, table)
         writes = Writes(s, v, target)
 
@@ -96,9 +103,21 @@ def insert_writer(
         note_identity(s, table, rows)
         if outputs:
             outputs.deliver(s, v, [row + nothing for row in rows])
+        if triggers is not None and triggers.fire(s, INSERT, rows, []):
+            return SWITCH
         s.done(INSERT, len(rows))
+        return None
 
     return write
+
+
+def unnumbered(s: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -> list[tuple]:
+    """The rows an INSTEAD OF trigger sees: no identity value is drawn for them, it reads 0."""
+    number = table.identity_column
+    if number is None or chosen.identity or not rows:
+        return rows
+    s.engine.journal.assign(None, table, "next_identity", rows[0][number])
+    return [(*row[:number], type(row[number])(0), *row[number + 1:]) for row in rows]
 
 
 def check_identity_insert(s: Any, table: Table, chosen: InsertColumns, name: str) -> None:

@@ -98,8 +98,9 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
             for row in rows
         ]
 
-    def run(s: Any, v: list) -> None:
-        write(s, v, rows_of)
+    def run(s: Any, v: list) -> int | None:
+        result = write(s, v, rows_of)
         s.insert_exec = None
+        return result
 
     return run

@@ -33,6 +33,7 @@ from harness.broker.exec.query.blocks import projection
 from harness.broker.exec.query.hints import NO_HINTS
 from harness.broker.exec.query.rowset import QueryColumn, query_scope
 from harness.broker.exec.query.sources import Source, table_columns
+from harness.broker.exec.triggers import triggers_on
 from harness.tsql import ast
 
 
@@ -121,6 +122,9 @@ def _compile(
     if clause.into is not None:
         target = resolve_target(clause.into, context)
         into = _into(clause, target, made, context)
+        if target.slot < 0 and any(triggers_on(target.table, event)
+                                   for event in ("INSERT", "UPDATE", "DELETE")):
+            raise context.fail(clause, SqlError(331, target.table.name))
         late = target.slot >= 0
     return Output([column.result() for column in made], projection(exprs), into, late)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.storage import Table
+from harness.broker.engine.storage import Column, Table
 from harness.broker.engine.transactions import Transaction
 from harness.broker.exec.dml.variables import VariableAccess
+from harness.broker.exec.objects import View
 from harness.broker.exec.query.hints import Hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.sources import (
@@ -17,15 +18,21 @@ from harness.broker.exec.query.sources import (
     table_variable,
     template_table,
 )
+from harness.broker.exec.query.views import view_rowset
+from harness.broker.exec.triggers import EVENTS, triggers_on
 from harness.tsql import ast
 
 
 @dataclass(slots=True)
 class Target:
-    """A place to write to. table: for a table variable one like it; slot: of a table variable."""
+    """A place to write to. table: for a table variable one like it; slot: of a table variable.
+
+    view: the view INSTEAD OF triggers write for; table is then its columns under its name.
+    """
 
     table: Table
     slot: int = -1
+    view: View | None = None
 
     def at(self, v: Any) -> Table:
         """The table itself, at run time."""
@@ -46,11 +53,26 @@ def resolve_target(node: ast.ObjectName | ast.Variable, context: Any) -> Target:
     if isinstance(node, ast.Variable):
         slot, definition = table_variable(node, context)
         return Target(template_table(definition, context), slot)
+    if len(node.parts) == 1 and node.name.lower() in context.table_variables:
+        raise context.fail(node, SqlError(286))
     found = resolve_object(node, context)
+    if isinstance(found, View) and any(triggers_on(found, event) for event in EVENTS):
+        return Target(view_table(found, context), view=found)
     if not isinstance(found, Table):
         kind = getattr(found, "kind", None) or "system view"
         raise context.not_supported(node, f"changing rows of a {kind.lower()}")
     return Target(found)
+
+
+def view_table(view: View, context: Any) -> Table:
+    """A table that is never filled, with the columns of a view and its name and id."""
+    names = view.node.columns
+    columns = [
+        Column(names[i] if names else c.name, c.type, c.nullable)
+        for i, c in enumerate(view_rowset(view, context).columns)
+    ]
+    return Table(context.session.engine.journal, view.name, columns, database=view.database,
+                 schema=view.schema, object_id=view.object_id)
 
 
 class Writes:

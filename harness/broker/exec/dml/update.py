@@ -9,11 +9,13 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.dml.changes import Change, ChangeCompiler
+from harness.broker.exec.dml.firing import statement_triggers
 from harness.broker.exec.dml.output import Outputs
 from harness.broker.exec.dml.rows import assignment, next_version
 from harness.broker.exec.dml.targets import Target, Writes, checker
 from harness.broker.exec.expressions import binary_operation, compile_expression
 from harness.broker.exec.expressions.expr import Expr, Fn, column
+from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import scope_width
 from harness.broker.exec.query.statement import assigned
@@ -36,8 +38,9 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     moves = moves_keys(target, assignments.ordinals)
     securable = None if target.table.temporary else target.table
     apply, slots = assignments.apply, assignments.slots
+    triggers = statement_triggers(node, target, "UPDATE", context, assignments.ordinals)
 
-    def run(s: Any, v: list) -> None:
+    def run(s: Any, v: list) -> int | None:
         if securable is not None and s.user is not None:
             check_permission(s, "UPDATE", securable)
         found = read(s, v)
@@ -46,6 +49,10 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         changed = [
             (row, key, old, apply(s, work, row, old, table)) for row, key, old in found
         ]
+        if triggers is not None and triggers.replaced(s):
+            triggers.fire_instead(s, UPDATE, [new for *_, new in changed],
+                                  [old for *_, old, _ in changed])
+            return SWITCH
         if check is not None:
             for _, _, _, new in changed:
                 check(s, new)
@@ -55,7 +62,11 @@ def compile_update(node: ast.Update, context: Context) -> Run:
             v[slot] = work[slot]
         if outputs:
             outputs.deliver(s, v, [row + new + old for row, _, old, new in changed])
+        if triggers is not None and triggers.fire(
+                s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed]):
+            return SWITCH
         s.done(UPDATE, len(changed))
+        return None
 
     return run
 

@@ -54,7 +54,8 @@ class Scope:
     scalar_function(name) -> build(arguments, call) -> Expr, or None when there is no such function;
     replaced(node) -> Expr for a node computed elsewhere (GROUP BY expressions), or None;
     user_type(schema, name) -> SqlType of an alias type, or None;
-    updated_column(name) -> Expr of bit for UPDATE(column) in a trigger.
+    updated_column(name) -> closure of UPDATE(column) in a trigger;
+    next_value(node) -> Expr of NEXT VALUE FOR.
     """
 
     variables: dict[str, tuple[int, SqlType]] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class Scope:
     replaced: Callable[..., Expr | None] | None = None
     user_type: Callable[..., SqlType | None] | None = None
     updated_column: Callable[..., Any] | None = None
+    next_value: Callable[..., Expr] | None = None
 
     def child(self, columns: Sequence[ScopeColumn]) -> Scope:
         """The scope of a query inside this one: same variables and hooks, rows prefixed by ours."""
@@ -76,7 +78,7 @@ class Scope:
             variables=self.variables, columns=columns, parent=self, source=self.source,
             namespaces=self.namespaces, compile_subquery=self.compile_subquery,
             scalar_function=self.scalar_function, user_type=self.user_type,
-            updated_column=self.updated_column,
+            updated_column=self.updated_column, next_value=self.next_value,
         )
 
     def naming(self, with_: With | None) -> Scope:

@@ -144,6 +144,9 @@ class Binder:
             name = ".".join(node.call.name.parts)
             if node.call.name.name.lower() in TABLE_FUNCTIONS:
                 return self._function(node)
+            found = self._user_function(node, left)
+            if found is not None:
+                return found
             raise self.context.not_supported(node, f"the table-valued function {name}")
         raise self.context.not_supported(node, f"{type(node).__name__} in FROM")
 
@@ -161,6 +164,22 @@ class Binder:
         name = (node.alias or node.call.name.name).lower()
         return Source([QueryColumn(c.name, c.type, c.nullable) for c in columns], (name,),
                       rows=rows)
+
+    def _user_function(
+        self, node: ast.FunctionTable, left: list[Source] | None
+    ) -> Source | None:
+        """A table-valued function of the database; inside an APPLY once per row."""
+        from harness.broker.exec.routines import table_function
+
+        made = table_function(node, self._scope(left), self.context)
+        if made is None:
+            return None
+        if node.schema or node.hints:
+            raise self.context.not_supported(node, "WITH behind a table-valued function")
+        function, found, rows = made
+        alias = (node.alias or function.name).lower()
+        columns = rename(found, node.columns, alias, self.context, node)
+        return Source(columns, (alias,), rows=rows, lateral=left is not None)
 
     def _scope(self, left: list[Source] | None) -> Scope:
         """The scope a query in FROM is compiled in: inside an APPLY it sees the sources before it.
@@ -181,6 +200,8 @@ class Binder:
         if len(node.name.parts) == 1 and lowered in self.common:
             rowset = self.common[lowered]()
             return self._of_rowset(rowset, (node.alias or node.name.name).lower(), None, node)
+        if len(node.name.parts) == 1 and lowered in context.table_variables:
+            return self._images(node)  # inserted and deleted of a trigger
         found = resolve_object(node.name, context)
         qualifiers = self._qualifiers(node, found)
         if isinstance(found, Table):
@@ -227,6 +248,12 @@ class Binder:
         slot, definition = table_variable(node.variable, self.context)
         table = template_table(definition, self.context)
         name = (node.alias or node.variable.name).lower()
+        return Source(table_columns(table), (name,), table, slot=slot)
+
+    def _images(self, node: ast.TableRef) -> Source:
+        slot, definition = self.context.table_variables[node.name.name.lower()]
+        table = template_table(definition, self.context)
+        name = (node.alias or node.name.name).lower()
         return Source(table_columns(table), (name,), table, slot=slot)
 
     def _derived(self, node: ast.DerivedTable, left: list[Source] | None) -> Source:

@@ -1,0 +1,113 @@
+"""Triggers as the executor sees them: which a table has, their programs, their row images.
+
+Source: "CREATE TRIGGER" page; docs/facts.md where it cites it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Column, Table
+from harness.broker.exec.compiler import ProgramCompiler, compile_program
+from harness.broker.exec.objects import Trigger
+from harness.broker.exec.program import Program
+
+EVENTS = ("INSERT", "UPDATE", "DELETE")
+"""In the order of sys.trigger_events.type: 1, 2, 3."""
+
+INSERTED, DELETED = "inserted", "deleted"
+"""Names of the row images; their slots are 0 and 1 of every trigger's program."""
+
+
+class RowImages:
+    """The definition of ``inserted`` or ``deleted``: the parent's columns, without constraints."""
+
+    __slots__ = ("columns", "name")
+
+    def __init__(self, name: str, columns: list[Column]) -> None:
+        self.name = name
+        self.columns = [
+            replace(column, nullable=True, identity=None, default=None, rowversion=False)
+            for column in columns
+        ]
+
+    def new_table(self, engine: Any) -> Table:
+        """An empty table of that shape."""
+        return Table(engine.journal, self.name, self.columns, temporary=True)
+
+    def filled(self, engine: Any, rows: list[tuple]) -> Table:
+        """A table of the rows of one statement. New, so no journal needs to know."""
+        table = self.new_table(engine)
+        for number, row in enumerate(rows, 1):
+            table.rows.entries[number,] = row
+        table.row_ids = len(rows)
+        return table
+
+
+def triggers_on(parent: Any, event: str, timing: str | None = None) -> list[Trigger]:
+    """The enabled triggers of a table or view for INSERT, UPDATE or DELETE, oldest first.
+
+    timing: AFTER, INSTEAD OF, or None for both.
+    """
+    database = getattr(parent, "database", None)
+    if database is None or not parent.object_id:
+        return []
+    return [
+        trigger for trigger in database.modules(Trigger)
+        if trigger.parent_id == parent.object_id and not trigger.disabled
+        and event in trigger.node.events and timing in {None, trigger.node.timing}
+    ]
+
+
+def trigger_program(s: Any, trigger: Trigger, columns: list[Column]) -> Program:
+    """The compiled trigger; compiled again when its parent's columns have changed."""
+    if trigger.program is not None and trigger.bound == columns:
+        return trigger.program
+    options = trigger.options
+    program = Program(
+        trigger.name, trigger.schema, trigger.database, trigger.source,
+        object_id=trigger.object_id, quoted_identifier=options["quoted_identifier"],
+        ansi_nulls=options["ansi_nulls"])
+
+    def prepare(compiler: ProgramCompiler) -> None:
+        for name in (INSERTED, DELETED):
+            compiler.declare_table(name, RowImages(name, columns))
+        compiler.scope.updated_column = _updated_column(columns)
+
+    compile_program(program, trigger.node.body, s, prepare)
+    trigger.program, trigger.bound = program, columns
+    return program
+
+
+def _updated_column(columns: list[Column]) -> Callable[[str], Any]:
+    """UPDATE(column): whether the statement assigned to it; every column after an INSERT."""
+    ordinals = {column.name.lower(): number for number, column in enumerate(columns)}
+
+    def find(name: str) -> Callable[[Any, Any, Any], bool]:
+        ordinal = ordinals.get(name.lower())
+        if ordinal is None:
+            raise SqlError(207, name)
+
+        def updated(s: Any, v: Any, r: Any) -> bool:
+            known = s.frames[-1].firing.updated
+            return known is None or ordinal in known
+
+        return updated
+
+    return find
+
+
+def running_trigger(s: Any) -> int:
+    """Object id of the innermost running trigger, 0 when none runs."""
+    for frame in reversed(s.frames):
+        if frame.firing is not None:
+            return frame.program.object_id
+    return 0
+
+
+def trigger_depth(s: Any) -> int:
+    """TRIGGER_NESTLEVEL(): how many triggers are running in each other."""
+    return sum(frame.firing is not None for frame in s.frames)

@@ -1,0 +1,1 @@
+"""Triggers and functions of the embedded broker."""
