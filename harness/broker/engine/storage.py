@@ -79,12 +79,13 @@ class Index(Part):
     """An index. The clustered one maps key -> row, a nonclustered one key -> clustered key.
 
     A key that is not unique by its columns carries the row's clustered key (or a uniquifier) behind
-    them. ``writers`` maps a key with an uncommitted change to (transaction, value before).
+    them. ``writers`` maps a key with an uncommitted change to (transaction, value before);
+    ``versions`` a key to its replaced values, (commit number, value before), oldest first.
     """
 
     __slots__ = (
         "clustered", "columns", "constraint", "entries", "hobt_id", "included", "index_id", "name",
-        "parts", "primary", "table", "unique", "where", "where_text", "writers",
+        "parts", "primary", "table", "unique", "versions", "where", "where_text", "writers",
     )
 
     def __init__(
@@ -116,6 +117,7 @@ class Index(Part):
         self.where_text = ""
         self.entries: SortedDict = SortedDict()
         self.writers: dict[Any, tuple[Transaction, Any]] = {}
+        self.versions: dict[Any, tuple[tuple[int, Any], ...]] = {}
 
     def prefix(self, row: tuple) -> tuple:
         """The ordered key columns of a row."""
@@ -140,6 +142,9 @@ class Index(Part):
         else:
             rows = list(self.entries.items())
         marks = sorted((repr(k), str(t.owner.id), repr(b)) for k, (t, b) in self.writers.items())
+        if self.versions:
+            return self.name, rows, marks, sorted((repr(k), repr(c)) for k, c in
+                                                  self.versions.items())
         return self.name, rows, marks
 
 

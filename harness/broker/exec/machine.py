@@ -32,6 +32,9 @@ NEST_LIMIT = 32
 TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
 """Statement errors after which the server adds 3621, "The statement has been terminated."."""
 
+VERSIONED = frozenset({"KEY", "OBJECT"})
+"""Lock waits of statements that may read row versions."""
+
 
 class Machine:
     """Runs sessions. Holds no state of its own: everything is in the session."""
@@ -95,8 +98,14 @@ class Machine:
 
     @staticmethod
     def _undo_statement(s: SessionState) -> None:
-        """Take the running statement's changes back; an autocommit transaction keeps its locks."""
+        """Take the running statement's changes back; an autocommit transaction keeps its locks.
+
+        What it reads by row versions it reads again as of now when it goes on.
+        """
         transaction = s.transaction
+        if transaction is not None and s.wait.kind == "lock" and s.database.options["rcsi"] \
+                and s.wait.resource.key[0] in VERSIONED:
+            s.engine.transactions.versions.hold_statement(transaction)
         if transaction is not None and len(transaction.undo) > s.mark:
             s.engine.journal.undo(transaction, s.mark)
 
@@ -204,7 +213,7 @@ class Machine:
         else:
             if len(transaction.undo) > s.mark:
                 s.engine.journal.undo(transaction, s.mark)
-            s.engine.locks.release_short(transaction)
+            s.engine.transactions.end_statement(transaction)
 
     @staticmethod
     def _undo_all(s: SessionState, transaction: Any) -> None:
