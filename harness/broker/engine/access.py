@@ -173,8 +173,8 @@ class Access:
             start, stop, inclusive = _bounds(prefix, low, high)
             keys = list(entries.irange(start, stop, inclusive))
         ghosts = [
-            key for key, (owner, _) in writers.items()
-            if owner is not transaction and key not in entries and _inside(key, prefix, low, high)
+            key for key in index.ghosts
+            if writers[key][0] is not transaction and _inside(key, prefix, low, high)
         ]
         if index.versions:
             ghosts += [key for key in index.versions if key not in entries and key not in writers
@@ -422,9 +422,8 @@ def _following(index: Index, key: tuple, itself: bool = False) -> tuple:
     A key deleted and not yet committed still does: its deletion may be taken back.
     """
     found = next(index.entries.irange(key, None, (itself, True)), END_KEY)
-    for ghost in index.writers:
-        if (key < ghost or (itself and key == ghost)) and ghost < found \
-                and ghost not in index.entries:
+    for ghost in index.ghosts:
+        if (key < ghost or (itself and key == ghost)) and ghost < found:
             found = ghost
     return found
 

@@ -127,6 +127,8 @@ class TransactionManager:
         put = self.journal.put
         for index, key in transaction.written:
             put(None, index, index.writers, key, MISSING)
+            if index.ghosts:
+                put(None, index, index.ghosts, key, MISSING)
         transaction.written = []
 
     def _end(self, transaction: Transaction, committed: bool) -> None:

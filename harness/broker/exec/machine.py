@@ -25,6 +25,7 @@ from harness.broker.exec.session import ErrorInfo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from harness.broker.engine.locks import Resource
     from harness.broker.exec.session import SessionState
 
 READY, WAITING, FINISHED = "ready", "waiting", "finished"
@@ -34,6 +35,15 @@ TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
 
 VERSIONED = frozenset({"KEY", "OBJECT"})
 """Lock waits of statements that may read row versions."""
+
+
+def _keeps_its_moment(resource: Resource) -> bool:
+    """Whether a statement waiting for ``resource`` goes on with the row versions of its beginning.
+
+    One that waits for a redefinition of its table does not: it has not begun to read.
+    """
+    return resource.key[0] in VERSIONED and "Sch-M" not in {
+        *resource.granted.values(), *(request.mode for request in resource.waiting)}
 
 
 class Machine:
@@ -104,7 +114,7 @@ class Machine:
         """
         transaction = s.transaction
         if transaction is not None and s.wait.kind == "lock" and s.database.options["rcsi"] \
-                and s.wait.resource.key[0] in VERSIONED:
+                and _keeps_its_moment(s.wait.resource):
             s.engine.transactions.versions.hold_statement(transaction)
         if transaction is not None and len(transaction.undo) > s.mark:
             s.engine.journal.undo(transaction, s.mark)
