@@ -257,3 +257,23 @@ def test_both_options_together_give_both_kinds_of_reading():
     play.actor().does("UPDATE dbo.shelf SET jars = 11 WHERE id = 1")
     past.sees(ALL, START)
     present.sees(ALL, [(1, 11), (2, 20)])
+
+
+# ---------------------------------------------------------------------- queues
+def test_a_queue_keeps_no_versions_so_selecting_from_it_is_refused(snapshots):
+    someone = snapshots.actor()
+    someone.does("CREATE QUEUE dbo.orders")
+    someone.does(SET)
+    someone.fails("SELECT * FROM dbo.orders", 60001)
+    assert "SELECT from a queue under SNAPSHOT" in someone.last.errors[0].text
+    someone.sees("SELECT * FROM dbo.orders WITH (READCOMMITTED)", [])
+
+
+def test_a_snapshot_transaction_sends_and_receives(snapshots):
+    someone = snapshots.actor()
+    someone.does("CREATE QUEUE dbo.orders; CREATE SERVICE shop ON QUEUE dbo.orders ([DEFAULT])")
+    [t1] = snapshots.begin(LEVEL, 1)
+    t1.sees(ALL, START)
+    t1.does("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE shop TO SERVICE 'shop' "
+            "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01); COMMIT")
+    t1.sees("BEGIN TRAN; RECEIVE message_body FROM dbo.orders; COMMIT", [(b"\x01",)])
