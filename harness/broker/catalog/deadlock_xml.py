@@ -24,6 +24,7 @@ found at once here, so this is what it reports."""
 ISOLATION = {
     "read uncommitted": "read uncommitted (1)", "read committed": "read committed (2)",
     "repeatable read": "repeatable read (3)", "serializable": "serializable (4)",
+    "snapshot": "snapshot (5)",
 }
 CLIENT_OPTION_1, CLIENT_OPTION_2 = 673185824, 128056
 NO_ATTENTION = "1900-01-01T00:00:00"

@@ -19,7 +19,8 @@ from harness.broker.engine.locks import Resource
 from harness.broker.exec.database import Database
 from harness.broker.exec.security import has_server_permission
 
-ISOLATION = {"read uncommitted": 1, "read committed": 2, "repeatable read": 3, "serializable": 4}
+ISOLATION = {"read uncommitted": 1, "read committed": 2, "repeatable read": 3, "serializable": 4,
+             "snapshot": 5}
 WAIT_TYPES = {"delay": "WAITFOR", "queue": "BROKER_RECEIVE_WAITFOR",
               "group": "BROKER_RECEIVE_WAITFOR"}
 _RANGE = {"RangeS-S": "RS_S", "RangeS-U": "RS_U", "RangeI-N": "RIn_NL", "RangeI-S": "RIn_S",

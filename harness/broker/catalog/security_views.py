@@ -147,8 +147,8 @@ state_desc nvarchar(60)? = 'ONLINE'
 is_in_standby bit? = 0
 is_cleanly_shutdown bit? = 0
 is_supplemental_logging_enabled bit? = 0
-snapshot_isolation_state tinyint? = 0
-snapshot_isolation_state_desc nvarchar(60)? = 'OFF'
+snapshot_isolation_state tinyint?
+snapshot_isolation_state_desc nvarchar(60)?
 is_read_committed_snapshot_on bit?
 recovery_model tinyint?
 recovery_model_desc nvarchar(60)?
@@ -208,7 +208,9 @@ def databases(s: Any, db: Database) -> Iterable[tuple]:
         recovery = {"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}[item.recovery]
         broker = item.broker
         yield (item.name, item.id, owner.sid if owner else None, item.created,
-               item.options["compatibility_level"], access, item.user_access, int(item.rcsi),
+               item.options["compatibility_level"], access, item.user_access,
+               int(item.options["snapshot"]), "ON" if item.options["snapshot"] else "OFF",
+               int(item.rcsi),
                recovery, item.recovery, int(item.options["trustworthy"]),
                broker.guid if broker is not None else item.new_guid("broker"),
                int(broker.enabled) if broker is not None else 0,

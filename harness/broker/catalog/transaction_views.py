@@ -57,11 +57,11 @@ def session_transactions(s: Any, db: Database) -> Iterable[tuple]:
 @view("sys.dm_tran_current_transaction", """
 transaction_id bigint
 - transaction_sequence_num bigint
-transaction_is_snapshot bit = 0""", VIEW_SERVER_STATE)
+transaction_is_snapshot bit""", VIEW_SERVER_STATE)
 def current_transaction(s: Any, db: Database) -> Iterable[tuple]:
     """The reader's own transaction."""
     if s.transaction is not None:
-        yield (s.transaction.descriptor,)
+        yield s.transaction.descriptor, int(s.transaction.snapshot is not None)
 
 
 @view("sys.dm_tran_database_transactions", """

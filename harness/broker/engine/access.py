@@ -17,6 +17,7 @@ from harness.broker.engine.journal import MISSING
 from harness.broker.engine.locks import LockManager
 from harness.broker.engine.storage import Index, Table
 from harness.broker.engine.transactions import Transaction
+from harness.broker.engine.versions import refuse_conflict, value_at
 
 
 class _Infinity:
@@ -43,7 +44,9 @@ class ReadMode:
     """How one table reference is read.
 
     lock: None (no row locks), "S", "U" or "X". hold: to the end of the transaction. versioned: read
-    committed rows without locks (RCSI). dirty: read whatever is there. ranges: key-range locks.
+    committed rows without locks (RCSI). snapshot: read the rows of the transaction's snapshot; with
+    a lock, lock those that qualify and refuse what has changed since. dirty: read whatever is
+    there. ranges: key-range locks.
     """
 
     lock: str | None = "S"
@@ -53,6 +56,7 @@ class ReadMode:
     ranges: bool = False
     readpast: bool = False
     nowait: bool = False
+    snapshot: bool = False
 
 
 _ISOLATION = {
@@ -60,6 +64,7 @@ _ISOLATION = {
     "read committed": ReadMode(),
     "repeatable read": ReadMode(hold=True),
     "serializable": ReadMode(hold=True, ranges=True),
+    "snapshot": ReadMode(lock=None, versioned=True, snapshot=True),
 }
 
 
@@ -93,6 +98,9 @@ def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool)
 
 
 Accept = Callable[[tuple], bool]
+
+ESCALATION = 5000
+"""So many rows locked by one reference of one statement make the server try for the table lock."""
 
 
 class Access:
@@ -134,16 +142,35 @@ class Access:
         """
         found: list[tuple[tuple, tuple]] = []
         exact = index.unique and len(prefix) == len(index.columns) and bool(index.columns)
+        visit = self._visit_past if mode.snapshot else self._visit
         for key in self._candidates(transaction, index, prefix, low, high, exact):
-            row_key, row = self._visit(transaction, index, key, mode, accept, covered,
-                                       mode.ranges and not exact)
+            row_key, row = visit(transaction, index, key, mode, accept, covered,
+                                 mode.ranges and not exact)
             if row is not None:
                 found.append((row_key, row))
                 if limit is not None and len(found) >= limit:
-                    return found
-        if mode.ranges and mode.lock and not (exact and found):
-            self._lock_gap(transaction, index, prefix, high, mode)
+                    break
+        else:
+            if mode.ranges and mode.lock and not (exact and found):
+                self._lock_gap(transaction, index, prefix, high, mode)
+        if len(found) >= ESCALATION and mode.hold and mode.lock:
+            self.escalate(transaction, index.table)
         return found
+
+    def escalate(self, transaction: Transaction, table: Table) -> None:
+        """Trade the row locks on a table for one on all of it, unless someone is in the way.
+
+        S where the rows are locked S only, else X; never waits ("Lock escalation" in the locking
+        guide). The server tries in the middle of the statement, here it is after its reading.
+        """
+        if table.temporary or not table.lock_escalation:
+            return
+        owned = {index.hobt_id for index in (table.rows, *table.indexes)}
+        keys = [key for key in transaction.locks if key[0] == "KEY" and key[1] in owned]
+        plain = all(transaction.locks[key] in {"S", "RangeS-S"} for key in keys)
+        if self.locks.try_acquire(transaction, table.lock_key, "S" if plain else "X"):
+            for key in keys:
+                self.locks.release(transaction, key)
 
     def _candidates(
         self,
@@ -154,19 +181,25 @@ class Access:
         high: tuple[Any, bool] | None,
         exact: bool,
     ) -> list[tuple] | Iterator[tuple]:
-        """Keys in range, among them those another transaction deleted and has not committed."""
+        """Keys in range, among them those another transaction deleted and has not committed, and
+        those somebody may still see in the past.
+        """
         entries, writers = index.entries, index.writers
         if exact:
-            return [prefix] if prefix in entries or prefix in writers else []
+            return [prefix] if prefix in entries or prefix in writers or \
+                prefix in index.versions else []
         if not prefix and low is None and high is None:
             keys = list(entries)
         else:
             start, stop, inclusive = _bounds(prefix, low, high)
             keys = list(entries.irange(start, stop, inclusive))
         ghosts = [
-            key for key, (owner, _) in writers.items()
-            if owner is not transaction and key not in entries and _inside(key, prefix, low, high)
+            key for key in index.ghosts
+            if writers[key][0] is not transaction and _inside(key, prefix, low, high)
         ]
+        if index.versions:
+            ghosts += [key for key in index.versions if key not in entries and key not in writers
+                       and _inside(key, prefix, low, high)]
         return sorted(keys + ghosts) if ghosts else keys
 
     def _visit(
@@ -180,6 +213,9 @@ class Access:
         ranged: bool,
     ) -> tuple[tuple, tuple | None]:
         """One entry: lock, look at it, look its row up. (key, None) when it does not qualify."""
+        if index.versions and not mode.versioned and key not in index.entries \
+                and key not in index.writers:
+            return key, None  # gone and committed: nothing to lock
         taken: list[tuple] = []
         if not self._lock_key(transaction, index, key, mode, ranged, taken):
             return key, None
@@ -204,6 +240,40 @@ class Access:
             return key, None
         return row_key, row
 
+    def _visit_past(
+        self,
+        transaction: Transaction,
+        index: Index,
+        key: tuple,
+        mode: ReadMode,
+        accept: Accept | None,
+        covered: bool,
+        _: bool,
+    ) -> tuple[tuple, tuple | None]:
+        """One entry as a SNAPSHOT transaction sees it.
+
+        A row that qualifies is locked only where ``mode`` locks; it must then be as it was (3960:
+        "Transaction locking and row versioning guide", modifying data under SNAPSHOT).
+        """
+        moment = transaction.snapshot
+        value = value_at(transaction, index, key, moment)
+        if value is MISSING:
+            return key, None
+        rows = index.table.rows
+        row_key, row = key, value
+        if not index.clustered:
+            row_key = value
+            row = value_at(transaction, rows, row_key, moment)
+        if row is MISSING or (accept is not None and not accept(row)):
+            return key, None
+        if mode.lock is not None:
+            self._lock_key(transaction, index, key, mode, False, [])
+            refuse_conflict(transaction, index, key)
+            if not index.clustered and not covered:
+                self._lock_key(transaction, rows, row_key, mode, False, [])
+            refuse_conflict(transaction, rows, row_key)
+        return row_key, row
+
     def _lock_key(
         self,
         transaction: Transaction,
@@ -224,6 +294,8 @@ class Access:
             writer = index.writers.get(key)
             if writer is None or writer[0] is transaction:
                 return True
+        if transaction.locks.get(index.table.lock_key) == "X":
+            return True
         if ranged:
             wanted = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[wanted]
         resource = ("KEY", index.hobt_id, key)
@@ -244,6 +316,8 @@ class Access:
     def _value(transaction: Transaction, index: Index, key: tuple, mode: ReadMode) -> Any:
         """What this reader sees at ``key``: the committed value when it reads versions."""
         if mode.versioned:
+            if transaction.statement is not None:
+                return value_at(transaction, index, key, transaction.statement)
             writer = index.writers.get(key)
             if writer is not None and writer[0] is not transaction:
                 return writer[1]
@@ -261,7 +335,7 @@ class Access:
         following = END_KEY
         if prefix or high is not None:
             _, stop, _ = _bounds(prefix, None, high)
-            following = next(index.entries.irange(stop, None, (False, True)), END_KEY)
+            following = _following(index, stop, high is not None and not high[1])
         ranged = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[mode.lock or "S"]
         self.locks.acquire(transaction, ("KEY", index.hobt_id, following), ranged,
                            timeout=0 if mode.nowait else None)
@@ -274,13 +348,15 @@ class Access:
         inserted and not committed is waited for first).
         """
         key = table.new_key(row)
-        if table.temporary:
+        if table.temporary or transaction.locks.get(table.lock_key) == "X":
             self._check_unique(table, row, key)
+            self._refuse_stale(transaction, table, key)
             table.insert(transaction, key, row)
             return key
         self._lock_new(transaction, table.rows, key)
         if key in table.rows.entries:
             raise table.duplicate(table.rows, row)
+        self._refuse_stale(transaction, table, key)
         for index in table.indexes:
             if index.where is None or index.where(row):
                 index_key = table.index_key(index, key, row)
@@ -292,7 +368,7 @@ class Access:
 
     def delete(self, transaction: Transaction, table: Table, key: tuple) -> None:
         """Delete the row at ``key``: X on the clustered key, then X on each nonclustered key."""
-        if not table.temporary:
+        if not table.temporary and transaction.locks.get(table.lock_key) != "X":
             row = table.rows.entries[key]
             self.locks.acquire(transaction, ("KEY", table.rows.hobt_id, key), "X")
             for index in table.indexes:
@@ -309,7 +385,8 @@ class Access:
             self.insert(transaction, table, row)
             return
         old = table.rows.entries[key]
-        if not table.temporary:
+        free = table.temporary or transaction.locks.get(table.lock_key) == "X"
+        if not free:
             self.locks.acquire(transaction, ("KEY", table.rows.hobt_id, key), "X")
         for index in table.indexes:
             old_key = table.index_key(index, key, old)
@@ -318,10 +395,10 @@ class Access:
             now = index.where is None or index.where(row)
             if was and now and old_key == new_key:
                 continue
-            if was and not table.temporary:
+            if was and not free:
                 self.locks.acquire(transaction, ("KEY", index.hobt_id, old_key), "X")
             if now:
-                if not table.temporary:
+                if not free:
                     self._lock_new(transaction, index, new_key)
                 if index.unique and new_key in index.entries and not (was and new_key == old_key):
                     raise table.duplicate(index, row)
@@ -329,9 +406,8 @@ class Access:
 
     def _lock_new(self, transaction: Transaction, index: Index, key: tuple) -> None:
         """Test the gap the key falls into (instant RangeI-N), then lock the key itself."""
-        following = next(index.entries.irange(key, None, (False, True)), END_KEY) \
-            if self.locks.range_locks else END_KEY
         if self.locks.range_locks:
+            following = _following(index, key)
             gap = ("KEY", index.hobt_id, following)
             new = gap not in transaction.locks
             if new:
@@ -340,6 +416,12 @@ class Access:
             elif self.locks.would_wait(transaction, gap, "RangeI-N"):
                 self.locks.acquire(transaction, gap, "RangeI-N")
         self.locks.acquire(transaction, ("KEY", index.hobt_id, key), "X")
+
+    @staticmethod
+    def _refuse_stale(transaction: Transaction, table: Table, key: tuple) -> None:
+        """3960 for a SNAPSHOT insert over a row that was deleted after the snapshot was taken."""
+        if table.rows.versions and transaction.owner.isolation == "snapshot":
+            refuse_conflict(transaction, table.rows, key)
 
     @staticmethod
     def _check_unique(table: Table, row: tuple, key: tuple) -> None:
@@ -362,6 +444,18 @@ def _bounds(
     if high is not None:
         stop = (*prefix, high[0], INFINITY) if high[1] else (*prefix, high[0])
     return start, stop, (True, high is None or high[1])
+
+
+def _following(index: Index, key: tuple, itself: bool = False) -> tuple:
+    """The next key behind ``key``, or ``itself`` where it is one: it bounds the gap.
+
+    A key deleted and not yet committed still does: its deletion may be taken back.
+    """
+    found = next(index.entries.irange(key, None, (itself, True)), END_KEY)
+    for ghost in index.ghosts:
+        if (key < ghost or (itself and key == ghost)) and ghost < found:
+            found = ghost
+    return found
 
 
 def _inside(

@@ -205,6 +205,27 @@ MESSAGES: dict[int, tuple[int, str]] = {
                "write to the log file. Roll back the transaction."),
     3931: (16, "The current transaction cannot be committed and cannot be rolled back to a "
                "savepoint. Roll back the entire transaction."),
+    3951: (16, "Transaction failed in database '%s' because the statement was run under snapshot "
+               "isolation but the transaction did not start in snapshot isolation. You cannot "
+               "change the isolation level of the transaction to snapshot after the transaction "
+               "has started unless the transaction was originally started under snapshot "
+               "isolation level."),
+    3952: (16, "Snapshot isolation transaction failed accessing database '%s' because snapshot "
+               "isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot "
+               "isolation."),
+    3960: (16, "Snapshot isolation transaction aborted due to update conflict. You cannot use "
+               "snapshot isolation to access table '%s' directly or indirectly in database '%s' "
+               "to update, delete, or insert the row that has been modified or deleted by another "
+               "transaction. Retry the transaction or change the isolation level for the "
+               "update/delete statement."),
+    3961: (16, "Snapshot isolation transaction failed in database '%s' because the object accessed "
+               "by the statement has been modified by a DDL statement in another concurrent "
+               "transaction since the start of this transaction.  It is disallowed because the "
+               "metadata is not versioned. A concurrent update to metadata can lead to "
+               "inconsistency if mixed with snapshot isolation."),
+    3964: (16, "Transaction failed because this DDL statement is not allowed inside a snapshot "
+               "isolation transaction. Since metadata is not versioned, a metadata change can lead "
+               "to inconsistency if mixed within snapshot isolation."),
     3998: (16, "Uncommittable transaction is detected at the end of the batch. The transaction is "
                "rolled back."),
     4060: (11, "Cannot open database \"%s\" requested by the login. The login failed."),
@@ -354,7 +375,8 @@ ABORTS: dict[int, str] = {
     # (observed on real servers; a failed CAST AS XML inside RECEIVE is why activation stalls).
     **dict.fromkeys((235, 241, 242, 245, 295, 8114, 8169, 8170), "batch"),
     **dict.fromkeys(range(9400, 9466), "batch"),
-    **dict.fromkeys((217, 650, 911, 1205, 2714, 3609, 3616, 3930, 3960, 3998, 6359, 8672), "batch"),
+    **dict.fromkeys((217, 650, 911, 1205, 2714, 3609, 3616, 3930, 3998, 6359, 8672), "batch"),
+    **dict.fromkeys((3951, 3952, 3960, 3961, 3964), "batch"),
     **dict.fromkeys((207, 208), "scope"),
     596: "connection",
 }

@@ -79,12 +79,15 @@ class Index(Part):
     """An index. The clustered one maps key -> row, a nonclustered one key -> clustered key.
 
     A key that is not unique by its columns carries the row's clustered key (or a uniquifier) behind
-    them. ``writers`` maps a key with an uncommitted change to (transaction, value before).
+    them. ``writers`` maps a key with an uncommitted change to (transaction, value before);
+    ``ghosts`` are the keys among them that are deleted; ``versions`` maps a key to its replaced
+    values, (commit number, value before), oldest first.
     """
 
     __slots__ = (
-        "clustered", "columns", "constraint", "entries", "hobt_id", "included", "index_id", "name",
-        "parts", "primary", "table", "unique", "where", "where_text", "writers",
+        "clustered", "columns", "constraint", "entries", "ghosts", "hobt_id", "included",
+        "index_id", "name", "parts", "primary", "table", "unique", "versions", "where",
+        "where_text", "writers",
     )
 
     def __init__(
@@ -116,6 +119,8 @@ class Index(Part):
         self.where_text = ""
         self.entries: SortedDict = SortedDict()
         self.writers: dict[Any, tuple[Transaction, Any]] = {}
+        self.ghosts: dict[Any, bool] = {}
+        self.versions: dict[Any, tuple[tuple[int, Any], ...]] = {}
 
     def prefix(self, row: tuple) -> tuple:
         """The ordered key columns of a row."""
@@ -140,6 +145,9 @@ class Index(Part):
         else:
             rows = list(self.entries.items())
         marks = sorted((repr(k), str(t.owner.id), repr(b)) for k, (t, b) in self.writers.items())
+        if self.versions:
+            return self.name, rows, marks, sorted((repr(k), repr(c)) for k, c in
+                                                  self.versions.items())
         return self.name, rows, marks
 
 
@@ -259,6 +267,10 @@ class Table(Part):
             else:
                 writers[key] = (transaction, before)
             transaction.written.append((index, key))
+        if value is MISSING:
+            self.journal.put(transaction, index, index.ghosts, key, True)
+        elif index.ghosts and key in index.ghosts:
+            self.journal.put(transaction, index, index.ghosts, key, MISSING)
         self.journal.put(transaction, index, index.entries, key, value)
         transaction.log_used += 100
 

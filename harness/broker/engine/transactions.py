@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.journal import MISSING, Journal, Part
+from harness.broker.engine.versions import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
 class Transaction(Part):
     """One transaction. Its ``owner`` is a session: ``owner.wait``, ``owner.wake()``, ``owner.id``,
     ``owner.lock_timeout`` (ms, -1 forever) and ``owner.deadlock_priority`` are used by the locks.
+    ``owner.isolation`` is the level in force, lower-case words. snapshot, statement: the sequence
+    number the transaction, its waiting statement, reads row versions at (``engine.versions``).
     ``events`` are tuples left for the watchers of its end (plain data: a transaction is rewound).
     """
 
     __slots__ = (
         "begun", "descriptor", "doomed", "events", "implicit", "locks", "log_used", "name", "owner",
-        "savepoints", "short_locks", "undo", "user", "written",
+        "savepoints", "short_locks", "snapshot", "statement", "undo", "user", "written",
     )
 
     def __init__(self, owner: Any, descriptor: int, name: str = "user_transaction") -> None:
@@ -39,25 +42,29 @@ class Transaction(Part):
         self.begun = 0.0
         self.user = False
         self.implicit = False
+        self.snapshot: int | None = None
+        self.statement: int | None = None
 
     def memento(self) -> Any:
         """All mutable fields, copied."""
         return (
             self.undo[:], dict(self.locks), self.short_locks[:], self.savepoints[:],
             self.written[:], self.events[:], self.log_used, self.doomed, self.user, self.implicit,
+            self.snapshot, self.statement,
         )
 
     def restore(self, memento: Any) -> None:
         """Put the fields back (copies again: a memento may be used once only, but stays clean)."""
         (self.undo, self.locks, self.short_locks, self.savepoints, self.written, self.events,
-         self.log_used, self.doomed, self.user, self.implicit) = memento
+         self.log_used, self.doomed, self.user, self.implicit, self.snapshot,
+         self.statement) = memento
 
     def content(self) -> Any:
         """What a rollback would bring back, and the savepoints; locks are hashed as resources."""
         return (
             [(kind, getattr(part, "name", ""), repr(key), repr(old))
              for kind, part, _, key, old in self.undo],
-            self.savepoints, self.doomed, self.user,
+            self.savepoints, self.doomed, self.user, self.snapshot, self.statement,
         )
 
 
@@ -67,11 +74,16 @@ class TransactionManager:
     def __init__(self, journal: Journal, locks: LockManager) -> None:
         self.journal = journal
         self.locks = locks
+        self.versions = Versions(journal)
         self.watchers: list[Callable[[Transaction, bool, list[tuple]], None]] = []
         """Called at each end with (transaction, committed, its events), locks still held."""
 
     def commit(self, transaction: Transaction) -> None:
         """Make the changes visible, tell the watchers, release the locks."""
+        if transaction.snapshot is not None or transaction.statement is not None:
+            self.versions.end(transaction)
+        if self.versions.readers:
+            self.versions.keep(transaction)
         if transaction.written:
             self._settle(transaction)
         self._end(transaction, True)
@@ -79,9 +91,17 @@ class TransactionManager:
     def rollback(self, transaction: Transaction) -> None:
         """Take all changes back, tell the watchers, release the locks."""
         self.journal.undo(transaction)
+        if transaction.snapshot is not None or transaction.statement is not None:
+            self.versions.end(transaction)
         if transaction.written:
             self._settle(transaction)
         self._end(transaction, False)
+
+    def end_statement(self, transaction: Transaction) -> None:
+        """The running statement is over: give back what was only locked or kept for it."""
+        if transaction.statement is not None:
+            self.versions.release_statement(transaction)
+        self.locks.release_short(transaction)
 
     def save(self, transaction: Transaction, name: str) -> None:
         """SAVE TRANSACTION: names may repeat, the newest wins (SAVE TRANSACTION page)."""
@@ -107,6 +127,8 @@ class TransactionManager:
         put = self.journal.put
         for index, key in transaction.written:
             put(None, index, index.writers, key, MISSING)
+            if index.ghosts:
+                put(None, index, index.ghosts, key, MISSING)
         transaction.written = []
 
     def _end(self, transaction: Transaction, committed: bool) -> None:

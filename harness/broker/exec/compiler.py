@@ -320,8 +320,8 @@ def working_step(run: Run) -> Run:
             transaction = s.work()
         s.mark = len(transaction.undo)
         result = run(s, v)
-        if transaction.short_locks:
-            s.engine.locks.release_short(transaction)
+        if transaction.short_locks or transaction.statement is not None:
+            s.engine.transactions.end_statement(transaction)
         if s.auto:
             s.commit()
         else:

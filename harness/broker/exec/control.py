@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from harness.broker.exec.session import SessionState
 
 ISOLATION_LEVELS = frozenset(
-    {"read uncommitted", "read committed", "repeatable read", "serializable"})
+    {"read uncommitted", "read committed", "repeatable read", "serializable", "snapshot"})
 
 
 def transaction_name(node: Any, context: Context) -> Callable[[Any, list], str | None]:

@@ -71,7 +71,7 @@ class Database(Part):
         self.owners: dict[int, int] = {}
         self.owner = "sa"
         self.options: dict[str, Any] = {
-            "rcsi": False, "trustworthy": False, "honor_broker_priority": False,
+            "rcsi": False, "snapshot": False, "trustworthy": False, "honor_broker_priority": False,
             "collation": DEFAULT_COLLATION, "compatibility_level": 160,
         }
         self.recovery = "FULL"

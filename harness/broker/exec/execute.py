@@ -200,8 +200,8 @@ def in_work(s: SessionState, call: Callable[[], Any]) -> Any:
     s.mark = len(s.transaction.undo) if s.transaction is not None else 0
     result = call()
     if s.transaction is not None:
-        if s.transaction.short_locks:
-            s.engine.locks.release_short(s.transaction)
+        if s.transaction.short_locks or s.transaction.statement is not None:
+            s.engine.transactions.end_statement(s.transaction)
         if s.auto:
             s.commit()
         else:

@@ -25,12 +25,25 @@ from harness.broker.exec.session import ErrorInfo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from harness.broker.engine.locks import Resource
     from harness.broker.exec.session import SessionState
 
 READY, WAITING, FINISHED = "ready", "waiting", "finished"
 NEST_LIMIT = 32
 TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
 """Statement errors after which the server adds 3621, "The statement has been terminated."."""
+
+VERSIONED = frozenset({"KEY", "OBJECT"})
+"""Lock waits of statements that may read row versions."""
+
+
+def _keeps_its_moment(resource: Resource) -> bool:
+    """Whether a statement waiting for ``resource`` goes on with the row versions of its beginning.
+
+    One that waits for a redefinition of its table does not: it has not begun to read.
+    """
+    return resource.key[0] in VERSIONED and "Sch-M" not in {
+        *resource.granted.values(), *(request.mode for request in resource.waiting)}
 
 
 class Machine:
@@ -98,8 +111,14 @@ class Machine:
 
     @staticmethod
     def _undo_statement(s: SessionState) -> None:
-        """Take the running statement's changes back; an autocommit transaction keeps its locks."""
+        """Take the running statement's changes back; an autocommit transaction keeps its locks.
+
+        What it reads by row versions it reads again as of now when it goes on.
+        """
         transaction = s.transaction
+        if transaction is not None and s.wait.kind == "lock" and s.database.options["rcsi"] \
+                and _keeps_its_moment(s.wait.resource):
+            s.engine.transactions.versions.hold_statement(transaction)
         if transaction is not None and len(transaction.undo) > s.mark:
             s.engine.journal.undo(transaction, s.mark)
 
@@ -220,7 +239,7 @@ class Machine:
         else:
             if len(transaction.undo) > s.mark:
                 s.engine.journal.undo(transaction, s.mark)
-            s.engine.locks.release_short(transaction)
+            s.engine.transactions.end_statement(transaction)
 
     @staticmethod
     def _undo_all(s: SessionState, transaction: Any) -> None:

@@ -15,6 +15,7 @@ from harness.broker.engine.journal import Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.transactions import Transaction
 from harness.broker.engine.types import Message, ResultColumn
+from harness.broker.engine.versions import MAY_TAKE
 from harness.broker.exec.options import Options
 
 if TYPE_CHECKING:
@@ -215,6 +216,8 @@ class SessionState(Part):
         transaction = Transaction(self, self.instance.next_descriptor(self), name)
         transaction.begun = self.engine.clock.now()
         transaction.user = user
+        if self.options.isolation == "snapshot":
+            transaction.snapshot = MAY_TAKE
         self.transaction = transaction
         self.mark = 0
         if user:

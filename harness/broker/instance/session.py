@@ -192,8 +192,6 @@ class Session(SessionState):
 
     def _set_isolation(self, level: str | None) -> None:
         if level:
-            if level.lower() == "snapshot":
-                raise NotSupported("SET TRANSACTION ISOLATION LEVEL SNAPSHOT")
             self.options = self.options.changed(isolation=level.lower())
 
     # ------------------------------------------------------------------ ends
@@ -220,7 +218,7 @@ class Session(SessionState):
         self.engine.timers.cancel(None, "wait", self)
         self.deadline, self.expired, self.pending = None, False, None
         if self.transaction is not None:
-            self.engine.locks.release_short(self.transaction)
+            self.engine.transactions.end_statement(self.transaction)
             if len(self.transaction.undo) > self.mark:
                 self.engine.journal.undo(self.transaction, self.mark)
         while self.frames:

@@ -170,3 +170,26 @@ def test_r_a_serializable_range_through_the_other_index(lab):
     sql = "BEGIN TRAN; SELECT * FROM t WHERE h BETWEEN 10 AND 20"
     assert lab.locks(sql) == [
         "IS T", "RangeS-S N(10)", "S C(1)", "RangeS-S N(20)", "S C(2)", "RangeS-S N(30)"]
+
+
+def test_q_a_serializable_delete_of_a_range_turns_it_into_range_x_x(lab):
+    lab.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+    lab.run("BEGIN TRAN; DELETE t WHERE k BETWEEN 1 AND 2")
+    assert lab.held() == {"T": "IX", "C(1)": "RangeX-X", "C(2)": "RangeX-X", "C(3)": "RangeS-U",
+                          "N(10)": "X", "N(20)": "X"}
+
+
+def test_q_xlock_and_holdlock_take_range_x_x_on_what_they_touch(lab):
+    lab.run("BEGIN TRAN; SELECT a FROM t WITH (XLOCK, HOLDLOCK) WHERE k <= 2")
+    assert lab.held() == {"T": "IX", "C(1)": "RangeX-X", "C(2)": "RangeX-X", "C(3)": "RangeX-X"}
+
+
+def test_r_a_serializable_seek_of_a_unique_entry_locks_no_range(lab):
+    lab.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+    assert lab.locks("BEGIN TRAN; SELECT * FROM t WHERE h = 10") == ["IS T", "S N(10)", "S C(1)"]
+
+
+def test_g_an_exclusive_upper_bound_locks_the_bound_and_nothing_behind_it(lab):
+    lab.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
+    lab.run("BEGIN TRAN; SELECT a FROM t WHERE k < 2")
+    assert lab.held() == {"T": "IS", "C(1)": "RangeS-S", "C(2)": "RangeS-S"}

@@ -37,7 +37,7 @@ STATED_AS_IT_IS = {
     "PAGE_VERIFY": {"CHECKSUM", "NONE", "TORN_PAGE_DETECTION"}, "PARAMETERIZATION": {"SIMPLE"},
     "QUOTED_IDENTIFIER": {"OFF"}, "RECURSIVE_TRIGGERS": {"OFF"},
     "TARGET_RECOVERY_TIME": None, "QUERY_STORE": {"OFF"}, "CHANGE_TRACKING": {"OFF"},
-    "ALLOW_SNAPSHOT_ISOLATION": {"OFF"}, "ONLINE": {""}, "READ_WRITE": {""},
+    "ONLINE": {""}, "READ_WRITE": {""},
     "COMPATIBILITY_LEVEL": {"160"}, "ACCELERATED_DATABASE_RECOVERY": {"OFF"},
 }
 """Options that change nothing here, with the values that are true of the embedded broker (None: any
@@ -175,7 +175,20 @@ def _flag(attribute: str) -> Callable[..., None]:
     return set_flag
 
 
+def _allow_snapshots(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """ALLOW_SNAPSHOT_ISOLATION: turning it on waits for the transactions that are open."""
+    if word(option.value).upper() == "ON" and not database.options["snapshot"]:
+        outside_transaction(s, "ALTER DATABASE")
+        if any(x.transaction is not None for x in database.server.sessions()
+               if x is not s and x.database is database):
+            s.engine.journal.save(s)
+            s.deadline, s.expired = None, False
+            s.wait_for("database", database.name, 1000)
+    _flag("snapshot")(s, context, database, option)
+
+
 _SETTERS: dict[str, Callable[..., None]] = {
+    "ALLOW_SNAPSHOT_ISOLATION": _allow_snapshots,
     "READ_COMMITTED_SNAPSHOT": _flag("rcsi"),
     "TRUSTWORTHY": _flag("trustworthy"),
     "HONOR_BROKER_PRIORITY": _flag("honor_broker_priority"),

@@ -149,7 +149,7 @@ def warn_about_key_length(s: Any, table: Table) -> None:
 
 # ---------------------------------------------------------------------- ALTER TABLE
 def alter(s: Any, name: ast.ObjectName) -> tuple[Database, Table, Transaction]:
-    """The table to alter, locked Sch-M."""
+    """The table to alter, locked Sch-M. Raises 3964 in a user's SNAPSHOT transaction."""
     if is_temporary(name.name):
         table = s.temp_tables.get(name.name.lower())
         if table is None:
@@ -158,6 +158,8 @@ def alter(s: Any, name: ast.ObjectName) -> tuple[Database, Table, Transaction]:
     database = target_database(s, name)
     table = existing_table(s, database, name, Table)
     transaction = s.work()
+    if s.trancount and transaction.snapshot is not None:
+        raise SqlError(3964)
     lock_definition(s, transaction, database, table.object_id)
     return database, table, transaction
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness.broker.engine.access import ESCALATION
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.compiler import Context, Run, compiles
@@ -100,6 +101,8 @@ def insert_writer(
                 writes.insert(row)
 
         writes.all(changes)
+        if len(rows) >= ESCALATION:
+            s.engine.access.escalate(writes.transaction, table)
         note_identity(s, table, rows)
         if outputs:
             outputs.deliver(s, v, [row + nothing for row in rows])

@@ -126,6 +126,8 @@ def lock_for_write(s: Any, table: Table, hints: Hints, permission: str) -> Trans
         check_permission(s, permission, table)
     mode = "X" if hints.names & {"TABLOCK", "TABLOCKX"} else "IX"
     s.engine.access.lock_table(transaction, table, mode)
+    if s.isolation == "snapshot":
+        s.engine.transactions.versions.enter(transaction, table)
     return transaction
 
 

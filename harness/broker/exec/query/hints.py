@@ -146,7 +146,9 @@ def lock_plan(
 
 
 def _under_table_lock(mode: ReadMode) -> ReadMode:
-    """Whoever holds the whole table needs no row locks to read it."""
+    """Whoever holds the whole table needs no row locks to read it; a snapshot is still one."""
+    if mode.snapshot:
+        return mode
     return ReadMode(lock=None, dirty=True, nowait=mode.nowait)
 
 

@@ -154,6 +154,8 @@ def _exact_fetch(reader: Reader) -> Fetch:
         engine = s.engine
         engine.locks.acquire(transaction, table_key, plan.table, short=plan.short,
                              timeout=0 if mode.nowait else None)
+        if mode.snapshot:
+            engine.transactions.versions.enter(transaction, source.table)
         prefix = []
         for fn, part in keys:
             value = fn(s, v, r)
@@ -201,6 +203,8 @@ def _general_fetch(reader: Reader) -> Fetch:
             mode = plan.mode
             s.engine.locks.acquire(transaction, plans.key, plan.table, short=plan.short,
                                    timeout=0 if mode.nowait else None)
+            if mode.snapshot:
+                s.engine.transactions.versions.enter(transaction, table)
         index = here.rows if number == 0 else here.indexes[number - 1]
         limit = None if limit_of is None else limit_of(s, v, r)
         between = bounds(s, v, r)

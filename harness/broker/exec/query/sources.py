@@ -9,13 +9,13 @@ from types import SimpleNamespace
 from typing import Any
 
 from harness.broker.engine.collation import find_collation
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.conversion.rules import XML_NODES
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 from harness.broker.exec.objects import TABLE_FUNCTIONS, View, VirtualTable
-from harness.broker.exec.query.hints import NO_HINTS, Hints, parse_hints
+from harness.broker.exec.query.hints import LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
 from harness.broker.exec.xml.methods import compile_nodes
@@ -227,9 +227,17 @@ class Binder:
 
     def _queue(self, queue: Any, hints: Hints, qualifiers: tuple[str, ...]) -> Source:
         nolock = bool(hints.names & {"NOLOCK", "READUNCOMMITTED"})
+        leveled = bool(hints.names & LEVELS)
+
+        def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+            if s.isolation == "snapshot" and not leveled:
+                raise NotSupported("SELECT from a queue under SNAPSHOT without a hint for another "
+                                   "isolation level: queues keep no row versions")
+            return queue.select_rows(s, nolock)
+
         columns = [QueryColumn(c.name, c.type, c.nullable) for c in queue.select_columns]
         return Source(columns, qualifiers, hints=hints, securable=queue,
-                      rows=_guarded(queue, lambda s, v, r: queue.select_rows(s, nolock)))
+                      rows=_guarded(queue, rows))
 
     def _view(self, view: View, node: ast.TableRef, qualifiers: tuple[str, ...]) -> Source:
         from harness.broker.exec.query.views import view_rowset

@@ -1,0 +1,1 @@
+"""Isolation levels, played out step by step between sessions."""
