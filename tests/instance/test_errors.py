@@ -1,4 +1,4 @@
-"""What an error ends: statement, module, batch or transaction (facts sheet, abort classes)."""
+"""What an error ends: statement, module, batch or transaction (F-203)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The endpoint state table of the fact sheet, row by row, both sides in one database."""
+"""The endpoint states of F-208, row by row, both sides in one database."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Service Broker views and DMVs, every column of the documented ones (facts sheet 7.3 and 7.4)."""
+"""Service Broker views and DMVs, every column of the documented ones (pages of sys.* views)."""
 
 from __future__ import annotations
 

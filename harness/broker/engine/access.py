@@ -3,7 +3,7 @@
 The order is the whole point of this project, so it follows the observed recipes: a read or write
 through a nonclustered index locks that index's key first and the clustered key second; a write by
 the clustered key takes the clustered key first and the nonclustered entries after it
-(docs/facts.md, "access paths"). Which path a statement takes is decided by the executor.
+(F-201). Which path a statement takes is decided by the executor.
 """
 
 from __future__ import annotations
@@ -135,9 +135,8 @@ class Access:
         prefix: normalized equality values for the leading key columns. low, high: (normalized
         value, inclusive) bounds of the next key column. covered: the nonclustered index has every
         column the statement needs, so the clustered key is not locked. accept: the rest of the
-        WHERE clause; a lock taken for a row it refuses is given back (not under REPEATABLE READ
-        scans of the server's later operators: see docs/facts.md). limit: stop, and lock no more
-        keys, after so many rows (TOP without a sort).
+        WHERE clause; a lock taken for a row it refuses is given back (F-201). limit: stop, and
+        lock no more keys, after so many rows (TOP without a sort).
         Raises Wait, or SqlError 1222 and 1205.
         """
         found: list[tuple[tuple, tuple]] = []
@@ -289,8 +288,8 @@ class Access:
             return True
         short = not mode.hold
         if short:
-            # READ COMMITTED asks for no key lock where nothing is uncommitted (docs/facts.md,
-            # "missing shared locks"): an X or U held only by a hint does not block a plain reader.
+            # READ COMMITTED asks for no key lock where nothing is uncommitted (F-202): an X or U
+            # held only by a hint does not block a plain reader.
             writer = index.writers.get(key)
             if writer is None or writer[0] is transaction:
                 return True

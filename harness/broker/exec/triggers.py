@@ -1,6 +1,6 @@
 """Triggers as the executor sees them: which a table has, their programs, their row images.
 
-Source: "CREATE TRIGGER" page; docs/facts.md where it cites it.
+Source: "CREATE TRIGGER" page, F-206.
 """
 
 from __future__ import annotations

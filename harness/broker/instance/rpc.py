@@ -1,7 +1,7 @@
 """Remote procedure calls: named procedures, and the prepared-statement family drivers live by.
 
 sp_prepare, sp_execute, sp_prepexec, sp_prepexecrpc, sp_unprepare as ODBC 18, FreeTDS and JDBC use
-them (MS-TDS 2.2.6.6, docs/facts.md "drivers"). They can also be called as T-SQL text.
+them (MS-TDS 2.2.6.6, F-205). They can also be called as T-SQL text.
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ class Session(SessionState):
     def reset(self, keep_transaction: bool = False) -> None:
         """sp_reset_connection: as after a login, but the same session id and isolation level.
 
-        The isolation level survives (facts sheet: it leaks through pools); everything else goes.
+        The isolation level survives (F-204); everything else goes.
         """
         if self.transaction is not None and not keep_transaction:
             self.rollback()

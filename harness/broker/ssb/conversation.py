@@ -118,7 +118,7 @@ class Endpoint(Part):
         return self.said
 
     def state(self, transaction: Transaction | None = None) -> str:
-        """The two-letter state, as ``transaction`` sees it (sheet table of states, section 2)."""
+        """The two-letter state, as ``transaction`` sees it (F-208)."""
         if self.own in {CLOSED, GONE}:
             return "CD"
         if self.own == ENDED:

@@ -3,7 +3,7 @@
 The change does its writes, then pushes the frame of its first trigger and steps aside; when that
 frame is left the next one is pushed, and after the last one the statement ends (row count, DONE,
 commit). An autocommit transaction counts 1 meanwhile, so nothing inside commits it. When an error
-leaves a trigger, everything back to the statement's mark is undone. Rules: facts sheet 3.5.
+leaves a trigger, everything back to the statement's mark is undone. Rules: F-206.
 """
 
 from __future__ import annotations

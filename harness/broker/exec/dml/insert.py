@@ -1,7 +1,7 @@
 """INSERT: VALUES, SELECT, DEFAULT VALUES; IDENTITY_INSERT.
 
 Locks: IX on the table, then per row X on the clustered key and X on each nonclustered key, the gap
-before each tested against range locks (docs/facts.md, "access paths", row j).
+before each tested against range locks (F-201).
 """
 
 from __future__ import annotations

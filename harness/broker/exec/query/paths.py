@@ -2,7 +2,7 @@
 
 The choice is a rule, not a cost: the full clustered key, else the full key of a unique index, else
 the index with most leading columns fixed, else the clustered index from end to end. The order in
-which keys are locked follows from it (docs/facts.md, "access paths"), so tests can ask for it.
+which keys are locked follows from it (F-201), so tests can ask for it.
 """
 
 from __future__ import annotations
