@@ -32,7 +32,7 @@ callers and activation that one procedure must survive are met, for ours and for
 FULL = Load(records=100_000, timer_seconds=2, spread_seconds=2)
 QUICK = Load(records=5_000, timer_seconds=1, spread_seconds=1, seconds=6.0, quiet_seconds=10.0)
 MUTANT = Load(
-    records=40_000, clients=16, in_transaction=1, timer_seconds=1, spread_seconds=0,
+    records=80_000, clients=16, in_transaction=1, timer_seconds=1, spread_seconds=0,
     quiet_seconds=6.0,
 )  # fmt: skip
 """The mutant's faults need recycling under load, not volume; what it leaks never comes to rest."""
