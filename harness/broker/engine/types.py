@@ -15,11 +15,6 @@ INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 STRING_TYPES = frozenset({"char", "varchar", "nchar", "nvarchar", "text", "ntext"})
 UNICODE_TYPES = frozenset({"nchar", "nvarchar", "ntext"})
 BINARY_TYPES = frozenset({"binary", "varbinary", "image", "rowversion"})
-EXACT_TYPES = frozenset({"decimal", "numeric", "money", "smallmoney"})
-APPROXIMATE_TYPES = frozenset({"float", "real"})
-DATE_TYPES = frozenset(
-    {"date", "time", "datetime", "datetime2", "smalldatetime", "datetimeoffset"}
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # one object per type: identity is equality

@@ -41,22 +41,22 @@ VERSION_TEXT = (
 )
 
 
-class ProgramCache:
-    """The last batches and dynamic texts compiled, by text and what their meaning depends on."""
+class TextCache:
+    """What was made of the last texts (trees, programs), by text and what it depends on."""
 
     def __init__(self, limit: int = 2000) -> None:
         self._limit = limit
-        self._programs: OrderedDict[Any, Any] = OrderedDict()
+        self._kept: OrderedDict[Any, Any] = OrderedDict()
 
     def get(self, key: Any) -> Any:
-        """The program of that key, or None."""
-        return self._programs.get(key)
+        """What is kept under that key, or None."""
+        return self._kept.get(key)
 
-    def put(self, key: Any, program: Any) -> None:
-        """Keep a program; the oldest goes when there are too many."""
-        self._programs[key] = program
-        if len(self._programs) > self._limit:
-            self._programs.popitem(last=False)
+    def put(self, key: Any, made: Any) -> None:
+        """Keep something; the oldest goes when there are too many."""
+        self._kept[key] = made
+        if len(self._kept) > self._limit:
+            self._kept.popitem(last=False)
 
 
 class Registry(Part):
@@ -99,12 +99,12 @@ class Instance:
         self.server_name = "REDIAL-EMBEDDED"
         self.version_text = VERSION_TEXT
         self.machine = Machine(self._finished)
-        self.programs = ProgramCache()
+        self.programs = TextCache()
         self.error_log = ErrorLog(self.engine)
         self.registry = Registry()
         self.sessions = self.registry.sessions
         self._ready: deque[Session] = deque()
-        self._parsed: dict[str, ast.Batch] = {}
+        self._parsed = TextCache()
         self.activation = Activation(self)
         self.server = Server(self.engine, self._new_broker)
         self.server.sessions = lambda: list(self.sessions.values())
@@ -268,9 +268,7 @@ class Instance:
             except TsqlSyntaxError as error:
                 raise SqlError(error.number, text=error.message, line=error.line,
                                severity=15, aborts="batch") from None
-            if len(self._parsed) > 2000:
-                self._parsed.clear()
-            self._parsed[text] = batch
+            self._parsed.put(text, batch)
         return batch
 
     def next_descriptor(self, session: Session) -> int:

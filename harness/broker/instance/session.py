@@ -45,7 +45,7 @@ class Session(SessionState):
     """
 
     __slots__ = (
-        "active", "calls", "failed", "initial_database", "last_handle", "login", "outputs",
+        "active", "calls", "initial_database", "last_handle", "login", "outputs",
         "prepared", "queue", "rpc", "status", "transactions", "when_finished",
     )
 
@@ -57,7 +57,6 @@ class Session(SessionState):
         self.transactions = 0
         self.active = False
         self.rpc = False
-        self.failed = False
         self.status: int | None = None
         self.calls: list[Rpc] = []
         self.outputs: dict[int, tuple[str, Any, Any]] = {}
@@ -123,8 +122,7 @@ class Session(SessionState):
 
     def _refuse(self, error: SqlError) -> None:
         """A request that could not even start: its error, and nothing else has happened."""
-        if self.transaction is not None and (
-                self.options.xact_abort and not error.compiling and error.number != 3902):
+        if self.transaction is not None and self.options.xact_abort and not error.compiling:
             self.rollback()
         self.sink.message(Message(error.number, error.severity, error.state, error.text,
                                   error.procedure, error.line or 1))

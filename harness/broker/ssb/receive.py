@@ -26,6 +26,22 @@ RECEIVE_LOG, MESSAGE_LOG = 388, 200
 Taken = tuple["Endpoint", tuple]
 
 
+def _enter(queue: Queue, s: Any) -> tuple[Transaction, bool]:
+    """Begin to read a queue: its lock, no longer among those who wait, and it must be on.
+
+    Returns the transaction and whether the lock is new to it. Raises SqlError 9617; Wait for DDL.
+    """
+    transaction = s.work()
+    fresh = queue.lock_key not in transaction.locks
+    if fresh:
+        queue.broker.engine.locks.acquire(transaction, queue.lock_key, "IX")
+    if s.id in queue.waiters:
+        queue.stop_waiting(s)
+    if not queue.enabled:
+        raise SqlError(9617, queue.name)
+    return transaction, fresh
+
+
 def receive(
     queue: Queue, s: Any, top: int | None = None, *, handle: str | None = None,
     group_id: str | None = None, by_handle: bool = False, by_group: bool = False,
@@ -35,17 +51,8 @@ def receive(
     by_handle, by_group: a WHERE clause was given. Returns (endpoint, message) pairs, none when
     nothing can be received now. Raises SqlError 9617, 8418, 8420, 8426, 8436; Wait only for DDL.
     """
-    broker = queue.broker
-    transaction = s.work()
-    locks = broker.engine.locks
-    fresh = queue.lock_key not in transaction.locks
-    if fresh:
-        locks.acquire(transaction, queue.lock_key, "IX")
-    if s.id in queue.waiters:
-        queue.stop_waiting(s)
-    if not queue.enabled:
-        raise SqlError(9617, queue.name)
-    own = value(broker.engine, "own_message_visible")
+    transaction, fresh = _enter(queue, s)
+    own = value(queue.broker.engine, "own_message_visible")
     if by_handle:
         taken = _of_handle(queue, transaction, handle, top, own)
     elif by_group:
@@ -56,7 +63,7 @@ def receive(
         transaction.log_used += RECEIVE_LOG + MESSAGE_LOG * len(taken)
     elif fresh:
         # A session that waits must not keep ALTER QUEUE from the queue.
-        locks.release(transaction, queue.lock_key)
+        queue.broker.engine.locks.release(transaction, queue.lock_key)
     return taken
 
 
@@ -88,17 +95,8 @@ def get_group(queue: Queue, s: Any) -> str | None:
 
     Groups this transaction has locked already come last, so that repeated calls lock several.
     """
-    broker = queue.broker
-    transaction = s.work()
-    locks = broker.engine.locks
-    fresh = queue.lock_key not in transaction.locks
-    if fresh:
-        locks.acquire(transaction, queue.lock_key, "IX")
-    if s.id in queue.waiters:
-        queue.stop_waiting(s)
-    if not queue.enabled:
-        raise SqlError(9617, queue.name)
-    own = value(broker.engine, "own_message_visible")
+    transaction, fresh = _enter(queue, s)
+    own = value(queue.broker.engine, "own_message_visible")
     locked: Group | None = None
     for inbox in list(queue.ready.values()):
         if not inbox.readable(transaction, own):
@@ -109,7 +107,7 @@ def get_group(queue: Queue, s: Any) -> str | None:
         elif _lock(queue, transaction, group):
             return group.group_id
     if locked is None and fresh:
-        locks.release(transaction, queue.lock_key)
+        queue.broker.engine.locks.release(transaction, queue.lock_key)
     return locked.group_id if locked else None
 
 

@@ -37,9 +37,6 @@ from harness.broker.exec.objects import Constraint, Trigger
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
 
-DDL_DONE = 0xC6
-"""Command code of a definition statement in DONE (observed; clients do not look at it)."""
-
 
 def constraint_objects(database: Database, table: Table, definition: TableDefinition) -> list:
     """(kind, name, definition text, column ordinal) of every constraint of a new definition."""
