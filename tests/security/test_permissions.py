@@ -93,7 +93,7 @@ def test_definition_statements_need_their_permission(admin, login, error):
         ("GRANT SELECT ON dbo.Nope TO alice", 15151),
         ("GRANT SELECT ON dbo.T TO nobody", 15151),
         ("GRANT SEND ON dbo.T TO alice", 4606),
-        ("GRANT SELECT ON dbo.T TO dbo", 15150),
+        ("GRANT SELECT ON dbo.T TO dbo", 4624),
         ("GRANT VIEW SERVER STATE TO alice", 4621),
         ("GRANT SELECT (a) ON dbo.T TO alice", 60001),
         ("CREATE USER alice WITHOUT LOGIN", 15023),

@@ -7,6 +7,7 @@ scripts match on them. ``ABORTS`` lists the errors that end more than their stat
 from __future__ import annotations
 
 from harness.broker.engine.broker_messages import BROKER_MESSAGES
+from harness.broker.engine.ddl_messages import DDL_MESSAGES
 from harness.broker.engine.query_messages import QUERY_MESSAGES
 
 MESSAGES: dict[int, tuple[int, str]] = {
@@ -335,8 +336,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
                 " does not exist."),
     15138: (16, "The database principal owns a schema in the database, and cannot be dropped."),
     15144: (16, "The role has members. It must be empty before it can be dropped."),
-    15150: (16, "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, "
-                "information_schema, sys, or yourself."),
+    15150: (16, "Cannot %s the %s '%s'."),
     15151: (16, "Cannot %s the %s '%s', because it does not exist or you do not have permission."),
     15174: (16, "Login '%s' owns one or more database(s). Change the owner of the database(s) "
                 "before dropping the login."),
@@ -368,6 +368,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
 }
 
 MESSAGES.update(BROKER_MESSAGES)
+MESSAGES.update(DDL_MESSAGES)
 MESSAGES.update(QUERY_MESSAGES)
 
 ABORTS: dict[int, str] = {

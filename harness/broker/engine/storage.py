@@ -161,7 +161,7 @@ class Table(Part):
         "checks", "clustered", "columns", "database", "depth", "hash_mask", "heap",
         "identity_column", "indexes", "journal", "lock_escalation", "lock_key", "name",
         "next_identity", "object_id", "ordinals", "page_locks", "row_ids", "rows",
-        "rowversion_column", "schema", "temporary", "types",
+        "rowversion_column", "schema", "shadowed", "temporary", "types",
     )
 
     def __init__(
@@ -200,6 +200,7 @@ class Table(Part):
         self.indexes: list[Index] = []
         self.checks: list[Check] = []
         self.depth = 0  # of the frame that created a #temp table
+        self.shadowed: Table | None = None  # the #temp table of that name of an outer scope
         self.lock_escalation = True
         self.page_locks = True
 

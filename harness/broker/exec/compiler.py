@@ -64,7 +64,9 @@ def compiles(
 class Context:
     """What a statement compiler may ask: names, expressions, positions."""
 
-    __slots__ = ("program", "scope", "session", "statement", "table_variables", "uses_temp")
+    __slots__ = (
+        "checking", "program", "scope", "session", "statement", "table_variables", "uses_temp",
+    )
 
     def __init__(self, program: Program, scope: Scope, session: SessionState) -> None:
         self.program = program
@@ -72,6 +74,7 @@ class Context:
         self.session = session
         self.table_variables: dict[str, tuple[int, Any]] = {}
         self.uses_temp = False
+        self.checking = False  # only to see whether a new module's statement can be compiled
         self.statement: Any = None
         scope.compile_subquery = self._subquery
         scope.scalar_function = self._scalar_function
@@ -274,6 +277,8 @@ def lazy_step(
     program: Program, pc: int, node: Any, compile_node: Compile, context: Context, work: bool
 ) -> Run:
     """A step that compiles its statement when it is first run, and after each schema change."""
+
+    program.deferred.append((node, compile_node, context))
 
     def lazy(s: SessionState, v: list) -> int | None:
         database = s.database if not program.object_id else program.database

@@ -18,6 +18,23 @@ ISOLATION_LEVELS = frozenset(
     {"read uncommitted", "read committed", "repeatable read", "serializable", "snapshot"})
 
 
+DATE_ORDERS = frozenset({"mdy", "dmy", "ymd", "ydm", "myd", "dym"})
+"""SET DATEFORMAT page."""
+
+LANGUAGES = frozenset({
+    "us_english", "english", "deutsch", "german", "français", "french", "日本語", "japanese",
+    "dansk", "danish", "español", "spanish", "italiano", "italian", "nederlands", "dutch", "norsk",
+    "norwegian", "português", "portuguese", "suomi", "finnish", "svenska", "swedish", "čeština",
+    "czech", "magyar", "hungarian", "polski", "polish", "română", "romanian", "hrvatski",
+    "croatian", "slovenčina", "slovak", "slovenski", "slovenian", "ελληνικά", "greek", "български",
+    "bulgarian", "русский", "russian", "türkçe", "turkish", "british", "british english", "eesti",
+    "estonian", "latviešu", "latvian", "lietuvių", "lithuanian", "português (brasil)", "brazilian",
+    "繁體中文", "traditional chinese", "한국어", "korean", "简体中文", "simplified chinese",
+    "arabic", "ไทย", "thai", "norwegian (bokmål)", "bokmål",
+})
+"""Names and aliases of sys.syslanguages: what a server knows."""
+
+
 def transaction_name(node: Any, context: Context) -> Callable[[Any, list], str | None]:
     """A transaction or savepoint name: a word, or the value of a variable (first 32 characters)."""
     if node is None:
@@ -203,17 +220,21 @@ def _set_textsize(s: SessionState, value: Any) -> None:
 
 def _set_datefirst(s: SessionState, value: Any) -> None:
     if value not in range(1, 8):
-        raise SqlError(2744)
+        raise SqlError(2742, value)
     s.options = s.options.changed(datefirst=value)
 
 
 def _set_dateformat(s: SessionState, value: Any) -> None:
+    if str(value).lower() not in DATE_ORDERS:
+        raise SqlError(2741, value)
     if str(value).lower() not in {"mdy", "ymd"}:
         raise NotSupported(f"SET DATEFORMAT {value}")
     s.options = s.options.changed(dateformat=str(value).lower())
 
 
 def _set_language(s: SessionState, value: Any) -> None:
+    if str(value).lower() not in LANGUAGES:
+        raise SqlError(2740, value)
     if str(value).lower() not in {"us_english", "english"}:
         raise NotSupported(f"SET LANGUAGE {value}")
     s.options = s.options.changed(language="us_english")

@@ -40,14 +40,15 @@ class Database(Part):
     name: Principal}; members: {(role id, member id): True}; permissions: {(class, major id, minor
     id, permission, grantee id): (state G, W or D; grantor id)}; properties: extended properties
     {(class, major id, minor id, name): value}; dates: {object id: (created, modified)}; owners:
-    {object id: principal id} where it is not the schema's; broker: its ssb.Broker.
+    {object id: principal id} where it is not the schema's; broker: its ssb.Broker; changing: what
+    an open transaction has defined anew or dropped {(schema, name): (transaction, object id)}.
     """
 
     __slots__ = (
-        "_allowed", "_next_object", "active_rowversions", "broker", "created", "dates", "engine",
-        "id", "members", "name", "next_principal", "next_schema", "next_type", "objects", "options",
-        "owner", "owners", "permissions", "principals", "properties", "recovery", "rowversion",
-        "schema_version", "schemas", "server", "types", "user_access",
+        "_allowed", "_next_object", "active_rowversions", "broker", "changing", "created", "dates",
+        "engine", "id", "members", "name", "next_principal", "next_schema", "next_type", "objects",
+        "options", "owner", "owners", "permissions", "principals", "properties", "recovery",
+        "rowversion", "schema_version", "schemas", "server", "types", "user_access",
     )
 
     def __init__(self, engine: Engine, database_id: int, name: str, server: Any = None) -> None:
@@ -58,6 +59,7 @@ class Database(Part):
         self.server = server
         self.created = engine.clock.utc()
         self.objects: dict[tuple[str, str], Any] = {}
+        self.changing: dict[tuple[str, str], tuple[Transaction, int]] = {}
         self.types: dict[tuple[str, str], Any] = {}
         self.schemas: dict[str, Schema] = {
             "dbo": Schema(1, "dbo"), "guest": Schema(2, "guest", 2),
@@ -101,16 +103,44 @@ class Database(Part):
         """
         lowered = name.lower()
         if schema is not None:
+            if self.changing:
+                self._await_change((schema.lower(), lowered), session)
             found = self.objects.get((schema.lower(), lowered))
             if found is None:
                 return self._system_view(schema.lower(), lowered)
         else:
             user = getattr(session, "user", None)
             first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
+            if self.changing:
+                self._await_change((first, lowered), session)
+                self._await_change(("dbo", lowered), session)
             found = self.objects.get((first, lowered)) or self.objects.get(("dbo", lowered))
         if found is not None and getattr(found, "kind", "") in CONSTRAINT_KINDS:
             return None
         return found
+
+    def _await_change(self, key: tuple[str, str], session: Any) -> None:
+        """Wait (Sch-S) for the transaction that has defined or dropped an object of that name.
+
+        Whoever looks a name up sees only committed definitions: Sch-M, held to the end of the
+        transaction that changes one, blocks the Sch-S of a compilation ("Transaction locking and
+        row versioning guide", schema locks). Raises Wait, SqlError 1222 and 1205.
+        """
+        pending = self.changing.get(key)
+        if pending is None or session is None or pending[0].owner is session:
+            return
+        locks, resource = self.engine.locks, ("OBJECT", self.id, pending[1])
+        if locks.would_wait(session.transaction, resource, "Sch-S"):
+            locks.acquire(session.work(), resource, "Sch-S", short=True)
+
+    def _note_change(self, transaction: Transaction | None, key: tuple[str, str],
+                     object_id: int) -> None:
+        """Remember until the end of the transaction that it has changed a definition."""
+        if transaction is not None and key not in self.changing:
+            journal = self.engine.journal
+            journal.put(None, self, self.changing, key, (transaction, object_id))
+            journal.save(transaction)
+            transaction.events.append(("definition", self, key))
 
     def _system_view(self, schema: str, name: str) -> VirtualTable | None:
         view = SYSTEM_VIEWS.get((schema, name)) if schema in SYSTEM_SCHEMAS else None
@@ -185,6 +215,7 @@ class Database(Part):
         key = (item.schema.lower(), item.name.lower())
         created = self.dates.get(item.object_id, (now, now))[0]
         journal.put(transaction, self, self.objects, key, item)
+        self._note_change(transaction, key, item.object_id)
         journal.put(transaction, self, self.dates, item.object_id, (created, now))
         self.bump(transaction)
 
@@ -193,6 +224,7 @@ class Database(Part):
         journal = self.engine.journal
         journal.put(transaction, self, self.objects, (item.schema.lower(), item.name.lower()),
                     MISSING)
+        self._note_change(transaction, (item.schema.lower(), item.name.lower()), item.object_id)
         self.forget(transaction, 1, item.object_id)
         journal.put(transaction, self, self.dates, item.object_id, MISSING)
         journal.put(transaction, self, self.owners, item.object_id, MISSING)
@@ -285,7 +317,7 @@ class Database(Part):
 
 
 def _watch(engine: Engine) -> None:
-    """Have ended transactions taken out of ``active_rowversions``, once per engine."""
+    """Have ended transactions forgotten (rowversions, changed definitions), once per engine."""
     watchers = engine.transactions.watchers
     if any(getattr(watcher, "__name__", "") == _release_rowversions.__name__
            for watcher in watchers):
@@ -299,3 +331,6 @@ def _release_rowversions(transaction: Transaction, committed: bool, events: list
             database = event[1]
             database.engine.journal.put(None, database, database.active_rowversions, transaction,
                                         MISSING)
+        elif event[0] == "definition":
+            _, database, key = event
+            database.engine.journal.put(None, database, database.changing, key, MISSING)

@@ -167,6 +167,8 @@ def call_named(
     """
     database = s.instance.database(name.database) if name.database else s.database
     found = database.resolve(name.schema, name.name, s)
+    if s.auto:  # only a wait for somebody's uncommitted definition begins a transaction here
+        s.commit()
     lowered = name.name.lower()
     if isinstance(found, Function):
         raise NotSupported(f"EXECUTE of the function {found.name}")

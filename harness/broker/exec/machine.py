@@ -73,7 +73,7 @@ class Machine:
                     error, s.pending = s.pending, None
                     raise error
                 # Only a statement that is run again has them: a wait leaves this loop.
-                again = s.deadline is not None or s.expired
+                again = s.deadline is not None or s.expired or s.auto
                 while True:
                     frame.pc = pc
                     if budget <= 0 or (done_shared and infos[pc].shared):
@@ -85,6 +85,8 @@ class Machine:
                     if again:
                         self._end_deadline(s)
                         again = False
+                        if s.auto:  # begun by a wait for a definition, in no statement of its own
+                            s.commit()
                     if following is None:
                         pc += 1
                         s.error = 0
@@ -206,7 +208,10 @@ class Machine:
                 del s.cursors[name]
         for name, table in list(s.temp_tables.items()):
             if getattr(table, "depth", 0) == depth and depth > 1:
-                del s.temp_tables[name]
+                if table.shadowed is not None:
+                    s.temp_tables[name] = table.shadowed
+                else:
+                    del s.temp_tables[name]
 
     # ------------------------------------------------------------------ errors
     def fail(self, s: SessionState, error: SqlError) -> None:

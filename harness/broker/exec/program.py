@@ -50,7 +50,10 @@ class ParameterInfo:
 
 @dataclass(slots=True)
 class Program:
-    """A compiled batch, procedure or dynamic text. Shared by sessions; holds no state of a run."""
+    """A compiled batch, procedure or dynamic text. Shared by sessions; holds no state of a run.
+
+    deferred: (node, its compiler, context) of the statements compiled at their first run.
+    """
 
     name: str
     schema: str
@@ -65,6 +68,7 @@ class Program:
     execute_as: Any = None
     quoted_identifier: bool = True
     ansi_nulls: bool = True
+    deferred: list[tuple[Any, Any, Any]] = field(default_factory=list)
     _live: list[frozenset[int]] | None = None
     _numbers: dict[str, int] | None = None
 

@@ -89,3 +89,40 @@ def test_a_rollback_brings_the_old_definition_back(run):
     run("EXEC dbo.p")
     run("BEGIN TRAN; EXEC('ALTER PROCEDURE dbo.p AS SELECT 2'); EXEC dbo.p; ROLLBACK")
     assert run("EXEC dbo.p").rows() == [(1,)]
+
+
+@pytest.mark.parametrize("statement", [
+    "SELECT * FROM dbo.T TABLESAMPLE (10 PERCENT)",
+    "IF EXISTS (SELECT * FROM dbo.T TABLESAMPLE (10 PERCENT)) RETURN",
+    "CREATE TABLE dbo.U (a geography)",
+])
+def test_what_is_not_supported_is_refused_when_the_module_is_made(run, session, statement):
+    run("CREATE TABLE dbo.T (a int)")
+    refused = session.execute(f"CREATE PROCEDURE dbo.P AS\n{statement}").error()
+    assert refused.number in {60001, 2715} and refused.procedure in {"P", ""}
+    assert refused.number == 2715 or "line 2" in refused.text
+    assert run("SELECT OBJECT_ID(N'dbo.P')").rows() == [(None,)]
+
+
+def test_missing_tables_wait_for_the_first_run_but_columns_of_existing_ones_do_not(run, error):
+    run("CREATE TABLE dbo.T (a int)")
+    run("CREATE PROCEDURE dbo.P AS SELECT x FROM dbo.Later")
+    assert error("EXEC dbo.P") == 208
+    assert error("CREATE PROCEDURE dbo.Q AS SELECT x FROM dbo.T") == 207
+    run("CREATE TABLE dbo.Later (x int)")
+    assert run("EXEC dbo.P").rows() == []
+
+
+def test_a_procedure_may_use_a_temporary_table_of_its_own_shape(run):
+    run("CREATE TABLE #t (a int)")
+    run("CREATE PROCEDURE dbo.P AS CREATE TABLE #t (b int); SELECT b FROM #t")
+    assert run("EXEC dbo.P").rows() == []
+
+
+def test_an_inner_temporary_table_hides_the_outer_one_until_its_module_ends(run):
+    run("CREATE PROCEDURE dbo.P AS CREATE TABLE #t (b int); INSERT #t VALUES (2); SELECT b FROM #t")
+    run("CREATE TABLE #t (a int); INSERT #t VALUES (1)")
+    both = run("EXEC dbo.P; SELECT a FROM #t").result_sets
+    assert [found.rows for found in both] == [[(2,)], [(1,)]]
+    run("CREATE PROCEDURE dbo.Q AS CREATE TABLE #t (b int); DROP TABLE #t; SELECT a FROM #t")
+    assert run("EXEC dbo.Q").rows() == [(1,)]

@@ -15,7 +15,7 @@ from harness.broker.exec.ddl.common import dotted, target_database
 from harness.broker.exec.ddl.definition import DefinitionBuilder, KeySpec, check_index_options
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.rebuild import all_indexes, rebuilt, spec_of
-from harness.broker.exec.ddl.tables import alter, put_table, warn_about_key_length
+from harness.broker.exec.ddl.tables import alter, check_key_length, put_table
 from harness.tsql import ast
 
 
@@ -50,7 +50,7 @@ def create_index(node: ast.CreateIndex, context: Context) -> Run:
                        specs=[spec_of(index) for index in all_indexes(table)] + [spec])
         twin.page_locks = table.page_locks and page_locks
         put_table(s, transaction, database, twin)
-        warn_about_key_length(s, twin)
+        check_key_length(s, twin)
 
     return run
 

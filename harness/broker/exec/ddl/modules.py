@@ -23,6 +23,7 @@ from harness.broker.exec.ddl.common import (
 from harness.broker.exec.ddl.functions import check_body
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import word
+from harness.broker.exec.ddl.probing import probe
 from harness.broker.exec.execute import procedure_program
 from harness.broker.exec.objects import Function, Module, Procedure, View
 from harness.broker.exec.routines import function_program
@@ -80,9 +81,9 @@ def create_module(node: Any, context: Context) -> Run:
             {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
             execute_as(s, database, node), None, database)
         if isinstance(module, Procedure):
-            procedure_program(s, module, database)
+            probe(s, procedure_program(s, module, database))
         elif isinstance(module, Function):
-            function_program(s, module)
+            probe(s, function_program(s, module))
         database.put(transaction, module)
         transaction.log_used += 500
 

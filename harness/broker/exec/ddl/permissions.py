@@ -97,8 +97,8 @@ def permission(node: ast.Permission, context: Context) -> Run:
             grantee = s.database.principals.get(principal.text.lower())
             if grantee is None:
                 raise SqlError(15151, "find", "user", principal.text)
-            if grantee.id in {DBO, s.user.id} or grantee.fixed:
-                raise SqlError(4613 if grantee.fixed else 15150)
+            if grantee.id in {DBO, s.user.id, target.owner} or grantee.fixed:
+                raise SqlError(4617 if grantee.fixed else 4624)
             for name in names:
                 state_permission(s, node, target, name, grantee.id)
         s.database.bump(s.work())

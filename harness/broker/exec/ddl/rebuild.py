@@ -52,8 +52,8 @@ def rebuilt(engine: Any, table: Table, *, columns: list[Column] | None = None,
         indexes.append(index)
     twin.checks = table.checks if checks is None else checks
     twin.lock_escalation, twin.page_locks = table.lock_escalation, table.page_locks
-    twin.next_identity, twin.row_ids, twin.depth = (
-        table.next_identity, table.row_ids, table.depth)
+    twin.next_identity, twin.row_ids, twin.depth, twin.shadowed = (
+        table.next_identity, table.row_ids, table.depth, table.shadowed)
     _fill(twin, table, convert)
     return twin
 

@@ -32,7 +32,7 @@ from harness.broker.exec.ddl.definition import (
     table_definition,
 )
 from harness.broker.exec.ddl.rebuild import all_indexes, rebuilt, spec_of
-from harness.broker.exec.ddl.type_facts import max_length
+from harness.broker.exec.dml.key_length import key_check, least_bytes, limit_of, most_bytes
 from harness.broker.exec.objects import Constraint, Trigger
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
@@ -85,6 +85,9 @@ def create_table(node: ast.CreateTable, context: Context) -> Run:
     if name.startswith("##"):
         raise context.not_supported(node, "a global temporary table")
 
+    if context.checking:
+        table_definition(node.elements, context, name)
+
     def run(s: Any, v: list) -> None:
         definition = table_definition(node.elements, context, name)
         if is_temporary(name):
@@ -103,45 +106,42 @@ def create_table(node: ast.CreateTable, context: Context) -> Run:
                         constraint_objects(database, table, definition), definition.system_named)
         database.put(transaction, table)
         transaction.log_used += 500
-        warn_about_key_length(s, table)
+        check_key_length(s, table)
 
     return run
 
 
 def create_temporary(s: Any, definition: TableDefinition) -> None:
-    """CREATE TABLE #name: private to the session, dropped with the module that made it."""
+    """CREATE TABLE #name: private to the session, dropped with the module that made it.
+
+    One of the same name in a calling scope is out of sight until then (CREATE TABLE page, temporary
+    tables in nested scopes).
+    """
     key = definition.name.lower()
-    if key in s.temp_tables:
+    outer = s.temp_tables.get(key)
+    if outer is not None and outer.depth == len(s.frames):
         raise SqlError(2714, definition.name, state=6)
     table = definition.new_table(s.engine)
-    table.depth = len(s.frames)
+    table.depth, table.shadowed = len(s.frames), outer
     s.engine.journal.put(s.work(), s, s.temp_tables, key, table)
 
 
-MAXIMUM_CLUSTERED_KEY, MAXIMUM_KEY = 900, 1700
-
-
-def key_bytes(columns: list[Column]) -> int:
-    """Greatest size in bytes of a key made of these columns."""
-    return sum(column_bytes(column) for column in columns)
-
-
-def column_bytes(column: Column) -> int:
-    """Greatest size in bytes of one value (sys.columns.max_length)."""
-    return max_length(column.type)
-
-
-def warn_about_key_length(s: Any, table: Table) -> None:
-    """Warning 1945 for a key that may grow beyond 900 (clustered) or 1,700 bytes."""
+def check_key_length(s: Any, table: Table) -> None:
+    """Warning 1945 for keys that may grow too long, SqlError 1944 for those that always are."""
     for index in all_indexes(table):
-        size = key_bytes([table.columns[i] for i in index.columns])
-        limit = MAXIMUM_CLUSTERED_KEY if index.clustered else MAXIMUM_KEY
-        if size > limit:
+        types = [table.types[i] for i in index.columns]
+        limit, least, most = limit_of(index.clustered), least_bytes(types), most_bytes(types)
+        if least > limit:
+            raise SqlError(1944, index.name, least, limit)
+        if most > limit:
             kind = "clustered" if index.clustered else "nonclustered"
             s.info(f"Warning! The maximum key length for a {kind} index is {limit} bytes. "
-                   f"The index '{index.name}' has maximum length of {size} bytes. For some "
+                   f"The index '{index.name}' has maximum length of {most} bytes. For some "
                    "combination of large values, the insert/update operation will fail.",
                    0, 1945)
+    check = key_check(table, None)
+    for row in table.rows.entries.values() if check is not None else ():
+        check(row)
 
 
 # ---------------------------------------------------------------------- ALTER TABLE
@@ -370,8 +370,10 @@ def alter_table_set(node: ast.AlterTableSet, context: Context) -> Run:
 def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP TABLE. Raises SqlError 3701 when there is none or the user may not."""
     if is_temporary(name.name):
-        if name.name.lower() in s.temp_tables:
-            s.engine.journal.put(s.work(), s, s.temp_tables, name.name.lower(), MISSING)
+        table = s.temp_tables.get(name.name.lower())
+        if table is not None:
+            s.engine.journal.put(s.work(), s, s.temp_tables, name.name.lower(),
+                                 MISSING if table.shadowed is None else table.shadowed)
         elif not if_exists:
             raise SqlError(3701, "drop", "table", name.name, state=5)
         return

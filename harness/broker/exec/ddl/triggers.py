@@ -12,6 +12,7 @@ from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.common import dotted, lock_definition, refuse_taken
 from harness.broker.exec.ddl.modules import definition_text, execute_as, refuse_options
 from harness.broker.exec.ddl.naming import check_length
+from harness.broker.exec.ddl.probing import probe
 from harness.broker.exec.dml.targets import view_table
 from harness.broker.exec.objects import Trigger, View
 from harness.broker.exec.security import has_permission
@@ -46,7 +47,7 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
             {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
             execute_as(s, database, node), None, database,
             disabled=old.disabled if old is not None else False)
-        trigger_program(s, trigger, parent_columns(parent, context))
+        probe(s, trigger_program(s, trigger, parent_columns(parent, context)))
         database.put(transaction, trigger)
         transaction.log_used += 500
 

@@ -9,6 +9,7 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Column, Table
 from harness.broker.engine.transactions import Transaction
+from harness.broker.exec.dml.key_length import key_check
 from harness.broker.exec.dml.variables import VariableAccess
 from harness.broker.exec.objects import View
 from harness.broker.exec.query.hints import Hints
@@ -132,9 +133,9 @@ def lock_for_write(s: Any, table: Table, hints: Hints, permission: str) -> Trans
 
 
 def checker(target: Target, statement: str, ordinals: set[int] | None = None) -> Callable | None:
-    """check(s, row): NOT NULL and CHECK constraints; None when there is nothing to check.
+    """check(s, row): NOT NULL, CHECK, length of keys; None when there is nothing to check.
 
-    ordinals: the columns that may have changed, None for all. Raises 515 and 547.
+    ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946.
     """
     columns = target.table.columns
     required = [
@@ -143,7 +144,8 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None) ->
         and column.identity is None and not column.rowversion
     ]
     checks = target.table.checks
-    if not required and not checks:
+    too_long = key_check(target.table, ordinals)
+    if not required and not checks and too_long is None:
         return None
 
     def refuse_null(row: tuple) -> None:
@@ -155,6 +157,8 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None) ->
         for i in required:
             if row[i] is None:
                 refuse_null(row)
+        if too_long is not None:
+            too_long(row)
         for constraint in checks:
             if constraint.accepts(s, row) is False:
                 table = target.table

@@ -1,0 +1,58 @@
+"""Messages of definitions: tables, constraints, indexes, modules, databases, SET options."""
+
+from __future__ import annotations
+
+DDL_MESSAGES: dict[int, tuple[int, str]] = {
+    271: (16, "The column \"%s\" cannot be modified because it is either a computed column or is "
+              "the result of a UNION operator."),
+    1750: (16, "Could not create constraint or index. See previous errors."),
+    1753: (16, "Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in "
+               "foreign key '%s'. Columns participating in a foreign key relationship must be "
+               "defined with the same length and scale."),
+    1756: (10, "Skipping FOREIGN KEY constraint '%s' definition for temporary table. FOREIGN KEY "
+               "constraints are not enforced on local or global temporary tables."),
+    1757: (16, "Column '%s.%s' is not of same collation as referencing column '%s.%s' in foreign "
+               "key '%s'."),
+    1761: (16, "Cannot create the foreign key \"%s\" with the SET NULL referential action, because "
+               "one or more referencing columns are not nullable."),
+    1762: (16, "Cannot create the foreign key \"%s\" with the SET DEFAULT referential action, "
+               "because one or more referencing not-nullable columns lack a default constraint."),
+    1763: (16, "Cross-database foreign key references are not supported. Foreign key '%s'."),
+    1766: (16, "Foreign key references to temporary tables are not supported. Foreign key '%s'."),
+    1767: (16, "Foreign key '%s' references invalid table '%s'."),
+    1769: (16, "Foreign key '%s' references invalid column '%s' in referencing table '%s'."),
+    1770: (16, "Foreign key '%s' references invalid column '%s' in referenced table '%s'."),
+    1773: (16, "Foreign key '%s' has implicit reference to object '%s' which does not have a "
+               "primary key defined on it."),
+    1774: (16, "The number of columns in the referencing column list for foreign key '%s' does not "
+               "match those of the primary key in the referenced table '%s'."),
+    1776: (16, "There are no primary or candidate keys in the referenced table '%s' that match the "
+               "referencing column list in the foreign key '%s'."),
+    1778: (16, "Column '%s.%s' is not the same data type as referencing column '%s.%s' in foreign "
+               "key '%s'."),
+    1785: (16, "Introducing FOREIGN KEY constraint '%s' on table '%s' may cause cycles or multiple "
+               "cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other "
+               "FOREIGN KEY constraints."),
+    1787: (16, "Cannot define foreign key constraint '%s' with cascaded DELETE or UPDATE on table "
+               "'%s' because the table has an INSTEAD OF DELETE or UPDATE TRIGGER defined on it."),
+    1944: (16, "Index '%s' was not created. This index has a key length of at least %d bytes. The "
+               "maximum permissible key length is %d bytes."),
+    1946: (16, "Operation failed. The index entry of length %d bytes for the index '%s' exceeds "
+               "the maximum length of %d bytes for %s indexes."),
+    2113: (16, "Cannot %s INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '%s' on table '%s'. This "
+               "is because the table has a FOREIGN KEY with cascading DELETE or UPDATE."),
+    2740: (16, "SET LANGUAGE failed because '%s' is not an official language name or a language "
+               "alias on this SQL Server."),
+    2741: (16, "SET DATEFORMAT date order '%s' is invalid."),
+    2742: (16, "SET DATEFIRST %s is out of range."),
+    3604: (10, "Duplicate key was ignored."),
+    3725: (16, "The constraint '%s' is being referenced by table '%s', foreign key constraint "
+               "'%s'."),
+    3726: (16, "Could not drop object '%s' because it is referenced by a FOREIGN KEY constraint."),
+    3727: (16, "Could not drop constraint. See previous errors."),
+    4617: (16, "Cannot grant, deny or revoke permissions to or from special roles."),
+    4624: (16, "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, "
+               "information_schema, sys, or yourself."),
+    4712: (16, "Cannot truncate table '%s' because it is being referenced by a FOREIGN KEY "
+               "constraint."),
+}
