@@ -247,7 +247,7 @@ def drop_principal(s: Any, kind: str, name: str, if_exists: bool) -> None:
             return
         raise SqlError(15151, "drop", kind, name)
     if found.id <= 4 or found.fixed:
-        raise SqlError(15150, "drop", "user", name) if kind == "user" else SqlError(15151, "drop", kind, name)
+        raise SqlError(15150 if kind == "user" else 15151, "drop", kind, name)
     if any(schema.owner == found.id for schema in database.schemas.values()):
         raise SqlError(15138)
     if found.id in database.owners.values():
