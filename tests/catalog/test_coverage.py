@@ -1,7 +1,10 @@
 """The generated coverage page."""
 
-from harness.broker.catalog.coverage import REFUSED_VIEWS, page
+import pytest
+
+from harness.broker.catalog.coverage import page
 from harness.broker.catalog.views import DECLARED
+from harness.broker.instance.instance import Instance
 
 
 def test_every_view_and_every_mark_is_on_the_page():
@@ -12,8 +15,15 @@ def test_every_view_and_every_mark_is_on_the_page():
     assert "is_system = 0" in text
 
 
-def test_a_view_is_either_declared_or_refused():
-    assert not set(REFUSED_VIEWS) & set(DECLARED)
+@pytest.mark.parametrize("name", ["sysobjects", "dbo.sysobjects", "sys.dm_os_wait_stats"])
+def test_a_view_only_a_server_has_is_refused_by_name(name):
+    out = Instance().connect().execute(f"SELECT * FROM {name};")
+    assert out.error().number == 60001
+    assert f"the system view {name.rpartition('.')[2]}" in out.error().text
+
+
+def test_a_name_no_server_has_is_not_found():
+    assert Instance().connect().execute("SELECT * FROM sys.nonsense;").error().number == 208
 
 
 def test_the_page_is_the_same_every_time():

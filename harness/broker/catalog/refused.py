@@ -1,4 +1,9 @@
-"""System procedures of SQL Server that the embedded broker knows by name and does not have."""
+"""System procedures and views of SQL Server that the broker knows by name and does not have.
+
+Whatever another module registers under one of these names is supported: look-ups come here last.
+"""
+
+from harness.broker.exec.objects import REFUSED_VIEWS
 
 REFUSED_PROCEDURES = frozenset({
     "sp_rename", "sp_settriggerorder", "sp_configure", "sp_dboption", "sp_helpdb", "sp_help",
@@ -18,5 +23,69 @@ REFUSED_PROCEDURES = frozenset({
     "sp_estimate_data_compression_savings", "sp_MSforeachtable", "sp_msforeachdb",
     "xp_cmdshell", "xp_readerrorlog", "xp_logevent", "xp_sprintf", "xp_regread", "xp_msver",
     "xp_fixeddrives", "xp_dirtree", "xp_fileexist", "xp_instance_regread",
+    "sp_db_vardecimal_storage_format", "sp_delete_database_backuphistory",
 })
 """Lower-case names; calling one gives the refusal that names it."""
+
+REFUSED_VIEWS.update({
+    "all_parameters", "allocation_units", "assemblies", "assembly_files", "assembly_modules",
+    "assembly_references", "assembly_types", "asymmetric_keys", "backup_devices",
+    "certificates", "change_tracking_databases", "change_tracking_tables",
+    "column_encryption_keys", "column_master_keys", "column_store_row_groups",
+    "column_type_usages", "configurations", "credentials", "crypt_properties",
+    "cryptographic_providers", "database_audit_specifications", "database_files",
+    "database_filestream_options", "database_mirroring", "database_mirroring_endpoints",
+    "database_query_store_options", "database_recovery_status",
+    "database_scoped_configurations", "database_scoped_credentials", "dm_audit_actions",
+    "dm_broker_connections", "dm_broker_forwarded_messages", "dm_clr_tasks",
+    "dm_database_encryption_keys", "dm_db_file_space_usage", "dm_db_index_usage_stats",
+    "dm_db_log_space_usage", "dm_db_missing_index_details", "dm_db_partition_stats",
+    "dm_db_persisted_sku_features", "dm_db_session_space_usage", "dm_db_task_space_usage",
+    "dm_exec_background_job_queue", "dm_exec_cached_plans", "dm_exec_connections",
+    "dm_exec_procedure_stats", "dm_exec_query_memory_grants", "dm_exec_query_optimizer_info",
+    "dm_exec_query_stats", "dm_exec_session_wait_stats", "dm_exec_trigger_stats",
+    "dm_filestream_file_io_requests", "dm_fts_active_catalogs",
+    "dm_hadr_availability_group_states", "dm_io_pending_io_requests",
+    "dm_os_buffer_descriptors", "dm_os_cluster_nodes", "dm_os_host_info", "dm_os_latch_stats",
+    "dm_os_memory_cache_counters", "dm_os_memory_clerks", "dm_os_memory_objects", "dm_os_nodes",
+    "dm_os_performance_counters", "dm_os_process_memory", "dm_os_ring_buffers",
+    "dm_os_schedulers", "dm_os_server_diagnostics_log_configurations", "dm_os_spinlock_stats",
+    "dm_os_sys_info", "dm_os_sys_memory", "dm_os_tasks", "dm_os_threads", "dm_os_volume_stats",
+    "dm_os_wait_stats", "dm_os_workers", "dm_server_audit_status", "dm_server_memory_dumps",
+    "dm_server_registry", "dm_server_services", "dm_tran_active_snapshot_database_transactions",
+    "dm_tran_commit_table", "dm_tran_current_snapshot", "dm_tran_top_version_generators",
+    "dm_tran_transactions_snapshot", "dm_tran_version_store",
+    "dm_tran_version_store_space_usage", "dm_xe_map_values", "dm_xe_objects", "dm_xe_packages",
+    "dm_xe_session_events", "dm_xe_session_targets", "dm_xe_sessions", "endpoint_webmethods",
+    "endpoints", "event_notification_event_types", "event_notifications", "events",
+    "extended_properties", "external_data_sources", "external_file_formats", "filegroups",
+    "filetables", "foreign_key_columns", "foreign_keys", "fulltext_catalogs",
+    "fulltext_indexes", "function_order_columns", "hash_indexes", "http_endpoints",
+    "internal_tables", "key_encryptions", "linked_logins", "login_token", "masked_columns",
+    "master_files", "master_key_passwords", "memory_optimized_tables_internal_attributes",
+    "module_assembly_usages", "numbered_procedures", "openkeys", "partition_functions",
+    "partition_parameters", "partition_range_values", "partition_schemes", "plan_guides",
+    "query_store_plan", "query_store_query", "query_store_query_text",
+    "query_store_runtime_stats", "remote_logins", "remote_service_bindings",
+    "resource_governor_configuration", "resource_governor_resource_pools",
+    "resource_governor_workload_groups", "securable_classes", "security_policies",
+    "security_predicates", "selective_xml_index_paths", "server_assembly_modules",
+    "server_audits", "server_event_notifications", "server_event_session_events",
+    "server_event_sessions", "server_events", "server_files", "server_sql_modules",
+    "server_trigger_events", "server_triggers", "service_broker_endpoints", "soap_endpoints",
+    "spatial_indexes", "spt_values", "sql_dependencies", "stats", "stats_columns",
+    "symmetric_keys", "synonyms", "sysaltfiles", "syscacheobjects", "syscharsets", "syscolumns",
+    "syscomments", "sysconfigures", "syscurconfigs", "sysdatabases", "sysdepends", "sysdercv",
+    "sysdesend", "sysdevices", "sysfilegroups", "sysfiles", "sysforeignkeys", "sysindexes",
+    "sysindexkeys", "syslanguages", "syslockinfo", "syslogins", "sysmembers", "sysmessages",
+    "sysobjects", "sysoledbusers", "sysopentapes", "sysperfinfo", "syspermissions",
+    "sysprocesses", "sysprotects", "sysreferences", "sysremotelogins", "sysservers", "systypes",
+    "sysusers", "sysxmitbody", "sysxmitqueue", "tcp_endpoints", "time_zone_info",
+    "trace_categories", "trace_columns", "trace_events", "traces", "trigger_event_types",
+    "user_token", "via_endpoints", "xml_indexes", "xml_schema_attributes",
+    "xml_schema_collections", "xml_schema_components", "xml_schema_elements",
+    "xml_schema_facets", "xml_schema_model_groups", "xml_schema_namespaces", "xml_schema_types",
+    "xml_schema_wildcards",
+})
+"""Views of schema sys (catalog views, DMVs, compatibility views, base tables) by lower-case name;
+their content would be invented, or nobody has needed it yet."""

@@ -234,6 +234,10 @@ class VirtualTable:
 SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}
 """(schema, name) in lower case -> view; filled by the catalog package when it is imported."""
 
+REFUSED_VIEWS: set[str] = set()
+"""Lower-case names of views the server has in schema sys and the broker has not: naming one is
+refused by name (60001), never answered with 208 as if the server did not have it."""
+
 SYSTEM_PROCEDURES: dict[str, Any] = {}
 """Lower-case name -> system procedure; filled by the catalog package when it is imported."""
 

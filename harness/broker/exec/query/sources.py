@@ -14,7 +14,7 @@ from harness.broker.engine.storage import Table
 from harness.broker.exec.conversion.rules import XML_NODES
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
-from harness.broker.exec.objects import TABLE_FUNCTIONS, View, VirtualTable
+from harness.broker.exec.objects import REFUSED_VIEWS, TABLE_FUNCTIONS, View, VirtualTable
 from harness.broker.exec.query.hints import LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
@@ -84,7 +84,7 @@ def table_columns(table: Table) -> list[QueryColumn]:
 def resolve_object(name: ast.ObjectName, context: Any) -> Any:
     """The object a name in FROM or after INTO means: #temp table, or an object of a database.
 
-    Raises 208 when there is none, NotSupported for other servers.
+    Raises 208 when there is none, NotSupported for other servers and for views only a server has.
     """
     if name.server is not None:
         raise context.not_supported(name, "a linked server")
@@ -96,6 +96,8 @@ def resolve_object(name: ast.ObjectName, context: Any) -> Any:
         database = database_of(name, context)
         found = database.resolve(name.schema, name.name, session)
     if found is None:
+        if name.name.lower() in REFUSED_VIEWS and (name.schema or "sys").lower() in {"sys", "dbo"}:
+            raise context.not_supported(name, f"the system view {name.name}")
         raise context.fail(name, SqlError(208, ".".join(name.parts)))
     return found
 
