@@ -112,5 +112,5 @@ def test_a_refused_column_is_an_invalid_name(session):
     assert session.execute("SELECT cpu_time FROM sys.dm_exec_requests").error().number == 207
 
 
-def test_a_view_that_does_not_exist_here_is_an_invalid_name(session):
-    assert session.execute("SELECT * FROM sys.dm_os_performance_counters").error().number == 208
+def test_a_view_only_a_server_has_is_refused_by_name(session):
+    assert session.execute("SELECT * FROM sys.dm_os_performance_counters").error().number == 60001
