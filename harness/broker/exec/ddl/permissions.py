@@ -129,7 +129,7 @@ def check_applicable(target: Securable, names: list[str]) -> None:
     allowed = DATABASE_PERMISSIONS if target.class_ == DATABASE else APPLICABLE[target.class_]
     for name in names:
         if name not in allowed:
-            raise SqlError(4621 if target.class_ == DATABASE else 4606, name)
+            raise SqlError(4621) if target.class_ == DATABASE else SqlError(4606, name)
 
 
 def may_grant(s: Any, target: Securable) -> bool:

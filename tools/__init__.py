@@ -1,0 +1,1 @@
+"""Tools of the developer; nothing here ships."""
