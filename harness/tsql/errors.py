@@ -50,6 +50,9 @@ MESSAGES: dict[int, str] = {
     "or [] are not allowed. Change the alias to a valid name.",
     4145: "An expression of non-boolean type specified in a context where a condition is expected, "
     "near '%s'.",
+    10710: "An action of type '%s' is not allowed in the 'WHEN NOT MATCHED' clause of a MERGE "
+    "statement.",
+    10711: "An action of type 'INSERT' is not allowed in the '%s' clause of a MERGE statement.",
     10713: "A MERGE statement must be terminated by a semi-colon (;).",
     NOT_SUPPORTED: "Redial's T-SQL parser does not support %s (line %d, column %d).",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from harness.broker.engine.broker_messages import BROKER_MESSAGES
 from harness.broker.engine.ddl_messages import DDL_MESSAGES
 from harness.broker.engine.query_messages import QUERY_MESSAGES
+from harness.broker.engine.relational_messages import RELATIONAL_MESSAGES
 
 MESSAGES: dict[int, tuple[int, str]] = {
     102: (15, "Incorrect syntax near '%s'."),
@@ -370,6 +371,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
 MESSAGES.update(BROKER_MESSAGES)
 MESSAGES.update(DDL_MESSAGES)
 MESSAGES.update(QUERY_MESSAGES)
+MESSAGES.update(RELATIONAL_MESSAGES)
 
 ABORTS: dict[int, str] = {
     # Conversion and XML failures end the batch and roll back, XACT_ABORT or not

@@ -336,8 +336,8 @@ def working_step(run: Run) -> Run:
     return step
 
 
-DATA_STATEMENTS = (ast.SelectStatement, ast.Insert, ast.Update, ast.Delete)
-DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.NextValueFor)
+DATA_STATEMENTS = (ast.SelectStatement, ast.Insert, ast.Update, ast.Delete, ast.Merge)
+DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.NextValueFor)
 
 
 def touches_data(node: Any) -> bool:

@@ -274,8 +274,17 @@ class DmlParser(QueryParser):
             match = "NOT MATCHED BY SOURCE"
         condition = self.condition() if self.accept("AND") else None
         self.expect("THEN")
+        self._check_merge_action(match)
         action = self._merge_insert() if match == "NOT MATCHED" else self._merge_change()
         return MergeWhen(start, self.last_end(), match, condition, action)
+
+    def _check_merge_action(self, match: str) -> None:
+        """10710, 10711: only rows the target lacks can be inserted, only its own changed."""
+        word = self.words[self.i]
+        if match == "NOT MATCHED" and word in ("UPDATE", "DELETE"):
+            self.error(10710, word)
+        if match != "NOT MATCHED" and word == "INSERT":
+            self.error(10711, f"WHEN {match}")
 
     def _merge_change(self) -> MergeUpdate | MergeDelete:
         start = self.starts[self.i]

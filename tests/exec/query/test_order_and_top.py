@@ -87,5 +87,29 @@ def test_a_wrong_order_is_an_error(lab, sql, number):
     assert lab.error(sql) == number
 
 
-def test_top_percent_is_refused(lab):
-    assert "PERCENT" in lab.refusal("SELECT TOP (10) PERCENT id FROM person")
+@pytest.mark.parametrize(("percent", "rows"), [
+    ("0", 0), ("1", 1), ("25", 1), ("26", 2), ("50", 2), ("50.5", 3), ("100", 4)])
+def test_a_percentage_is_rounded_up_to_whole_rows(lab, percent, rows):
+    assert len(lab.rows(f"SELECT TOP ({percent}) PERCENT id FROM person ORDER BY id")) == rows
+
+
+def test_percent_goes_with_ties(lab):
+    assert lab.rows("SELECT TOP (25) PERCENT WITH TIES id FROM person WHERE team IS NOT NULL "
+                    "ORDER BY team") == [(1,), (2,)]
+
+
+@pytest.mark.parametrize(("sql", "number"), [
+    ("SELECT TOP (101) PERCENT id FROM person", 1031),
+    ("SELECT TOP (-1) PERCENT id FROM person", 1031),
+    ("SELECT id FROM person ORDER BY id OFFSET -1 ROWS", 10742),
+    ("SELECT id FROM person ORDER BY id OFFSET 0 ROWS FETCH NEXT 0 ROWS ONLY", 10744),
+])
+def test_counts_out_of_range_are_errors(lab, sql, number):
+    assert lab.error(sql) == number
+
+
+def test_percent_limits_data_changes_too(lab):
+    assert lab.value("UPDATE TOP (50) PERCENT person SET score = 0; SELECT @@ROWCOUNT") == 2
+    assert lab.value("DELETE TOP (30) PERCENT person; SELECT COUNT(*) FROM person") == 2
+    assert lab.value("INSERT TOP (50) PERCENT team SELECT id + 100, title FROM team; "
+                     "SELECT @@ROWCOUNT") == 2

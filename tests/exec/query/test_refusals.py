@@ -4,7 +4,6 @@ import pytest
 
 
 @pytest.mark.parametrize(("sql", "construct"), [
-    ("MERGE person USING team ON 1 = 0 WHEN MATCHED THEN DELETE;", "MERGE"),
     ("WITH x AS (SELECT TOP 1 * FROM team) DELETE x", "changing rows through a common table"),
     ("SELECT * FROM person OPTION (HASH JOIN)", "OPTION (HASH JOIN)"),
     ("SELECT * FROM OPENJSON('[1]')", "the table-valued function OPENJSON"),

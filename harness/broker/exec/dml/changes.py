@@ -9,12 +9,11 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.dml.targets import Target, resolve_target
-from harness.broker.exec.expressions.expr import Fn
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.froms import From, compile_from
 from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
 from harness.broker.exec.query.names import contains
-from harness.broker.exec.query.ordering import row_count
+from harness.broker.exec.query.ordering import Limit, row_count, row_limit
 from harness.broker.exec.query.sources import Source, resolve_object, table_columns
 from harness.broker.exec.query.views import view_rowset
 from harness.tsql import ast
@@ -49,8 +48,6 @@ class ChangeCompiler:
         check_query_options(node.options, context)
         if contains(node.where, ast.CurrentOf):
             raise context.not_supported(node.where, "WHERE CURRENT OF")
-        if node.top is not None and (node.top.percent or node.top.with_ties):
-            raise context.not_supported(node.top, "TOP ... PERCENT or WITH TIES here")
 
     def compile(self, readers: list[ast.Node]) -> Change:
         """Bind FROM, find the target in it, choose paths."""
@@ -58,10 +55,13 @@ class ChangeCompiler:
         self._refuse_common_target()
         hints = parse_hints(node.hints, context, target=True)
         extra = None if self._in_from() else self._extra(hints)
-        top = row_count(node.top.count, context.scope) if node.top else None
+        top = row_limit(node.top, context.scope) if node.top else None
+        limit = None
+        if node.top and not node.top.percent:
+            limit = row_count(node.top.count, context.scope)
         from_ = compile_from(
             node.from_, node.where, context.scope, self.compiler, self.common, self.memo,
-            readers=readers, limit=top, extra=extra,
+            readers=readers, limit=limit, extra=extra,
             choose_target=None if extra is not None else self._chooser(hints))
         source = from_.target
         if source is not None and source is extra and source.table is None:
@@ -143,7 +143,7 @@ class ChangeCompiler:
 
     # ------------------------------------------------------------------ reading
     def _reader(
-        self, from_: From, source: Source, top: Fn | None
+        self, from_: From, source: Source, top: Limit | None
     ) -> Callable[[Any, Any], list[tuple[tuple, tuple, tuple]]]:
         rows, memo = from_.rows, self.memo
         start, key_at = source.offset, source.offset + len(source.columns)
@@ -160,7 +160,7 @@ class ChangeCompiler:
                     if row[key_at] is not None:  # the empty side of an outer join
                         by_key.setdefault(row[key_at], row)
                 found = [(row, key, row[start:key_at]) for key, row in by_key.items()]
-            return found if top is None else found[:top(s, v, ())]
+            return found if top is None else found[:top(s, v, (), len(found))]
 
         return read
 

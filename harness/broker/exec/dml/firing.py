@@ -8,7 +8,7 @@ leaves a trigger, everything back to the statement's mark is undone. Rules: F-20
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.broker.engine.errors import NotSupported, SqlError
@@ -34,7 +34,8 @@ class Firing:
     """A statement whose triggers run; every trigger's frame carries it, nothing ever changes it.
 
     left: what to push after this one. updated: ordinals for UPDATE(column), None for all. mark and
-    auto: of the statement; scope_identity: of the scope it stands in.
+    auto: of the statement; scope_identity: of the scope it stands in. then: what runs after the
+    last of the triggers (the next action of a MERGE).
     """
 
     triggers: tuple[Trigger, ...]
@@ -48,6 +49,7 @@ class Firing:
     auto: bool
     trancount: int
     scope_identity: Any
+    then: Firing | None = None
 
     def push(self, s: Any) -> None:
         """Push the frame of the first of the triggers."""
@@ -74,9 +76,10 @@ class Firing:
             return SqlError(3616)
         if s.trancount != self.trancount:
             return NotSupported("a trigger that leaves another @@TRANCOUNT than it found")
-        if len(self.triggers) > 1:
+        following = self._following()
+        if following is not None:
             try:
-                self._following().push(s)
+                following.push(s)
             except SqlError as error:
                 return error
             return None
@@ -90,10 +93,10 @@ class Firing:
             s.mark = len(self.transaction.undo)
         return None
 
-    def _following(self) -> Firing:
-        return Firing(
-            self.triggers[1:], self.columns, self.images, self.updated, self.command, self.count,
-            self.transaction, self.mark, self.auto, self.trancount, self.scope_identity)
+    def _following(self) -> Firing | None:
+        if len(self.triggers) == 1:
+            return self.then
+        return replace(self, triggers=self.triggers[1:])
 
     def abandon(self, s: Any) -> None:
         """The statement fails: undo it with all its triggers did."""
@@ -132,34 +135,53 @@ class StatementTriggers:
 
     def fire(self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple]) -> bool:
         """Push the first AFTER trigger; False when none runs. The one that runs is left out."""
+        return start(s, [(self, self.running_now(s), inserted, deleted)], command,
+                     len(inserted) or len(deleted))
+
+    def running_now(self, s: Any) -> tuple[Trigger, ...]:
+        """The AFTER triggers that run for a statement of this session as it stands."""
         running = running_trigger(s)  # RECURSIVE_TRIGGERS OFF, the default: no direct recursion
-        triggers = tuple(t for t in self.after if t.object_id != running)
-        return self._start(s, triggers, command, inserted, deleted)
+        return tuple(t for t in self.after if t.object_id != running)
 
     def fire_instead(
         self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple]
     ) -> None:
         """Push the INSTEAD OF trigger."""
-        self._start(s, (self.instead,), command, inserted, deleted)
+        start(s, [(self, (self.instead,), inserted, deleted)], command,
+              len(inserted) or len(deleted))
 
-    def _start(self, s: Any, triggers: tuple, command: int, inserted: list[tuple],
-               deleted: list[tuple]) -> bool:
-        if not triggers:
-            return False
+    def firing(self, s: Any, triggers: tuple, command: int, count: int, inserted: list[tuple],
+               deleted: list[tuple], then: Firing | None) -> Firing:
+        """The run of some of the triggers over these rows, ``then`` after it."""
         for trigger in triggers:  # before anything is pushed: these may fail
             trigger_program(s, trigger, self.columns)
-        engine, images = s.engine, self.images
-        auto = s.auto
-        firing = Firing(
+        engine, images, auto = s.engine, self.images, s.auto
+        return Firing(
             triggers, self.columns,
             (images[0].filled(engine, inserted), images[1].filled(engine, deleted)),
-            self.updated, command, len(inserted) or len(deleted), s.transaction, s.mark, auto,
-            1 if auto else s.trancount, s.scope_identity)
-        firing.push(s)
-        s.frames[-2].pc += 1
-        if auto:
-            s.auto, s.trancount = False, 1
-        return True
+            self.updated, command, count, s.transaction, s.mark, auto,
+            1 if auto else s.trancount, s.scope_identity, then)
+
+
+def start(s: Any, stages: list[tuple[StatementTriggers, tuple, list[tuple], list[tuple]]],
+          command: int, count: int) -> bool:
+    """Push the first trigger of a statement; False when none runs.
+
+    stages: (triggers of an action, those of them to run, inserted, deleted), one after the other.
+    count: rows the whole statement changed.
+    """
+    firing: Firing | None = None
+    for stage, triggers, inserted, deleted in reversed(stages):
+        if triggers:
+            firing = stage.firing(s, triggers, command, count, inserted, deleted, firing)
+    if firing is None:
+        return False
+    auto = s.auto
+    firing.push(s)
+    s.frames[-2].pc += 1
+    if auto:
+        s.auto, s.trancount = False, 1
+    return True
 
 
 def statement_triggers(

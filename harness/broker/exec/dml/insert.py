@@ -30,11 +30,11 @@ from harness.broker.exec.dml.targets import (
     lock_for_write,
     resolve_target,
 )
-from harness.broker.exec.expressions import Expr, compile_expression
+from harness.broker.exec.expressions import Expr, Scope, compile_expression
 from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
-from harness.broker.exec.query.ordering import row_count
+from harness.broker.exec.query.ordering import row_limit
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.tsql import ast
 
@@ -152,23 +152,30 @@ def _values(
     source: ast.Values, target: Target, chosen: InsertColumns, context: Context
 ) -> MakeRows:
     """VALUES with one row, or with DEFAULT in it: each value goes straight to its column."""
-    makes = []
-    for row in source.rows:
-        _check_width(len(row), chosen, source, context)
-        given: dict[int, Expr] = {}
-        for ordinal, item in zip(chosen.ordinals, row):
-            if isinstance(item, ast.DefaultValue):
-                continue
-            expr = compile_expression(item, context.scope)
-            if target.table.columns[ordinal].rowversion:
-                _refuse_version(expr.constant and expr.value is None, source, context)
-                continue
-            given[ordinal] = assignment(expr, target, ordinal)
-        makes.append(row_maker(target, given))
+    makes = [row_maker(target, given_values(row, source, target, chosen, context.scope, context))
+             for row in source.rows]
     if len(makes) == 1:
         only = makes[0]
         return lambda s, v, table: [only(s, v, (), table)]
     return lambda s, v, table: [make(s, v, (), table) for make in makes]
+
+
+def given_values(
+    row: list[ast.Expression], node: ast.Values, target: Target, chosen: InsertColumns,
+    scope: Scope, context: Context,
+) -> dict[int, Expr]:
+    """The values one row of VALUES gives, by the ordinal of their column; DEFAULT gives none."""
+    _check_width(len(row), chosen, node, context)
+    given: dict[int, Expr] = {}
+    for ordinal, item in zip(chosen.ordinals, row):
+        if isinstance(item, ast.DefaultValue):
+            continue
+        expr = compile_expression(item, scope)
+        if target.table.columns[ordinal].rowversion:
+            _refuse_version(expr.constant and expr.value is None, node, context)
+            continue
+        given[ordinal] = assignment(expr, target, ordinal)
+    return given
 
 
 def _query(
@@ -179,14 +186,12 @@ def _query(
     rowset = compiler.query(node.source, context.scope, common)
     make = maker_of(rowset.columns, target, chosen, node, context)
     rows = rowset.rows
-    top = row_count(node.top.count, context.scope) if node.top else None
-    if node.top is not None and (node.top.percent or node.top.with_ties):
-        raise context.not_supported(node.top, "TOP ... PERCENT or WITH TIES in INSERT")
+    top = row_limit(node.top, context.scope) if node.top else None
 
     def run(s: Any, v: Any, table: Table) -> list[tuple]:
         found = rows(s, v, ())
         if top is not None:
-            found = found[:top(s, v, ())]
+            found = found[:top(s, v, (), len(found))]
         return [make(s, v, row, table) for row in found]
 
     return run

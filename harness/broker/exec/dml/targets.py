@@ -132,10 +132,12 @@ def lock_for_write(s: Any, table: Table, hints: Hints, permission: str) -> Trans
     return transaction
 
 
-def checker(target: Target, statement: str, ordinals: set[int] | None = None) -> Callable | None:
+def checker(target: Target, statement: str, ordinals: set[int] | None = None,
+            named: str = "") -> Callable | None:
     """check(s, row): NOT NULL, CHECK, length of keys; None when there is nothing to check.
 
-    ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946.
+    ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946. named: what
+    547 calls the statement (MERGE), where that is not ``statement``.
     """
     columns = target.table.columns
     required = [
@@ -164,7 +166,7 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None) ->
                 table = target.table
                 where = f", column '{constraint.column}'" if constraint.column else ""
                 database = table.database.name if table.database is not None else "tempdb"
-                raise SqlError(547, statement, "CHECK", constraint.name, database,
+                raise SqlError(547, named or statement, "CHECK", constraint.name, database,
                                table.full_name, where)
 
     return check

@@ -20,6 +20,7 @@ from harness.broker.exec.query.ordering import (
     distinct,
     row_count,
     row_key,
+    row_limit,
     sort_keys,
     sort_pairs,
     with_ties,
@@ -84,7 +85,7 @@ class Block:
         self.items = self._items()
         self.columns = [item.column for item in self.items]
         self.sort = self._sort()
-        self.top = self._count(select.top.count) if select.top else None
+        self.top = row_limit(select.top, outer) if select.top else None
         self.most = tail.most
 
     @property
@@ -95,8 +96,6 @@ class Block:
     # ------------------------------------------------------------------ compiling
     def _refuse(self) -> None:
         top = self.select.top
-        if top is not None and top.percent:
-            raise self.context.not_supported(top, "TOP ... PERCENT")
         if top is not None and top.with_ties and not self.tail.order_by:
             raise self.context.fail(top, SqlError(1062, aborts="scope"))
         if top is not None and self.tail.offset is not None:
@@ -120,7 +119,8 @@ class Block:
         if select.distinct or windowed or self.tail.offset is not None:
             return None
         if select.top is not None:
-            return None if select.top.with_ties else self._count(select.top.count)
+            whole = select.top.with_ties or select.top.percent
+            return None if whole else self._count(select.top.count)
         most = self.tail.most
         return None if most is None else (lambda s, v, r: most)
 
@@ -239,7 +239,7 @@ class Block:
         def run(s: Any, v: Any, r: tuple) -> list[tuple]:
             found = read(s, v, r)
             if top is not None:
-                found = found[:top(s, v, r)]
+                found = found[:top(s, v, r, len(found))]
             if most is not None:
                 found = found[:most]
             return [project(s, v, row) for row in found]
@@ -270,7 +270,7 @@ class Block:
             if page is not None:
                 pairs = page(s, v, r, pairs)
             if top is not None:
-                count = top(s, v, r)
+                count = top(s, v, r, len(pairs))
                 pairs = with_ties(pairs, keys, count, s, v) if ties else pairs[:count]
             return pairs if most is None else pairs[:most]
 
@@ -283,8 +283,8 @@ def offset_of(
     """OFFSET and FETCH as a function of the ordered rows."""
     if node is None:
         return None
-    skip = row_count(node.skip, scope)
-    count = row_count(node.count, scope) if node.count is not None else None
+    skip = row_count(node.skip, scope, 10742)
+    count = row_count(node.count, scope, 10744, 1) if node.count is not None else None
 
     def run(s: Any, v: Any, r: tuple, rows: list) -> list:
         rows = rows[skip(s, v, r):]

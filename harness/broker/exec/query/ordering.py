@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import BIGINT
+from harness.broker.engine.types import BIGINT, FLOAT
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.expr import Fn
 from harness.broker.exec.expressions.operands import converted
@@ -32,18 +34,42 @@ class SortKey:
     fn: Fn | None = None
 
 
-def row_count(node: ast.Expression, scope: Scope) -> Fn:
-    """The closure of a count of rows. Raises 1060 for NULL or a negative count at run time."""
+Limit = Callable[[Any, Any, tuple, int], int]
+"""(s, v, outer row, rows there are) -> how many of them are wanted."""
+
+
+def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int = 0) -> Fn:
+    """The closure of a count of rows. Raises ``number`` for NULL or less than ``least`` of them.
+    """
     expr = converted(compile_expression(node, scope), BIGINT)
-    if expr.constant and isinstance(expr.value, int) and expr.value >= 0:
+    if expr.constant and isinstance(expr.value, int) and expr.value >= least:
         return expr.fn
     inner = expr.fn
 
     def run(s: Any, v: Any, r: tuple) -> int:
         count = inner(s, v, r)
-        if count is None or count < 0:
-            raise SqlError(1060)
+        if count is None or count < least:
+            raise SqlError(number)
         return count
+
+    return run
+
+
+def row_limit(top: ast.Top, scope: Scope) -> Limit:
+    """TOP as a function of the number of rows; a percentage is rounded up (TOP page).
+
+    Raises 1031 at run time for a percentage outside 0 to 100.
+    """
+    if not top.percent:
+        count = row_count(top.count, scope)
+        return lambda s, v, r, rows: count(s, v, r)
+    share = converted(compile_expression(top.count, scope), FLOAT).fn
+
+    def run(s: Any, v: Any, r: tuple, rows: int) -> int:
+        percent = share(s, v, r)
+        if percent is None or not 0 <= percent <= 100:
+            raise SqlError(1031)
+        return ceil(Decimal(rows) * Decimal(str(percent)) / 100)
 
     return run
 

@@ -98,7 +98,12 @@ def _plain(block: Block) -> Callable[[Any, list], list[tuple]]:
     read, top = block.source_rows(), block.top
     if top is None:
         return lambda s, v: read(s, v, ())
-    return lambda s, v: read(s, v, ())[:top(s, v, ())]
+
+    def run(s: Any, v: list) -> list[tuple]:
+        found = read(s, v, ())
+        return found[:top(s, v, (), len(found))]
+
+    return run
 
 
 def _arranged(block: Block) -> Callable[[Any, list], list[tuple]]:
