@@ -3,7 +3,7 @@
 import pytest
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.ssb import names
+from harness.broker.ssb import names, routes
 from tests.ssb.world import XML, error_code
 from tests.ssb.world import ddl as define
 
@@ -23,8 +23,8 @@ from tests.ssb.world import ddl as define
     ((define.drop_service, "none such"), 15151),
     ((define.alter_service, "T", None, [], []), 8493),
     ((define.alter_service, "T", None, ["C"], []), 8404),
-    ((define.create_route, "r", None, "guid", None, "LOCAL"), 9662),
-    ((define.create_route, "r", "", None, None, "LOCAL"), 9659),
+    ((routes.create_route, "r", None, "guid", None, "LOCAL"), 9662),
+    ((routes.create_route, "r", "", None, None, "LOCAL"), 9659),
 ])
 def test_what_is_refused(world, statement, number):
     with pytest.raises(SqlError) as caught:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.ssb import names
+from harness.broker.ssb import names, routes
 from tests.ssb.world import World, ddl, error_code, options
 
 
@@ -56,11 +56,11 @@ def test_a_disabled_broker_holds_what_is_sent(world):
 
 
 def test_without_a_route_nothing_leaves(world):
-    world.s.ddl(ddl.drop_route, "AutoCreatedLocal")
+    world.s.ddl(routes.drop_route, "AutoCreatedLocal")
     handle = world.s.dialog()
     world.s.send(handle)
     assert world.status(handle).startswith("No route matches the destination service name")
-    world.s.ddl(ddl.create_route, "again", None, None, None, "LOCAL")
+    world.s.ddl(routes.create_route, "again", None, None, None, "LOCAL")
     assert world.pending(handle) == []
 
 
@@ -182,7 +182,7 @@ def test_encryption_between_databases_needs_master_keys(world):
 
 @pytest.mark.parametrize("prepare, code", [
     (lambda w: w.s.ddl(ddl.alter_service, "T", None, [], ["C"]), -8408),
-    (lambda w: setattr(w.broker, "may_send", lambda owner, service: False), -8494),
+    (lambda w: setattr(w.broker, "may_send", lambda endpoint, service: False), -8494),
 ])
 def test_refusals_of_the_target_come_back_as_errors(world, prepare, code):
     prepare(world)

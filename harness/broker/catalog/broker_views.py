@@ -137,12 +137,12 @@ remote_service_name nvarchar(256)?
 broker_instance nvarchar(128)?
 lifetime datetime?
 address nvarchar(256)?
-mirror_address nvarchar(256)? = None""")
+mirror_address nvarchar(256)?""")
 def routes(s: Any, db: Database) -> Iterable[tuple]:
     """Routes; expired ones stay listed."""
     for item in sorted(db.broker.routes.values(), key=lambda r: r.route_id):
         yield (item.name, item.route_id, item.owner, item.service_name, item.broker_instance,
-               moment(item.expires), item.address)
+               moment(item.expires), item.address, item.mirror_address)
 
 
 @view("sys.remote_service_bindings", """
@@ -150,12 +150,14 @@ name sysname
 remote_service_binding_id int
 principal_id int?
 remote_service_name nvarchar(256)?
-service_contract_id int
+service_contract_id int = 0
 remote_principal_id int?
 is_anonymous_on bit""")
 def remote_service_bindings(s: Any, db: Database) -> Iterable[tuple]:
-    """None: remote service bindings are refused."""
-    return ()
+    """Remote service bindings; 0 stands for all contracts."""
+    for item in sorted(db.broker.bindings.values(), key=lambda b: b.binding_id):
+        yield (item.name, item.binding_id, item.owner, item.service_name, item.user,
+               int(item.anonymous))
 
 
 @view("sys.conversation_priorities", """

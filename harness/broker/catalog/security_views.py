@@ -299,21 +299,3 @@ principal_id int?""")
     def no_keys(s: Any, db: Database) -> Iterable[tuple]:
         """None: keys and certificates cannot be created."""
         return ()
-
-
-@view("sys.endpoints", """
-name sysname
-endpoint_id int
-principal_id int
-protocol tinyint
-protocol_desc nvarchar(60)?
-type tinyint
-type_desc nvarchar(60)?
-state tinyint
-state_desc nvarchar(60)?
-is_admin_endpoint bit""")
-def endpoints(s: Any, db: Database) -> Iterable[tuple]:
-    """The TDS endpoint; Service Broker endpoints cannot be created."""
-    yield "TSQL Default TCP", 4, 1, 2, "TCP", 2, "TSQL", 0, "STARTED", 0
-
-

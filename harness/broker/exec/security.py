@@ -350,17 +350,6 @@ def chained(session: Any, target: Securable, permission: str) -> bool:
     return program.database.owner_of(module) == target.owner
 
 
-def owner_may_send(owner: int, service: Any) -> bool:
-    """Whether a principal has SEND on a service: asked for the owner of the initiating service.
-
-    In another database the sender is nobody in particular, so public must have it (dialog security
-    page: without encryption target-side operations run as public).
-    """
-    database = service.broker.database
-    principal = database.principal(owner) or database.principals["public"]
-    return permitted(securable(service, database), principal, "SEND")
-
-
 def check_server(session: Any, permission: str) -> None:
     """Raise SqlError 300 unless the login has a server permission (VIEW SERVER STATE)."""
     if not has_server_permission(session, permission):

@@ -9,9 +9,10 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.transactions import Transaction
+from harness.broker.exec.authority import may_send, no_entry
 from harness.broker.exec.database import Database
 from harness.broker.exec.principals import FIRST_LOGIN, Login, login_sid, password_digest
-from harness.broker.exec.security import owner_may_send
+from harness.broker.ssb.transport import Transport
 
 SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
 FIRST_DATABASE = 5
@@ -29,7 +30,7 @@ class Server(Part):
 
     __slots__ = (
         "applock_counts", "databases", "deadlocks", "engine", "logins", "messages", "new_broker",
-        "next_database", "next_login", "permissions", "session_locks", "sessions",
+        "next_database", "next_login", "permissions", "session_locks", "sessions", "transport",
     )
 
     def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
@@ -44,6 +45,7 @@ class Server(Part):
         self.session_locks: dict[int, Transaction] = {}
         self.applock_counts: dict[tuple[Transaction, tuple], int] = {}
         self.deadlocks: list[Any] = []
+        self.transport = Transport()
         self.next_database = 1
         self.next_login = FIRST_LOGIN
         for name in SYSTEM_DATABASES:
@@ -67,7 +69,7 @@ class Server(Part):
             if self.new_broker is not None:
                 database.broker = self.new_broker(database)
         if database.broker is not None:
-            database.broker.may_send = owner_may_send
+            database.broker.may_send, database.broker.no_entry = may_send, no_entry
         self.engine.journal.put(transaction, self, self.databases, name.lower(), database)
         return database
 

@@ -348,7 +348,8 @@ class Instance:
         can be such a mark: a rewind brings back the very digest that belonged to the very same
         members. A database has a better one, its schema version.
         """
-        found: list[Part] = [self.server, self.engine.locks, self.engine.timers]
+        found: list[Part] = [
+            self.server, self.server.transport, self.engine.locks, self.engine.timers]
         server, registry = self.server, self.registry
         for database in self._members(server, server.digest or server.hash(), _databases):
             found.append(database)

@@ -13,7 +13,14 @@ from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.ssb import ends, names, options, timers
 from harness.broker.ssb.conversation import Endpoint, Group
-from harness.broker.ssb.definitions import Contract, MessageType, Priority, Route, Service
+from harness.broker.ssb.definitions import (
+    Contract,
+    MessageType,
+    Priority,
+    RemoteServiceBinding,
+    Route,
+    Service,
+)
 
 if TYPE_CHECKING:
     from harness.broker.engine.kernel import Engine
@@ -35,15 +42,18 @@ class Broker(Part):
     database: has ``id``, ``name``, ``server`` and ``objects``. senders: endpoints that may have
     rows in the transmission queue (may list too many). missed: timers that came due while the
     broker was disabled. activate(queue): starts an activated task; log(who, text): ERRORLOG;
-    queue_disabled(queue): poison messages have switched a queue off; may_send(owner, service):
-    whether a principal has SEND on a service (checked for the initiating service's owner).
+    queue_disabled(queue): poison messages have switched a queue off; may_send(endpoint,
+    service): whether the owner of an endpoint's service has SEND on the service it sends to.
+    no_entry(endpoint, service): why the owner of an endpoint's service cannot enter the database
+    of the service it sends to, None when it can. has_certificate(principal id): for dialog
+    security with a remote service.
     """
 
     __slots__ = (
-        "activate", "built_in_contracts", "built_in_types", "contracts", "database", "enabled",
-        "endpoints", "engine", "groups", "guid", "has_master_key", "log", "may_send",
-        "message_types", "missed", "next_id", "priorities", "queue_disabled", "routes", "senders",
-        "services",
+        "activate", "bindings", "contracts", "database", "enabled", "endpoints", "engine",
+        "groups", "guid", "has_certificate", "has_master_key", "log", "may_send",
+        "message_types", "missed", "next_id", "no_entry", "priorities", "queue_disabled",
+        "routes", "senders", "services",
     )
 
     def __init__(self, engine: Engine, database: Any) -> None:
@@ -62,6 +72,7 @@ class Broker(Part):
         }
         self.services: dict[str, Service] = {}
         self.routes = {"AutoCreatedLocal": Route(names.FIRST_USER_ID, "AutoCreatedLocal")}
+        self.bindings: dict[str, RemoteServiceBinding] = {}
         self.priorities: dict[str, Priority] = {}
         self.endpoints: dict[str, Endpoint] = {}
         self.groups: dict[str, Group] = {}
@@ -71,7 +82,9 @@ class Broker(Part):
         self.activate: Callable[[Queue], None] = _nobody
         self.log: Callable[[str, str], None] = _silent
         self.queue_disabled: Callable[[Queue], None] = _nobody
-        self.may_send: Callable[[int, Service], bool] = lambda owner, service: True
+        self.may_send: Callable[[Endpoint, Service], bool] = lambda endpoint, service: True
+        self.no_entry: Callable[[Endpoint, Service], str | None] = lambda endpoint, service: None
+        self.has_certificate: Callable[[int], bool] = lambda principal: False
         if ends.transaction_ended not in engine.transactions.watchers:
             engine.transactions.watchers.append(ends.transaction_ended)
 
@@ -171,9 +184,10 @@ class Broker(Part):
         The copied queues take the place of the template's in ``database.objects``.
         """
         twin = Broker(self.engine, database)
-        for name in ("activate", "enabled", "log", "queue_disabled", "may_send", "next_id"):
+        for name in ("activate", "enabled", "log", "queue_disabled", "may_send", "no_entry",
+                     "has_certificate", "has_master_key", "next_id"):
             setattr(twin, name, getattr(self, name))
-        for name in ("message_types", "contracts", "routes", "priorities"):
+        for name in ("message_types", "contracts", "routes", "priorities", "bindings"):
             setattr(twin, name, dict(getattr(self, name)))
         queues = {}
         for key, item in database.objects.items():
@@ -190,7 +204,7 @@ class Broker(Part):
         return (
             self.database.name, self.guid, self.enabled, sorted(self.message_types),
             sorted(self.contracts), sorted(self.services), sorted(self.routes),
-            sorted((p.name, p.level) for p in self.priorities.values()),
+            sorted((p.name, p.level) for p in self.priorities.values()), sorted(self.bindings),
             sorted(self.endpoints), sorted(self.groups), sorted(map(repr, self.missed)),
         )
 

@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP of message types, contracts, services, routes and priorities.
+"""CREATE, ALTER and DROP of message types, contracts, services and priorities.
 
 Definitions are in the caller's transaction. Duplicates are 2714, missing ones 15151, something in
 use 3716 (seen on real servers); the system's own objects 9663.
@@ -12,7 +12,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.ssb import alarms, names
 from harness.broker.ssb.conversation import GONE, OPEN
-from harness.broker.ssb.definitions import DBO, Contract, MessageType, Priority, Route, Service
+from harness.broker.ssb.definitions import DBO, Contract, MessageType, Priority, Service
 from harness.broker.ssb.faults import fault
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from harness.broker.ssb.broker import Broker
     from harness.broker.ssb.conversation import Endpoint
     from harness.broker.ssb.queue import Queue
-
-ROUTE_NAME_LIMIT = 256
 
 
 def find(mapping: dict[str, Any], name: str, verb: str, what: str) -> Any:
@@ -44,7 +42,8 @@ def refuse_system(number: int) -> None:
         raise SqlError(9663)
 
 
-def _changed(broker: Broker, transaction: Transaction) -> None:
+def changed(broker: Broker, transaction: Transaction) -> None:
+    """Have everybody look again when the definitions have committed."""
     broker.note(transaction, ("ssb.altered", broker))
 
 
@@ -55,7 +54,7 @@ def create_message_type(broker: Broker, transaction: Transaction, name: str,
     refuse_taken(broker.message_types, name)
     created = MessageType(broker.take_id(), name, validation, owner)
     broker.engine.journal.put(transaction, broker, broker.message_types, name, created)
-    _changed(broker, transaction)
+    changed(broker, transaction)
     return created
 
 
@@ -95,7 +94,7 @@ def create_contract(broker: Broker, transaction: Transaction, name: str,
         raise SqlError(8492, name)
     created = Contract(broker.take_id(), name, agreed, owner)
     broker.engine.journal.put(transaction, broker, broker.contracts, name, created)
-    _changed(broker, transaction)
+    changed(broker, transaction)
     return created
 
 
@@ -124,7 +123,7 @@ def create_service(broker: Broker, transaction: Transaction, name: str, queue: Q
     _known_contracts(broker, contracts)
     created = Service(broker, broker.take_id(), name, queue, frozenset(contracts), owner)
     broker.engine.journal.put(transaction, broker, broker.services, name, created)
-    _changed(broker, transaction)
+    changed(broker, transaction)
     return created
 
 
@@ -165,7 +164,7 @@ def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Qu
             old.unlist(endpoint.inbox)
             queue.relist(endpoint.inbox)
         broker.note(transaction, ("ssb.moved", service, (old, queue)))
-    _changed(broker, transaction)
+    changed(broker, transaction)
 
 
 def _of_service(broker: Broker, service: Service) -> list[Endpoint]:
@@ -195,7 +194,7 @@ def drop_service(broker: Broker, transaction: Transaction, name: str) -> None:
         alarms.will_change(transaction, endpoint)
         journal.assign(transaction, endpoint, "own", GONE)
         broker.note(transaction, ("ssb.end", endpoint))
-    _changed(broker, transaction)
+    changed(broker, transaction)
 
 
 # ---------------------------------------------------------------------- queues
@@ -208,56 +207,6 @@ def refuse_bound(broker: Broker, queue: Queue) -> None:
     """DROP QUEUE: raises SqlError 3716 while a service uses it."""
     if any(service.queue is queue for service in broker.services.values()):
         raise SqlError(3716, "queue", queue.name, "service")
-
-
-# ---------------------------------------------------------------------- routes
-def create_route(broker: Broker, transaction: Transaction, name: str, service_name: str | None,
-                 broker_instance: str | None, lifetime: int | None, address: str,
-                 owner: int = DBO) -> Route:
-    """CREATE ROUTE to a LOCAL address. lifetime: seconds. SqlError 2714, 9659, 9660, 9662."""
-    refuse_taken(broker.routes, name)
-    _route_rules(name, service_name, broker_instance, address)
-    expires = None if lifetime is None else broker.engine.clock.now() + lifetime
-    created = Route(broker.take_id(), name, service_name,
-                    broker_instance.upper() if broker_instance else None, address.upper(),
-                    expires, owner)
-    broker.engine.journal.put(transaction, broker, broker.routes, name, created)
-    _changed(broker, transaction)
-    return created
-
-
-def _route_rules(name: str, service_name: str | None, broker_instance: str | None,
-                 address: str) -> None:
-    for what, given in (("SERVICE_NAME", service_name), ("BROKER_INSTANCE", broker_instance),
-                        ("ADDRESS", address)):
-        if given == "":
-            raise SqlError(9659, what, name)
-        if given is not None and len(given) > ROUTE_NAME_LIMIT:
-            raise SqlError(9660, what, name, ROUTE_NAME_LIMIT + 1)
-    if broker_instance is not None and service_name is None:
-        raise SqlError(9662, name)
-
-
-def alter_route(broker: Broker, transaction: Transaction, name: str, service_name: str | None,
-                broker_instance: str | None, lifetime: int | None, address: str | None) -> None:
-    """ALTER ROUTE: what is not stated stays."""
-    old: Route = find(broker.routes, name, "alter", "route")
-    service_name = old.service_name if service_name is None else service_name
-    broker_instance = old.broker_instance if broker_instance is None else broker_instance
-    address = old.address if address is None else address
-    _route_rules(name, service_name, broker_instance, address)
-    expires = old.expires if lifetime is None else broker.engine.clock.now() + lifetime
-    broker.engine.journal.put(
-        transaction, broker, broker.routes, name,
-        Route(old.route_id, name, service_name, broker_instance, address.upper(), expires,
-              old.owner))
-    _changed(broker, transaction)
-
-
-def drop_route(broker: Broker, transaction: Transaction, name: str) -> None:
-    """DROP ROUTE; AutoCreatedLocal may go too."""
-    find(broker.routes, name, "drop", "route")
-    broker.engine.journal.put(transaction, broker, broker.routes, name, MISSING)
 
 
 # ---------------------------------------------------------------------- priorities

@@ -1,4 +1,4 @@
-"""Definitions a database's broker keeps: message types, contracts, services, routes, priorities.
+"""Definitions a database's broker keeps: message types, contracts, services, routes, bindings ..
 
 All but services are immutable: ALTER puts a new object in the place of the old one, so a rollback
 only has to put the old one back. A service is a ``Part``, because conversations refer to it while
@@ -62,7 +62,11 @@ class Service(Part):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Route:
-    """A route. Only LOCAL addresses exist here. expires: clock seconds, None for ever."""
+    """A route. address: LOCAL, TRANSPORT or TCP://host:port; expires: clock seconds, None for ever.
+
+    Which route a dialog takes, and what becomes of one that leads out of the instance, is the
+    business of ``routing``.
+    """
 
     route_id: int
     name: str
@@ -71,14 +75,22 @@ class Route:
     address: str = "LOCAL"
     expires: float | None = None
     owner: int = DBO
+    mirror_address: str | None = None
 
-    def matches(self, service_name: str, broker_instance: str | None, now: float) -> bool:
-        """Whether a dialog to that service (and broker, when named) may take this route."""
-        if self.expires is not None and self.expires <= now:
-            return False
-        if self.service_name is not None and self.service_name != service_name:
-            return False
-        return self.broker_instance is None or broker_instance in {None, self.broker_instance}
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RemoteServiceBinding:
+    """A remote service binding: the user whose certificate stands for a remote service.
+
+    user: principal id; anonymous: ANONYMOUS = ON.
+    """
+
+    binding_id: int
+    name: str
+    service_name: str
+    user: int
+    anonymous: bool = False
+    owner: int = DBO
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,6 +41,10 @@ _ALL = (
     Switch("target_queue_off_status", ("engine", "documentation"), 4,
            "transmission_status for a disabled local queue: message 9617, or the text of the "
            "troubleshooting page."),
+    Switch("no_route_status", (9750, 9793), 0,
+           "transmission_status when no route matches: the text of message 9750 or of 9793, which "
+           "both fit. Decided by reading sys.transmission_queue after a SEND to an unknown service "
+           "in a database without AutoCreatedLocal."),
     Switch("retry_delay_s", (0, 4), 4,
            "Seconds between a queue's STATUS = ON and the delivery of what waited for it."),
     Switch("timer_zero", ("error", "now"), 6,

@@ -1,9 +1,9 @@
 """Delivery: straight into the target queue, or by way of the transmission queue.
 
-Everything stays inside one instance: routes are LOCAL. A message that cannot be delivered waits
-with its sender (``Endpoint.pending``) together with the reason, and is tried again when something
-that could help has changed. Refusals of the target come back as Error messages, never as errors
-of SEND.
+Everything stays inside one instance: whatever ``routing`` sends elsewhere waits. A message that
+cannot be delivered waits with its sender (``Endpoint.pending``) together with the reason, and is
+tried again when something that could help has changed. Refusals of the target come back as Error
+messages, never as errors of SEND.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from harness.broker.engine.broker_messages import text
 from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING
-from harness.broker.ssb import closing, names
+from harness.broker.ssb import closing, names, routing
 from harness.broker.ssb.conversation import (
     ENDED,
     PEER_ENDED,
@@ -23,6 +23,7 @@ from harness.broker.ssb.conversation import (
 )
 from harness.broker.ssb.faults import fault, tell
 from harness.broker.ssb.inbox import FAULT, Inbox
+from harness.broker.ssb.routing import Refused
 from harness.broker.ssb.switches import value
 from harness.broker.ssb.validation import failure
 
@@ -34,14 +35,9 @@ if TYPE_CHECKING:
 MESSAGE, END, ERROR = "message", "end", "error"
 """Kinds of rows: a user message, EndDialog, Error of END .. WITH ERROR."""
 
-
-class Refused(Exception):
-    """The broker that was named has no such service: error ``number`` goes to the sender."""
-
-    def __init__(self, number: int, *args: object) -> None:
-        super().__init__(number)
-        self.number = number
-        self.parameters = args
+DEFAULT_PRIORITY = 5
+NO_MASTER_KEY = 26
+"""Error code in message 28054 when there is no master key (seen in error logs)."""
 
 
 def dispatch(
@@ -126,48 +122,26 @@ def _keep(
 # ---------------------------------------------------------------------- where to
 def _target(endpoint: Endpoint) -> Service | str:
     """The service to deliver to, or the status that says why not yet. Raises Refused."""
+    found = routing.find_target(endpoint)
+    if isinstance(found, str) or found.broker is endpoint.broker or endpoint.peer is not None:
+        return found
+    return _key_missing(endpoint, found.broker) or endpoint.broker.no_entry(endpoint, found) \
+        or found
+
+
+def _key_missing(endpoint: Endpoint, target: Broker) -> str | None:
+    """Between two databases a secured dialog needs both master keys (dialog security page).
+
+    A remote service binding for the service secures the dialog even with ENCRYPTION = OFF.
+    """
     broker = endpoint.broker
-    if not broker.enabled:
-        return text(9791)
-    if endpoint.peer is not None:
-        service = endpoint.peer.service
-        return service if service.broker.enabled else text(28012, text(28013))
-    now = broker.engine.clock.now()
-    if not any(route.matches(endpoint.far_service, endpoint.far_broker, now)
-               for route in broker.routes.values()):
-        return text(9750)
-    if endpoint.far_broker is not None:
-        found = _named_broker(endpoint)
-    else:
-        found = _any_broker(endpoint)
-    if isinstance(found, str) or found.broker is broker or not endpoint.encrypted:
-        return found
-    # Between two databases an encrypted dialog needs both master keys (dialog security page).
-    if broker.has_master_key and found.broker.has_master_key:
-        return found
-    return "The session keys for this conversation could not be created or accessed. The " \
-           "database master key is required for this operation."
-
-
-def _named_broker(endpoint: Endpoint) -> Service | str:
-    for broker in endpoint.broker.brokers():
-        if broker.guid == endpoint.far_broker:
-            if not broker.enabled:
-                return text(28012, text(28013))
-            service = broker.services.get(endpoint.far_service)
-            if service is None:
-                raise Refused(8490, endpoint.far_service)
-            return service
-    return text(9795)
-
-
-def _any_broker(endpoint: Endpoint) -> Service | str:
-    """The sender's own database first, then the others (routing page), in order of their ids."""
-    for broker in endpoint.broker.brokers():
-        service = broker.services.get(endpoint.far_service)
-        if service is not None and broker.enabled:
-            return service
-    return text(9796)
+    if not endpoint.encrypted and routing.binding_of(broker, endpoint.far_service) is None:
+        return None
+    for number, side in ((28050, broker), (28051, target)):
+        if not side.has_master_key:
+            broker.log("spid21s", text(28054, side.database.name, NO_MASTER_KEY))
+            return text(number)
+    return None
 
 
 # ---------------------------------------------------------------------- arrival
@@ -219,7 +193,7 @@ def _first_message(
         refusal = (8425, endpoint.contract.name)
     elif contract.name not in service.contracts:
         refusal = (8408, service.name, contract.name)
-    elif not broker.may_send(endpoint.owner, service):
+    elif not broker.may_send(endpoint, service):
         refusal = (8494, service.name)
     if refusal is not None:
         fault(transaction, endpoint, *refusal)
@@ -315,12 +289,26 @@ def settle(endpoint: Endpoint) -> None:
 
 
 def retry_all(broker: Broker, ending: Transaction | None = None) -> None:
-    """Something that could help has changed: every sender of the instance is tried."""
-    for other in broker.brokers():
-        for handle in sorted(other.senders):
-            endpoint = other.senders.get(handle)
-            if endpoint is not None:
-                retry(endpoint, ending)
+    """Something that could help has changed: every sender of the instance is tried.
+
+    Higher priorities first, over all transmission queues of the instance, where the sender's
+    database has HONOR_BROKER_PRIORITY ON (conversation priorities page).
+    """
+    waiting = [(_rank(endpoint), other, handle) for other in broker.brokers()
+               for handle, endpoint in other.senders.items()]
+    for _, other, handle in sorted(waiting, key=lambda item: item[0]):
+        endpoint = other.senders.get(handle)
+        if endpoint is not None:
+            retry(endpoint, ending)
+
+
+def _rank(endpoint: Endpoint) -> tuple:
+    """Order of transmission: priority, then who has waited longest; handles make it repeatable."""
+    options = getattr(endpoint.broker.database, "options", {})
+    level = endpoint.priority if options.get("honor_broker_priority") else DEFAULT_PRIORITY
+    first = min(endpoint.pending, default=None)
+    since = endpoint.pending[first][3] if first is not None else 0.0
+    return -level, since, endpoint.broker.database.id, endpoint.handle
 
 
 def retry_later(broker: Broker, ending: Transaction | None = None) -> None:

@@ -346,8 +346,9 @@ class BrokerDdlParser(ModuleParser):
         if self.accept("FOR"):
             purpose = self.expect_any("SERVICE_BROKER", "TSQL", "DATABASE_MIRRORING", "SOAP")
             self.expect("(")
-            if self.words[self.i] != ")":
-                purpose_options = self.list_of(self._endpoint_option)
+            while self.words[self.i] != ")":
+                purpose_options.append(self._endpoint_option())
+                self.accept(",")
             self.expect(")")
         if verb == "CREATE" and (protocol is None or purpose is None):
             self.unexpected()
@@ -367,14 +368,16 @@ class BrokerDdlParser(ModuleParser):
     def _endpoint_option(self) -> Option:
         """Read ``NAME = word word ..``, e.g. AUTHENTICATION = WINDOWS NEGOTIATE CERTIFICATE c.
 
-        The words after the first become arguments.
+        The words after the first become arguments. Commas between options may be left out (CREATE
+        ENDPOINT page), so a word before ``=`` is the next option's name.
         """
         i = self.i
         option = Option(self.starts[i], self.ends[i], self.word())
         self.expect("=")
         option.value = self._option_scalar()
         words = []
-        while self.kinds[self.i] in (WORD, KEYWORD) or self.at_identifier():
+        while (self.kinds[self.i] in (WORD, KEYWORD) or self.at_identifier()) and \
+                self.words[self.i + 1] != "=":
             at = self.i
             text = self.name() if self.at_identifier() else self.word()
             words.append(Option(self.starts[at], self.ends[at], text))

@@ -34,13 +34,8 @@ def test_what_is_refused(client, sql, number):
 
 
 @pytest.mark.parametrize("sql, named", [
-    ("CREATE REMOTE SERVICE BINDING b TO SERVICE 's' WITH USER = u",
-     "CREATE REMOTE SERVICE BINDING"),
     ("CREATE EVENT NOTIFICATION n ON QUEUE dbo.TQ FOR QUEUE_ACTIVATION TO SERVICE 's', "
      "'current database'", "CREATE EVENT NOTIFICATION"),
-    ("CREATE ENDPOINT e STATE = STARTED AS TCP (LISTENER_PORT = 4022) FOR SERVICE_BROKER ()",
-     "CREATE ENDPOINT"),
-    ("CREATE ROUTE r WITH ADDRESS = 'TCP://elsewhere:4022'", "TCP://elsewhere:4022"),
     ("CREATE MESSAGE TYPE v VALIDATION = VALID_XML WITH SCHEMA COLLECTION dbo.c", "VALID_XML"),
     ("ALTER QUEUE dbo.TQ REBUILD", "REBUILD"),
 ])

@@ -5,6 +5,8 @@ Importing the package registers their compilers.
 
 import harness.broker.exec.broker.conversations
 import harness.broker.exec.broker.definitions
+import harness.broker.exec.broker.endpoints
 import harness.broker.exec.broker.queues
 import harness.broker.exec.broker.receive
-import harness.broker.exec.broker.refused  # noqa: F401
+import harness.broker.exec.broker.refused
+import harness.broker.exec.broker.routes  # noqa: F401

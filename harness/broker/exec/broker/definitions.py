@@ -1,4 +1,4 @@
-"""CREATE, ALTER and DROP of message types, contracts, services, routes and broker priorities.
+"""CREATE, ALTER and DROP of message types, contracts, services and broker priorities.
 
 Permissions: the statement's own on the database for CREATE, REFERENCES on what it names, ALTER or
 CONTROL on the object to change (the statements' pages).
@@ -157,52 +157,6 @@ def alter_service(node: ast.AlterService, context: Context) -> Run:
     return run
 
 
-# ---------------------------------------------------------------------- routes
-def _local_route(node: ast.RouteDefinition, context: Context) -> dict[str, Any]:
-    """The options of a route; an address outside the instance is refused."""
-    def text(literal: ast.Literal | None) -> str | None:
-        return None if literal is None else str(literal.value)
-
-    address = text(node.address)
-    if address is not None and address.upper() != "LOCAL":
-        raise context.not_supported(node.address, f"a route to '{address}' (only LOCAL)")
-    if node.mirror_address is not None:
-        raise context.not_supported(node.mirror_address, "MIRROR_ADDRESS in a route")
-    return {
-        "service_name": text(node.service_name), "broker_instance": text(node.broker_instance),
-        "lifetime": None if node.lifetime is None else int(node.lifetime.value),
-        "address": address,
-    }
-
-
-@compiles(ast.CreateRoute)
-def create_route(node: ast.CreateRoute, context: Context) -> Run:
-    """CREATE ROUTE .. ADDRESS = 'LOCAL'."""
-    broker = broker_of(context)
-    options = _local_route(node, context)
-
-    def run(s: Any, v: list) -> None:
-        check_length(node.name.text)
-        may_create(s, "CREATE ROUTE")
-        ddl.create_route(broker, s.work(), node.name.text, owner=owner_id(s, node.owner),
-                         **{**options, "address": options["address"] or "LOCAL"})
-
-    return run
-
-
-@compiles(ast.AlterRoute)
-def alter_route(node: ast.AlterRoute, context: Context) -> Run:
-    """ALTER ROUTE; clauses left out stay as they are."""
-    broker = broker_of(context)
-    options = _local_route(node, context)
-
-    def run(s: Any, v: list) -> None:
-        may_change(s, broker.routes.get(node.name.text), "alter", "route")
-        ddl.alter_route(broker, s.work(), node.name.text, **options)
-
-    return run
-
-
 # ---------------------------------------------------------------------- priorities
 def _criterion(stated: Any) -> str | None:
     """Name a criterion asks for, None for ANY."""
@@ -253,7 +207,9 @@ def alter_priority(node: ast.AlterBrokerPriority, context: Context) -> Run:
 
 
 # ---------------------------------------------------------------------- DROP
-def _dropper(mapping: str, what: str, drop: Any) -> Any:
+def dropper(mapping: str, what: str, drop: Any) -> Any:
+    """A function for DROP of what a mapping of the broker holds under its name."""
+
     def drop_one(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
         if len(name.parts) > 1:
             raise SqlError(9609, what, dotted(name), 0)
@@ -271,8 +227,7 @@ def _dropper(mapping: str, what: str, drop: Any) -> Any:
     return drop_one
 
 
-drops("MESSAGE TYPE")(_dropper("message_types", "message type", ddl.drop_message_type))
-drops("CONTRACT")(_dropper("contracts", "service contract", ddl.drop_contract))
-drops("SERVICE")(_dropper("services", "service", ddl.drop_service))
-drops("ROUTE")(_dropper("routes", "route", ddl.drop_route))
-drops("BROKER PRIORITY")(_dropper("priorities", "broker priority", ddl.drop_priority))
+drops("MESSAGE TYPE")(dropper("message_types", "message type", ddl.drop_message_type))
+drops("CONTRACT")(dropper("contracts", "service contract", ddl.drop_contract))
+drops("SERVICE")(dropper("services", "service", ddl.drop_service))
+drops("BROKER PRIORITY")(dropper("priorities", "broker priority", ddl.drop_priority))

@@ -6,12 +6,8 @@ from harness.broker.exec.compiler import Context, Run, compiles
 from harness.tsql import ast
 
 _REFUSED = {
-    ast.CreateRemoteServiceBinding: "CREATE REMOTE SERVICE BINDING",
-    ast.AlterRemoteServiceBinding: "ALTER REMOTE SERVICE BINDING",
     ast.CreateEventNotification: "CREATE EVENT NOTIFICATION",
     ast.DropEventNotification: "DROP EVENT NOTIFICATION",
-    ast.CreateEndpoint: "CREATE ENDPOINT",
-    ast.AlterEndpoint: "ALTER ENDPOINT",
 }
 
 

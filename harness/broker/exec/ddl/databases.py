@@ -153,6 +153,8 @@ def set_option(s: Any, context: Context, database: Database, option: ast.Option)
         if name == "RESTRICTED_USER":
             raise context.not_supported(option, "RESTRICTED_USER")
         journal.assign(s.work(), database, "user_access", name)
+        if database.broker is not None:  # messages wait for the mode, in both directions (28075)
+            database.broker.note(s.work(), ("ssb.altered", database.broker))
     elif name in STATED_AS_IT_IS:
         allowed = STATED_AS_IT_IS[name]
         if allowed is not None and value not in allowed:

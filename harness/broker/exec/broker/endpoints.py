@@ -1,0 +1,146 @@
+"""CREATE, ALTER and DROP ENDPOINT .. FOR SERVICE_BROKER (CREATE ENDPOINT page).
+
+The endpoint exists in the catalog and in transmission_status texts only: nothing listens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.ddl.databases import outside_transaction
+from harness.broker.exec.ddl.drop import drops
+from harness.broker.exec.ddl.naming import check_length
+from harness.broker.exec.security import has_server_permission
+from harness.broker.ssb.transport import ENCRYPTIONS, BrokerEndpoint, Transport
+from harness.tsql import ast
+
+FIRST_ENDPOINT = 65536
+_WINDOWS = ("NTLM", "KERBEROS", "NEGOTIATE")
+
+
+@compiles(ast.CreateEndpoint)
+def create_endpoint(node: ast.CreateEndpoint, context: Context) -> Run:
+    """CREATE ENDPOINT: one FOR SERVICE_BROKER per instance (7862)."""
+    if node.purpose != "SERVICE_BROKER":
+        raise context.not_supported(node, f"CREATE ENDPOINT .. FOR {node.purpose}")
+    changes = _changes(node, context)
+    if "port" not in changes:
+        raise context.fail(node, SqlError(102, "FOR", severity=15, aborts="batch"))
+
+    def run(s: Any, v: list) -> None:
+        transport = _transport(s, "CREATE ENDPOINT", "CREATE ENDPOINT")
+        check_length(node.name.text)
+        if transport.broker_endpoint is not None:
+            raise SqlError(7862)
+        made = BrokerEndpoint(FIRST_ENDPOINT, node.name.text, _owner(s, node.owner))
+        _put(s, transport, replace(made, **changes))
+
+    return run
+
+
+@compiles(ast.AlterEndpoint)
+def alter_endpoint(node: ast.AlterEndpoint, context: Context) -> Run:
+    """ALTER ENDPOINT: what is left out stays; 7863 when nothing is stated."""
+    if node.purpose not in {None, "SERVICE_BROKER"}:
+        raise context.not_supported(node, f"ALTER ENDPOINT .. FOR {node.purpose}")
+    changes = _changes(node, context)
+
+    def run(s: Any, v: list) -> None:
+        transport = _transport(s, "ALTER ENDPOINT", "ALTER ANY ENDPOINT")
+        old = transport.broker_endpoint
+        if old is None or old.name.lower() != node.name.text.lower():
+            raise SqlError(15151, "alter", "endpoint", node.name.text)
+        if not changes and node.owner is None:
+            raise SqlError(7863)
+        new = replace(old, **changes)
+        _put(s, transport, new if node.owner is None else replace(new, owner=_owner(s, node.owner)))
+
+    return run
+
+
+@drops("ENDPOINT")
+def drop_endpoint(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    """DROP ENDPOINT."""
+    transport = _transport(s, "DROP ENDPOINT", "ALTER ANY ENDPOINT")
+    old = transport.broker_endpoint
+    if old is None or old.name.lower() != name.name.lower():
+        raise SqlError(15151, "drop", "endpoint", name.name)
+    _put(s, transport, None)
+
+
+def _transport(s: Any, statement: str, permission: str) -> Transport:
+    outside_transaction(s, statement)
+    if not has_server_permission(s, permission):
+        raise SqlError(15247)
+    return s.database.server.transport
+
+
+def _put(s: Any, transport: Transport, endpoint: BrokerEndpoint | None) -> None:
+    transaction = s.work()
+    s.engine.journal.assign(transaction, transport, "broker_endpoint", endpoint)
+    # Messages that should leave the instance may wait for another reason now.
+    broker = s.database.server.databases["msdb"].broker
+    broker.note(transaction, ("ssb.altered", broker))
+
+
+def _owner(s: Any, name: ast.Identifier | None) -> int:
+    found = s.database.server.logins.get((name.text if name else s.login_name).lower())
+    if found is None:
+        raise SqlError(15151, "find", "login", name.text if name else s.login_name)
+    return found.id
+
+
+# ---------------------------------------------------------------------- options
+def _changes(node: ast.EndpointDefinition, context: Context) -> dict[str, Any]:
+    """Fields of the endpoint the statement states."""
+    found: dict[str, Any] = {}
+    if node.state is not None:
+        found["state"] = node.state
+    if node.protocol not in {None, "TCP"}:
+        raise context.not_supported(node, f"an endpoint AS {node.protocol}")
+    for option in node.protocol_options:
+        word = option.value.text.upper() if isinstance(option.value, ast.Identifier) else ""
+        if option.name == "LISTENER_PORT" and isinstance(option.value, ast.Literal):
+            found["port"] = int(option.value.value)
+        elif option.name != "LISTENER_IP" or word != "ALL":
+            raise context.not_supported(option, f"endpoint option {option.name}")
+    for option in node.purpose_options:
+        found.update(_purpose(option, context))
+    return found
+
+
+def _purpose(option: ast.Option, context: Context) -> dict[str, Any]:
+    value = option.value
+    words = [value.text] if isinstance(value, ast.Identifier) else []
+    words += [argument.name for argument in option.arguments or []]
+    upper = [word.upper() for word in words]
+    if option.name == "AUTHENTICATION":
+        return _authentication(option, upper, context)
+    if option.name == "ENCRYPTION":
+        return {"encryption": _encryption(option, upper, context)}
+    if option.name == "MESSAGE_FORWARDING" and upper in (["ENABLED"], ["DISABLED"]):
+        return {"forwarding": upper == ["ENABLED"]}
+    if option.name == "MESSAGE_FORWARD_SIZE" and isinstance(value, ast.Literal):
+        return {"forward_size": int(value.value)}
+    raise context.not_supported(option, f"endpoint option {option.name}")
+
+
+def _authentication(option: ast.Option, words: list[str], context: Context) -> dict[str, Any]:
+    """AUTHENTICATION = WINDOWS [NTLM | KERBEROS | NEGOTIATE]; certificates are not kept here."""
+    if words[:1] == ["WINDOWS"] and words[1:] in ([], *([word] for word in _WINDOWS)):
+        return {"authentication": (words[1:] or ["NEGOTIATE"])[0]}
+    raise context.not_supported(option, "AUTHENTICATION of an endpoint by certificate")
+
+
+def _encryption(option: ast.Option, words: list[str], context: Context) -> str:
+    """ENCRYPTION = DISABLED | {SUPPORTED | REQUIRED} [ALGORITHM ..] as the view describes it."""
+    if words == ["DISABLED"]:
+        return "NONE"
+    algorithms = words[2:] if words[1:2] == ["ALGORITHM"] else ["AES"]
+    described = ", ".join([*(["NONE"] if words[:1] == ["SUPPORTED"] else []), *algorithms])
+    if words[:1] not in (["SUPPORTED"], ["REQUIRED"]) or described not in ENCRYPTIONS:
+        raise context.not_supported(option, f"ENCRYPTION = {' '.join(words)}")
+    return described
