@@ -176,6 +176,15 @@ def test_bulk_rows_arrive_with_and_without_null_bitmap():
     assert load.rows == [(1, Decimal("2.50")), (2, None)]
 
 
+def test_long_bulk_values_stand_behind_a_text_pointer():
+    head = bytes.fromhex("81 0100 00000000 0100 63 ffffff7f 0904d00034 01 0100 7400 01 7600")
+    row = bytes.fromhex("d1 10") + bytes(24) + bytes.fromhex("04000000 6100 6200")
+    null = bytes.fromhex("d1 00")
+    load = decode_bulk_load(head + row + null + bytes.fromhex("fd 0000 0000 0000000000000000"))
+    assert [column.name for column in load.columns] == ["v"]
+    assert load.rows == [("ab",), (None,)]
+
+
 @given(st.binary(max_size=200), st.sampled_from([decode_batch, decode_rpc, decode_transaction]))
 def test_random_bodies_are_decoded_or_refused(data, decode):
     with contextlib.suppress(ProtocolError, NotSupported, ValueError, OverflowError):

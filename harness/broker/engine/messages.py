@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from harness.broker.engine.broker_messages import BROKER_MESSAGES
 from harness.broker.engine.ddl_messages import DDL_MESSAGES
+from harness.broker.engine.driver_messages import DRIVER_MESSAGES
 from harness.broker.engine.query_messages import QUERY_MESSAGES
 from harness.broker.engine.relational_messages import RELATIONAL_MESSAGES
 
@@ -372,6 +373,7 @@ MESSAGES.update(BROKER_MESSAGES)
 MESSAGES.update(DDL_MESSAGES)
 MESSAGES.update(QUERY_MESSAGES)
 MESSAGES.update(RELATIONAL_MESSAGES)
+MESSAGES.update(DRIVER_MESSAGES)
 
 ABORTS: dict[int, str] = {
     # Conversion and XML failures end the batch and roll back, XACT_ABORT or not

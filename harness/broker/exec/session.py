@@ -53,7 +53,7 @@ class SessionState(Part):
     """
 
     __slots__ = (
-        "app_name", "auto", "background", "context_info", "cursors", "database", "deadline",
+        "app_name", "auto", "background", "bulk", "context_info", "cursors", "database", "deadline",
         "engine", "error", "error_stack", "expired", "fetch_status", "frames", "guids",
         "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
         "instance", "last_identity", "login_name", "mark", "options", "original_login", "pending",
@@ -103,6 +103,7 @@ class SessionState(Part):
         self.session_context: dict[str, Any] = {}
         self.temp_tables: dict[str, Any] = {}
         self.cursors: dict[str, Any] = {}
+        self.bulk: Any = None  # what INSERT BULK prepared for the next request
         self.statement_started = 0.0  # of the running request, clock seconds
 
     def __repr__(self) -> str:
@@ -329,7 +330,7 @@ class SessionState(Part):
             self.error_stack[:], self.rowcount, self.fetch_status, self.last_identity,
             self.scope_identity, self.identity_insert, self.insert_exec, self.return_status,
             self.context_info, dict(self.session_context), dict(self.temp_tables),
-            dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:],
+            dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:], self.bulk,
         )
 
     def restore(self, memento: Any) -> None:
@@ -341,7 +342,7 @@ class SessionState(Part):
          self.fetch_status, self.last_identity, self.scope_identity, self.identity_insert,
          self.insert_exec, self.return_status, self.context_info, self.session_context,
          self.temp_tables, self.cursors, self.guids, self.database, self.user,
-         self.user_stack) = memento
+         self.user_stack, self.bulk) = memento
         self.frames = [Frame.back(saved) for saved in frames]
 
     def content(self) -> Any:

@@ -6,43 +6,30 @@ them (MS-TDS 2.2.6.6, F-205). They can also be called as T-SQL text.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.broker.engine.errors import NotSupported, SqlError
-from harness.broker.engine.types import INT
+from harness.broker.engine.errors import SqlError
 from harness.broker.exec.execute import (
     DYNAMIC_PROCEDURES,
     Argument,
     argument_value,
     call_named,
     call_program,
-    converted,
     parse_name,
     text_program,
 )
 from harness.broker.exec.flow import end_of_program
 from harness.broker.exec.program import SWITCH, Program, StatementInfo
+from harness.broker.instance.api_cursors import CURSOR_PROCEDURES
+from harness.broker.instance.prepared import OnReturn, Prepared, expect, give_handle, handle_of
 from harness.broker.instance.requests import Rpc
 from harness.tsql.ast.base import Source
 
 if TYPE_CHECKING:
     from harness.broker.instance.session import Session
 
-OnReturn = Callable[[Any, int], None] | None
-
 _CALL_INFOS = [StatementInfo(None, 1, False, 1), StatementInfo(None, 1, False, 2)]
 """Of the program of one call: the call, and its end."""
-
-
-@dataclass(slots=True)
-class Prepared:
-    """What a handle stands for: dynamic text with its definitions, or a procedure's name."""
-
-    text: str
-    definitions: str
-    procedure: str = ""
 
 
 def start_call(session: Session, call: Rpc) -> None:
@@ -78,40 +65,16 @@ def _value(arguments: list[Argument], position: int, name: str) -> Any:
     return found.value if found is not None else None
 
 
-def _new_handle(s: Session, arguments: list[Argument], prepared: Prepared) -> None:
-    """Give out a handle; one passed in (a re-prepare on the same cursor) is dropped first."""
-    old = _handle(arguments, "sp_prepare")
-    if old:
-        s.prepared.pop(old, None)
-    s.last_handle += 1
-    s.prepared[s.last_handle] = prepared
-    if arguments[0].set is not None:
-        arguments[0].set(converted(s.last_handle, INT, arguments[0].type or INT))
-
-
-def _expect(arguments: list[Argument], procedure: str, *names: str) -> None:
-    """Raise SqlError 201 for the first parameter that was not supplied."""
-    if len(arguments) < len(names):
-        raise SqlError(201, procedure, names[len(arguments)])
-
-
-def _handle(arguments: list[Argument], procedure: str) -> int:
-    """The handle a call is about, 0 for NULL; 201 without one, conversion errors for no number."""
-    _expect(arguments, procedure, "@handle")
-    first = arguments[0]
-    return converted(first.value, first.type or INT, INT) or 0
-
-
 def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
 def sp_prepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
     """sp_prepare @handle OUTPUT, @params, @stmt [, options]."""
-    _expect(arguments, "sp_prepare", "@handle", "@params", "@stmt")
+    expect(arguments, "sp_prepare", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
     text_program(s, prepared.text, prepared.definitions)  # syntax errors belong here
-    _new_handle(s, arguments, prepared)
+    give_handle(s, arguments, prepared)
     _return(s, on_return)
 
 
@@ -119,10 +82,10 @@ def sp_prepexec(
     s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int:
     """sp_prepexec @handle OUTPUT, @params, @stmt, values...: prepare and run in one call."""
-    _expect(arguments, "sp_prepexec", "@handle", "@params", "@stmt")
+    expect(arguments, "sp_prepexec", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2].value), _text(arguments[1].value))
     program = text_program(s, prepared.text, prepared.definitions)
-    _new_handle(s, arguments, prepared)
+    give_handle(s, arguments, prepared)
     frame = call_program(s, program, arguments[3:], next_pc)
     frame.on_return = on_return
     return SWITCH
@@ -132,9 +95,9 @@ def sp_prepexecrpc(
     s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_prepexecrpc @handle OUTPUT, procedure, values...: what ODBC makes of {CALL p(?)}."""
-    _expect(arguments, "sp_prepexecrpc", "@handle", "@rpcname")
+    expect(arguments, "sp_prepexecrpc", "@handle", "@rpcname")
     name = _text(arguments[1].value)
-    _new_handle(s, arguments, Prepared("", "", name))
+    give_handle(s, arguments, Prepared("", "", name))
     return call_named(s, parse_name(name), arguments[2:], on_return, next_pc)
 
 
@@ -142,7 +105,7 @@ def sp_execute(
     s: Session, arguments: list[Argument], on_return: OnReturn, next_pc: int | None
 ) -> int | None:
     """sp_execute @handle, values...; 8179 for a handle that does not exist."""
-    handle = _handle(arguments, "sp_execute")
+    handle = handle_of(arguments, "sp_execute")
     prepared = s.prepared.get(handle)
     if prepared is None:
         raise SqlError(8179, handle)
@@ -156,7 +119,7 @@ def sp_execute(
 
 def sp_unprepare(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
     """sp_unprepare @handle; 8179 for a handle that does not exist."""
-    handle = _handle(arguments, "sp_unprepare")
+    handle = handle_of(arguments, "sp_unprepare")
     if s.prepared.pop(handle, None) is None:
         raise SqlError(8179, handle)
     _return(s, on_return)
@@ -175,13 +138,6 @@ def _return(s: Session, on_return: OnReturn) -> None:
         on_return(s, 0)
 
 
-def _refused(name: str) -> Callable[..., None]:
-    def refuse(s: Session, arguments: list[Argument], on_return: OnReturn, _: int | None) -> None:
-        raise NotSupported(f"the server cursor procedure {name}")
-
-    return refuse
-
-
 DYNAMIC_PROCEDURES.update({
     "sp_prepare": sp_prepare,
     "sp_prepexec": sp_prepexec,
@@ -189,8 +145,6 @@ DYNAMIC_PROCEDURES.update({
     "sp_execute": sp_execute,
     "sp_unprepare": sp_unprepare,
     "sp_reset_connection": sp_reset_connection,
-    **{name: _refused(name) for name in (
-        "sp_cursor", "sp_cursoropen", "sp_cursorprepare", "sp_cursorexecute",
-        "sp_cursorprepexec", "sp_cursorunprepare", "sp_cursorfetch", "sp_cursoroption",
-        "sp_cursorclose")},
+    "sp_cursorunprepare": sp_unprepare,
+    **CURSOR_PROCEDURES,
 })

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.engine.errors import SqlError
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.types import Message
 from harness.broker.exec import security
@@ -18,6 +18,9 @@ from harness.broker.exec.control import (
 from harness.broker.exec.execute import text_program
 from harness.broker.exec.options import Options
 from harness.broker.exec.session import SessionState
+from harness.broker.instance.api_cursors import ApiCursor
+from harness.broker.instance.bulk import start_load
+from harness.broker.instance.prepared import Prepared
 from harness.broker.instance.requests import (
     Batch,
     BulkLoad,
@@ -26,7 +29,7 @@ from harness.broker.instance.requests import (
     RpcBatch,
     TransactionRequest,
 )
-from harness.broker.instance.rpc import Prepared, start_call
+from harness.broker.instance.rpc import start_call
 
 if TYPE_CHECKING:
     from harness.broker.instance.instance import Instance
@@ -38,15 +41,15 @@ class Session(SessionState):
     """What a client holds. Requests are taken one at a time; ``sink.finish`` ends each.
 
     calls: remote procedure calls of the request that are still to come. prepared: statement
-    handles. initial_database: the one asked for at login, '' for the login's own; a pooled
-    connection returns to it. queue: whose activated task this is, None for a client's session.
-    when_finished: called instead of the client's end of request
-    (activated tasks).
+    handles. api_cursors: server cursors by id. initial_database: the one asked for at login, ''
+    for the login's own; a pooled connection returns to it. queue: whose activated
+    task this is, None for a client's session. when_finished: called instead of the client's end of
+    request (activated tasks).
     """
 
     __slots__ = (
-        "active", "calls", "initial_database", "last_handle", "login", "outputs",
-        "prepared", "queue", "rpc", "status", "transactions", "when_finished",
+        "active", "api_cursors", "calls", "initial_database", "last_cursor", "last_handle",
+        "login", "outputs", "prepared", "queue", "rpc", "status", "transactions", "when_finished",
     )
 
     def __init__(self, engine: Engine, instance: Instance, session_id: int, stream: str) -> None:
@@ -62,6 +65,8 @@ class Session(SessionState):
         self.outputs: dict[int, tuple[str, Any, Any]] = {}
         self.prepared: dict[int, Prepared] = {}
         self.last_handle = 0
+        self.api_cursors: dict[int, ApiCursor] = {}
+        self.last_cursor = 0
         self.when_finished: Callable[[Session], None] | None = None
 
     @property
@@ -75,12 +80,13 @@ class Session(SessionState):
         return (
             super().memento(), self.transactions, self.active, self.rpc, self.status,
             self.calls[:], dict(self.outputs), dict(self.prepared), self.last_handle,
+            dict(self.api_cursors), self.last_cursor,
         )
 
     def restore(self, memento: Any) -> None:
         """Put the fields back."""
         (state, self.transactions, self.active, self.rpc, self.status, self.calls, self.outputs,
-         self.prepared, self.last_handle) = memento
+         self.prepared, self.last_handle, self.api_cursors, self.last_cursor) = memento
         super().restore(state)
 
     # ------------------------------------------------------------------ requests
@@ -89,6 +95,7 @@ class Session(SessionState):
         self.active = True
         self.rpc = False
         self.statement_started = self.engine.clock.now()
+        bulk, self.bulk = self.bulk, None  # what INSERT BULK prepared is for the next request only
         try:
             if isinstance(request, Batch):
                 self.input_buffer = request.text
@@ -100,7 +107,8 @@ class Session(SessionState):
             elif isinstance(request, TransactionRequest):
                 self._transaction_request(request)
             elif isinstance(request, BulkLoad):
-                raise NotSupported("bulk load")
+                start_load(self, bulk, request)
+                self.instance.ready(self)
         except SqlError as error:
             self._refuse(error)
             if self.rpc:
@@ -234,7 +242,7 @@ class Session(SessionState):
         isolation = self.options.isolation
         self.options = Options().changed(isolation=isolation)
         self.temp_tables, self.cursors = {}, {}
-        self.prepared = {}
+        self.prepared, self.api_cursors, self.bulk = {}, {}, None
         self.session_context, self.context_info = {}, None
         self.error = self.rowcount = 0
         self.user_stack = []

@@ -59,6 +59,9 @@ ISOLATION = {
 _BEGIN, _COMMIT, _ROLLBACK, _SAVE = 5, 7, 8, 9
 _BEGIN_AFTER = 0x01
 
+_LONG_TYPES = frozenset({"text", "ntext", "image"})
+_TIMESTAMP_BYTES = 8
+
 
 def skip_headers(reader: Reader) -> None:
     """ALL_HEADERS (2.2.5.3): total length, then headers; none of them changes an answer."""
@@ -179,11 +182,26 @@ def decode_bulk_load(body: bytes) -> BulkLoad:
         reader.u32()
         flags = reader.u16()
         wire = read_type(reader)
-        if wire.sql.name in {"text", "ntext", "image"}:
-            raise NotSupported(f"bulk load into a column of type {wire.sql.name}")
+        long = wire.sql.name in _LONG_TYPES
+        if long:
+            for _ in range(reader.u8()):  # the parts of the name of its table
+                reader.us_varchar()
         columns.append(ResultColumn(reader.b_varchar(), wire.sql, bool(flags & 1)))
-        reads.append(wire.read)
+        reads.append(_long_value(wire.read) if long else wire.read)
     return BulkLoad(columns, _bulk_rows(reader, reads))
+
+
+def _long_value(read: Read) -> Read:
+    """A text, ntext or image value of a row: behind a text pointer and a timestamp (2.2.5.2.2)."""
+
+    def behind_pointer(reader: Reader) -> object:
+        size = reader.u8()
+        if not size:
+            return None
+        reader.take(size + _TIMESTAMP_BYTES)
+        return read(reader)
+
+    return behind_pointer
 
 
 def _bulk_rows(reader: Reader, reads: list[Read]) -> list[tuple]:

@@ -55,8 +55,8 @@ class DmlParser(QueryParser):
         """Read a column with its type."""
         raise NotImplementedError
 
-    def option_list(self) -> list[Option]:
-        """Read ``(name [= value], ..)``."""
+    def option(self) -> Option:
+        """Read ``name [= value]``."""
         raise NotImplementedError
 
     # -------------------------------------------------------------------------------------- WITH
@@ -168,8 +168,23 @@ class DmlParser(QueryParser):
         columns = []
         if self.words[self.i] == "(":
             columns = self.parenthesised(self.column_definition)
-        options = self.option_list() if self.accept("WITH") else []
+        options = self.parenthesised(self._bulk_option) if self.accept("WITH") else []
         return InsertBulk(start, self.last_end(), target, columns, options)
+
+    def _bulk_option(self) -> Option:
+        """Read an option of INSERT BULK; ORDER names columns: ``ORDER (name [ASC|DESC], ..)``."""
+        if self.words[self.i] != "ORDER":
+            return self.option()
+        start = self.starts[self.i]
+        self.i += 1
+        columns = self.parenthesised(self._bulk_order)
+        return Option(start, self.last_end(), "ORDER", None, None, columns)
+
+    def _bulk_order(self) -> Option:
+        start = self.starts[self.i]
+        name = self.name()
+        self.accept_any("ASC", "DESC")
+        return Option(start, self.last_end(), name)
 
     # ------------------------------------------------------------------------------------- UPDATE
     def update(self, start: int) -> Statement:

@@ -3,6 +3,7 @@
 Importing the package registers their compilers.
 """
 
+from harness.broker.exec.dml.bulk import PendingBulk, compile_insert_bulk
 from harness.broker.exec.dml.delete import compile_delete, compile_truncate
 from harness.broker.exec.dml.insert import compile_insert, compile_set_identity_insert
 from harness.broker.exec.dml.insert_exec import Capture
@@ -10,6 +11,7 @@ from harness.broker.exec.dml.merge import compile_merge
 from harness.broker.exec.dml.update import compile_update
 
 __all__ = [
-    "Capture", "compile_delete", "compile_insert", "compile_merge",
+    "Capture", "PendingBulk", "compile_delete", "compile_insert", "compile_insert_bulk",
+    "compile_merge",
     "compile_set_identity_insert", "compile_truncate", "compile_update",
 ]

@@ -7,6 +7,7 @@ before each tested against range locks (F-201).
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from harness.broker.engine.access import ESCALATION
@@ -45,6 +46,23 @@ MakeRows = Callable[[Any, Any, Table], list[tuple]]
 """(s, v, table) -> the new rows, everything read that has to be read."""
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How rows are written: as an INSERT does, or as a bulk load, which may leave rules out.
+
+    identity: SET IDENTITY_INSERT decides about explicit values. constraints: CHECK constraints are
+    tested. triggers: they fire.
+    """
+
+    command: int = INSERT
+    identity: bool = True
+    constraints: bool = True
+    triggers: bool = True
+
+
+AS_INSERT = Manner()
+
+
 @compiles(ast.Insert)
 def compile_insert(node: ast.Insert, context: Context) -> Run:
     """INSERT: collect the new rows, then write them."""
@@ -72,23 +90,27 @@ def insert_hints(node: ast.Insert, context: Context) -> Hints:
 
 
 def insert_writer(
-    node: ast.Insert, target: Target, chosen: InsertColumns, hints: Hints, context: Context
+    node: ast.Insert, target: Target, chosen: InsertColumns, hints: Hints, context: Context,
+    manner: Manner = AS_INSERT,
 ) -> Callable[[Any, list, MakeRows], int | None]:
     """write(s, v, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
-    check = checker(target, "INSERT")
+    check = checker(target, "INSERT", constraints=manner.constraints)
     outputs = Outputs(node.outputs, target, context, [], 0, inserted=True, deleted=False)
     nothing = (None,) * len(target.table.columns)
     name = target.table.name
     has_identity = target.table.identity_column is not None
-    triggers = statement_triggers(node, target, "INSERT", context)
+    triggers = None
+    if manner.triggers:
+        triggers = statement_triggers(node, target, "INSERT", context)
+    command = manner.command
 
     def write(s: Any, v: list, make_rows: MakeRows) -> int | None:
         table = target.at(v)
-        if has_identity:
+        if has_identity and manner.identity:
             check_identity_insert(s, table, chosen, name)
         lock_for_write(s, table, hints, "INSERT")
         if triggers is not None and triggers.replaced(s):
-            triggers.fire_instead(s, INSERT, unnumbered(s, table, chosen, make_rows(s, v, table)),
+            triggers.fire_instead(s, command, unnumbered(s, table, chosen, make_rows(s, v, table)),
                                   [])
             return SWITCH
         rows = make_rows(s, v, table)
@@ -106,9 +128,9 @@ def insert_writer(
         note_identity(s, table, rows)
         if outputs:
             outputs.deliver(s, v, [row + nothing for row in rows])
-        if triggers is not None and triggers.fire(s, INSERT, rows, []):
+        if triggers is not None and triggers.fire(s, command, rows, []):
             return SWITCH
-        s.done(INSERT, len(rows))
+        s.done(command, len(rows))
         return None
 
     return write

@@ -133,11 +133,12 @@ def lock_for_write(s: Any, table: Table, hints: Hints, permission: str) -> Trans
 
 
 def checker(target: Target, statement: str, ordinals: set[int] | None = None,
-            named: str = "") -> Callable | None:
+            named: str = "", *, constraints: bool = True) -> Callable | None:
     """check(s, row): NOT NULL, CHECK, length of keys; None when there is nothing to check.
 
     ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946. named: what
-    547 calls the statement (MERGE), where that is not ``statement``.
+    547 calls the statement (MERGE), where that is not ``statement``. constraints: False for a bulk
+    load that leaves CHECK constraints out.
     """
     columns = target.table.columns
     required = [
@@ -145,7 +146,7 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None,
         if not column.nullable and (ordinals is None or i in ordinals)
         and column.identity is None and not column.rowversion
     ]
-    checks = target.table.checks
+    checks = target.table.checks if constraints else []
     too_long = key_check(target.table, ordinals)
     if not required and not checks and too_long is None:
         return None
