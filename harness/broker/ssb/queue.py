@@ -14,8 +14,11 @@ from harness.broker.ssb.monitor import QueueMonitor
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from harness.broker.engine.transactions import Transaction
     from harness.broker.ssb.broker import Broker
+    from harness.broker.ssb.conversation import Endpoint
     from harness.broker.ssb.definitions import MessageType
     from harness.broker.ssb.inbox import Inbox
 
@@ -283,9 +286,7 @@ class Queue(Part):
         engine = self.broker.engine
         transaction = None if nolock else s.work()
         found: list[tuple] = []
-        for endpoint in list(self.broker.endpoints.values()):
-            if endpoint.service.queue is not self:
-                continue
+        for endpoint in self._living():
             inbox = endpoint.inbox
             taker = endpoint.group.lock_key
             for status, message, writer in inbox.stored():
@@ -299,6 +300,14 @@ class Queue(Part):
                 if not taken:
                     found.append(columns.full_row(endpoint, message, status))
         return sorted(found, key=_order)
+
+    def _living(self) -> Iterator[Endpoint]:
+        """Endpoints whose rows may be here. Found by group: CLOSED ones, of which there may be
+        millions (a dialog per message, seed 001), have left theirs."""
+        for group in list(self.broker.groups.values()):
+            for endpoint in list(group.members.values()):
+                if endpoint.service.queue is self:
+                    yield endpoint
 
     def content(self) -> Any:
         """Options, held rows, waiting sessions, poison counts; oldest-first also the order."""
