@@ -168,7 +168,7 @@ class World:
             session.app_name = client.name
             self.clients.append(session)
             self.sinks.append(session.sink)
-        self.journal.recording = True
+        self.journal.recording = self.instance.searched = True
         for number in range(len(self.clients)):
             self._next_batch(number)
 

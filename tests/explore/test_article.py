@@ -27,7 +27,7 @@ def report(deadlock):
     world = World(IN_CALLERS_TRANSACTION)
     for step in deadlock.path:
         world.take(step)
-    world.journal.recording = False
+    world.journal.recording = world.instance.searched = False
     rows = world.instance.connect(DATABASE).execute("""
         SELECT CAST(t.target_data AS xml) FROM sys.dm_xe_session_targets AS t
         INNER JOIN sys.dm_xe_sessions AS s ON s.address = t.event_session_address

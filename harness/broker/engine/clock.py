@@ -91,6 +91,10 @@ class Timers(Part):
             self._rebuild()
         return self._heap[0][0] if self.entries else None
 
+    def forget_order(self) -> None:
+        """Entries were armed or brought back past the heap (while recording, or by a rewind)."""
+        self._heap.clear()
+
     def _rebuild(self) -> None:
         """A rollback or a rewind has brought entries back that the heap does not know."""
         self._heap = [(due, next(self._order), entry) for entry, due in self.entries.items()]

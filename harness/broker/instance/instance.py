@@ -26,6 +26,7 @@ from harness.broker.exec.server import Server
 from harness.broker.instance.activation import Activation
 from harness.broker.instance.errorlog import ErrorLog
 from harness.broker.instance.session import Session
+from harness.broker.instance.snapshot import Snapshot
 from harness.broker.ssb import Broker
 from harness.tsql import TsqlSyntaxError, ast, parse_batch
 
@@ -79,6 +80,7 @@ class Instance:
 
     quantum: statements a session may run before the next ready one has its turn; 1 interleaves
     sessions statement by statement, as processors side by side would.
+    searched: the explorer decides who runs, so nobody is queued for a turn.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
     named options that stand for what no document settles (see ``ssb.switches``). password: of the
     login sa.
@@ -103,6 +105,7 @@ class Instance:
         self.error_log = ErrorLog(self.engine)
         self.registry = Registry()
         self.sessions = self.registry.sessions
+        self.searched = False
         self._ready: deque[Session] = deque()
         self._parsed = TextCache()
         self.activation = Activation(self)
@@ -193,8 +196,12 @@ class Instance:
     # ------------------------------------------------------------------ running
     def ready(self, session: Session) -> None:
         """The session can go on (the lock manager, queues and timers say so)."""
-        if not self.engine.journal.recording:
+        if not self.searched:
             self._ready.append(session)
+
+    def forget_ready(self) -> None:
+        """Nobody is ready: a snapshot, taken while nobody was, has come back."""
+        self._ready.clear()
 
     def pump(self, max_steps: int = 1000) -> bool:
         """Run ready sessions in turn, at most about ``max_steps`` statements.
@@ -227,6 +234,10 @@ class Instance:
             self.run()
         self.clock.advance(end - self.clock.now())
         self.run()
+
+    def snapshot(self) -> Snapshot:
+        """A moment to come back to, once nothing is ready to run (see ``Snapshot``)."""
+        return Snapshot(self)
 
     def next_due(self) -> float | None:
         """Seconds until the next timer, 0 when it is overdue; None when there is none."""

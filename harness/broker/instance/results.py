@@ -41,8 +41,11 @@ class Collector:
     """A sink that stores what a session says; ``clear`` between requests.
 
     finished: ``finish`` was called, the request is complete. statuses: return status of each RPC
-    in order. return_values: (ordinal, name, type, value) as they came.
+    in order. return_values: (ordinal, name, type, value) as they came. rewindable: whoever reads
+    it takes a restored snapshot as it comes, unlike a driver, which believes what it was told last.
     """
+
+    rewindable = True
 
     def __init__(self) -> None:
         self.clear()

@@ -92,6 +92,7 @@ class Session(SessionState):
     # ------------------------------------------------------------------ requests
     def submit(self, request: Request) -> None:
         """Take a request; ``instance.pump`` answers it. The sink hears ``finish`` at its end."""
+        self.engine.journal.save(self)
         self.active = True
         self.rpc = False
         self.statement_started = self.engine.clock.now()

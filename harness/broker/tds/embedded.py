@@ -7,11 +7,14 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.broker.engine.clock import RealClock, VirtualClock
 from harness.broker.tds.drivers import jdbc_url, odbc_connection_string
 from harness.broker.tds.server import TdsServer
+
+if TYPE_CHECKING:
+    from harness.broker.instance.snapshot import Snapshot
 
 _T = TypeVar("_T")
 
@@ -188,6 +191,20 @@ class EmbeddedBroker:
             await self._server.quiet()
 
         self._on_thread(work())
+
+    def snapshot(self) -> Snapshot:
+        """A moment to come back to with ``restore``, once nothing is ready to run."""
+        self.settle()
+        return self.call(lambda instance: instance.snapshot())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Bring the instance back to a snapshot of it.
+
+        Connections opened since are ended, as KILL ends them: do not let a pool keep them.
+        RuntimeError for a snapshot that an earlier one's restore has taken along.
+        """
+        self.settle()
+        self.call(lambda _: snapshot.restore())
 
     async def _advance(self, seconds: float) -> None:
         server = self._server
