@@ -102,12 +102,19 @@ def test(_: Context, select: str = "") -> None:
     run(select or None)
 
 
-@task(help={"json": "also write the figures to this file", "runs": "runs per figure"})
-def bench(_: Context, json: str = "", runs: int = 3) -> None:
+@task(
+    positional=["what"],
+    help={
+        "what": "quick (every figure but the long loads), endpoints or day",
+        "json": "also write the figures to this file",
+        "runs": "runs per quick figure",
+    },
+)
+def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> None:
     """Measure the embedded broker; its figures say nothing about SQL Server."""
     from harness.cli.bench import bench as run
 
-    run(json or None, runs)
+    run(what, json or None, runs)
 
 
 @task(help={"scenario": "what is searched", "transitions": "bound of the search"})

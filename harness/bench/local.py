@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 from harness.bench.client import BODY
@@ -125,6 +126,22 @@ def fresh_database() -> float:
     return (time.perf_counter() - started) / count * 1000
 
 
+def restore() -> float:
+    """Milliseconds to bring a deployed database back after ten messages were sent and landed."""
+    config = audit()
+    instance, session = deployed(config)
+    call = _caller(instance, session, config)
+    took = []
+    with instance.snapshot() as snapshot:
+        for _ in range(50):
+            for _ in range(10):
+                call()
+            started = time.perf_counter()
+            snapshot.restore()
+            took.append(time.perf_counter() - started)
+    return median(took) * 1000
+
+
 def explore() -> float:
     """Transitions per second of a state search over the shipped procedures, one kill anywhere."""
     from harness.explore.audit import two_phase
@@ -150,6 +167,7 @@ MEASURES: dict[str, Callable[[], float]] = {
     "send.in_process_per_s": send_in_process,
     "land.per_s": land,
     "database.fresh_ms": fresh_database,
+    "database.restore_ms": restore,
     "explore.transitions_per_s": explore,
 }
 

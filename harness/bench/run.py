@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from harness.bench import peers
 from harness.bench.local import activation_off, audit, call_text
 from harness.deploy import apply, connect_odbc
 from harness.scenarios.port import Server, with_database
@@ -30,20 +31,49 @@ _ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTE
 
 @dataclass(frozen=True)
 class Figure:
-    """One stable name. aim: what the project set itself (a text; '' for none)."""
+    """One stable name. aim: what the project set itself (a text; '' for none). peer: what does the
+    same job without the broker, a name of ``peers.PEERS``."""
 
     name: str
     unit: str
     aim: str
     measure: Callable[[], float]
+    peer: str = ""
 
 
 def measure_all(runs: int, tell: Callable[[str], None]) -> dict[str, float]:
-    """Every figure by name; ``tell`` hears which is being measured. Raises RuntimeError."""
+    """Every quick figure by name; ``tell`` hears which is being measured. Raises RuntimeError.
+
+    Those with a peer find it under their name and ``.peer``.
+    """
     found = {}
     for figure in FIGURES:
         tell(figure.name)
         found[figure.name] = median(figure.measure() for _ in range(runs))
+        if figure.peer:
+            found[f"{figure.name}.peer"] = median(peers.measure(figure.peer) for _ in range(runs))
+    return found
+
+
+def measure_long(group: str, tell: Callable[[str], None]) -> dict[str, float]:
+    """The figures of one long load, in a fresh process; ``tell`` hears its progress.
+
+    Raises RuntimeError when the load fails.
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-m", LONG[group]], stdout=subprocess.PIPE, text=True, cwd=ROOT,
+        env=_ENVIRONMENT,
+    )  # fmt: skip
+    assert process.stdout is not None
+    found: dict[str, float] = {}
+    for line in process.stdout:
+        name, _, value = line.strip().partition(" ")
+        if name.startswith(f"{group}."):
+            found[name] = float(value.replace(",", ""))
+        else:
+            tell(line.rstrip())
+    if process.wait():
+        raise RuntimeError(f"python -m {LONG[group]} failed; its words are above")
     return found
 
 
@@ -149,13 +179,19 @@ def _rate(odbc: str, connections: int) -> float:
 
 
 FIGURES = (
-    Figure("broker.start_ms", "ms", "< 300", start_ms),
-    Figure("broker.rest_mb", "MB", "", rest_mb),
-    Figure("database.fresh_ms", "ms", "< 1", _local("database.fresh_ms")),
-    Figure("send.in_process_per_s", "1/s", "> 10,000", _local("send.in_process_per_s")),
+    Figure("broker.start_ms", "ms", "< 300", start_ms, "interpreter_start_ms"),
+    Figure("broker.rest_mb", "MB", "", rest_mb, "interpreter_rest_mb"),
+    Figure("database.fresh_ms", "ms", "< 1", _local("database.fresh_ms"), "sqlite_fresh_ms"),
+    Figure("database.restore_ms", "ms", "< 1", _local("database.restore_ms"), "sqlite_restore_ms"),
+    Figure("send.in_process_per_s", "1/s", "> 10,000", _local("send.in_process_per_s"),
+           "sqlite_inserts_per_s"),
     Figure("protocol.null_server_odbc_1_per_s", "1/s", "", null_server),
     Figure("send.odbc_1_per_s", "1/s", "> half the null server", lambda: send_odbc(1)),
     Figure("send.odbc_8_per_s", "1/s", "", lambda: send_odbc(8)),
-    Figure("land.per_s", "1/s", "", _local("land.per_s")),
-    Figure("explore.transitions_per_s", "1/s", "> 20,000", _local("explore.transitions_per_s")),
+    Figure("land.per_s", "1/s", "", _local("land.per_s"), "sqlite_moves_per_s"),
+    Figure("explore.transitions_per_s", "1/s", "> 20,000", _local("explore.transitions_per_s"),
+           "rewinds_per_s"),
 )
+
+LONG = {"endpoints": "harness.bench.endpoints", "day": "harness.bench.day"}
+"""Loads that take minutes, by the name ``invoke bench`` takes."""
