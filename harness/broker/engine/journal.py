@@ -88,6 +88,8 @@ class Journal:
         Raises SqlError 3930 in a doomed transaction: nothing may be logged there.
         """
         old = mapping.get(key, MISSING)
+        if old is MISSING and value is MISSING:
+            return
         if transaction is not None:
             if transaction.doomed:
                 raise SqlError(3930)
