@@ -14,13 +14,21 @@ _DATABASE = "database to work in, instead of the one the connection string names
         "port": "0 takes a free one",
         "seed": "of every id the broker makes",
         "quantum": "statements a session runs before the next one has its turn",
-    }
+        "switch": "name=value of what no document settles (docs/coverage.md); repeatable",
+    },
+    iterable=["switch"],
 )
-def broker(_: Context, port: int = 1433, seed: int = 0, quantum: int = 200) -> None:
+def broker(
+    _: Context,
+    switch: list[str],
+    port: int = 1433,
+    seed: int = 0,
+    quantum: int = 200,
+) -> None:
     """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
     from harness.cli.broker import broker as run
 
-    run(port, seed, quantum)
+    run(port, seed, quantum, switch)
 
 
 @task(

@@ -152,6 +152,11 @@ def test_a_broker_that_does_not_start_says_why(monkeypatch, tmp_path):
 # --- broker and demo ---------------------------------------------------------------------------
 
 
+def test_a_switch_that_is_none_is_refused_with_what_is_allowed(capsys):
+    assert status_of(broker, 0, switch=["receive_status=9"]) == 1
+    assert "receive_status: '9' is none of its values: 1, 0" in capsys.readouterr().err
+
+
 def test_a_port_that_is_none_is_refused(capsys):
     assert status_of(broker, 70_000) == 1
     assert "pass 0 to 65535" in capsys.readouterr().err

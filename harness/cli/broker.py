@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import gc
+from collections.abc import Sequence
 
 from harness.cli.errors import UserError, command
 
 
 @command
-def broker(port: int = 1433, seed: int = 0, quantum: int | None = None) -> None:
+def broker(
+    port: int = 1433, seed: int = 0, quantum: int | None = None, switch: Sequence[str] = ()
+) -> None:
     """Serve on ``port`` (0: a free one) until interrupted; prints an ODBC and a JDBC line.
 
-    quantum: statements a session runs before the next one has its turn.
+    quantum: statements a session runs before the next one has its turn. switch: ``name=value`` of
+    what no document settles, any number.
     """
     if not 0 <= port <= 65535:
         raise UserError(f"--port {port}", "is no port number", "pass 0 to 65535; 0: a free one")
@@ -21,10 +25,12 @@ def broker(port: int = 1433, seed: int = 0, quantum: int | None = None) -> None:
     gc.disable()  # a tenth of the start; main turns it on again
 
     from harness.broker.engine.clock import RealClock
+    from harness.broker.engine.switches import parse
     from harness.broker.instance.instance import QUANTUM, Instance
     from harness.broker.tds.serve import main
 
-    instance = Instance(seed=seed, clock=RealClock(), quantum=quantum or QUANTUM)
+    instance = Instance(seed=seed, clock=RealClock(), switches=parse(switch),
+                        quantum=quantum or QUANTUM)
     try:
         main(port, instance=instance)
     except OSError as error:
@@ -38,5 +44,6 @@ if __name__ == "__main__":
     parser.add_argument("--port", type=int, default=1433)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quantum", type=int)
+    parser.add_argument("--switch", action="append", default=[])
     chosen = parser.parse_args()
-    broker(chosen.port, chosen.seed, chosen.quantum)
+    broker(chosen.port, chosen.seed, chosen.quantum, chosen.switch)

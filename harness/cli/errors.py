@@ -50,6 +50,8 @@ def explained(error: Exception) -> str | None:
 
     if isinstance(error, UserError):
         return str(error)
+    if _is_switch_error(error):
+        return f"{error}\n  Next: docs/coverage.md says what each switch and value means"
     if isinstance(error, ConfigError):
         return f"{error}\n  Next: correct the file, then invoke render --check"
     if isinstance(error, RenderError):
@@ -64,6 +66,11 @@ def explained(error: Exception) -> str | None:
         number, text = server_message(error)
         return f"server: {text}{f' ({number})' if number else ''}\n  Next: {_advice(error, number)}"
     return None
+
+
+def _is_switch_error(error: Exception) -> bool:
+    """By name: the broker's engine need not be loaded to show another command's error."""
+    return type(error).__name__ == "SwitchError"
 
 
 def _from_pyodbc(error: Exception) -> bool:

@@ -3,8 +3,7 @@
 import pytest
 
 from harness.broker.ssb import columns, error_body
-from harness.broker.ssb.switches import SWITCHES, value
-from tests.ssb.world import Blocked, World
+from tests.ssb.world import Blocked
 
 STATUS, BODY = columns.NAMES["status"], columns.NAMES["message_body"]
 
@@ -83,10 +82,3 @@ def test_an_error_body_survives_the_round_trip():
     assert error_body.decode(error_body.encode(-8489, text)) == (-8489, text)
     with pytest.raises(ValueError, match="not the body"):
         error_body.decode(b"x\x00")
-
-
-def test_every_switch_has_a_default_among_its_values():
-    world = World()
-    for name, switch in SWITCHES.items():
-        assert value(world.engine, name) == switch.values[0]
-        assert len(switch.values) > 1 and switch.meaning

@@ -14,6 +14,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.exec.database import Database
 from harness.broker.exec.objects import Schema, VirtualTable
 from harness.broker.exec.principals import DB_OWNER, DBO, FIXED_ROLES, PUBLIC, Principal
+from harness.broker.exec.switches import value
 
 DATABASE, OBJECT, SCHEMA, PRINCIPAL, TYPE = 0, 1, 3, 4, 6
 MESSAGE_TYPE, CONTRACT, SERVICE, REMOTE_BINDING, ROUTE = 15, 16, 17, 18, 19
@@ -27,10 +28,6 @@ CLASS_NAMES = {
 """class and class_desc of sys.database_permissions."""
 
 BROKER_VERBS = frozenset({"SEND", "RECEIVE"})
-BROKER_CHAIN_SWITCH = "ownership_chain_over_broker_verbs"
-"""Whether a module's owner chain covers SEND and RECEIVE is not documented: a switch of the engine,
-True or False (default True)."""
-
 CHAINED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "REFERENCES"})
 _READER, _WRITER = FIXED_ROLES["db_datareader"], FIXED_ROLES["db_datawriter"]
 _NO_READER, _NO_WRITER = FIXED_ROLES["db_denydatareader"], FIXED_ROLES["db_denydatawriter"]
@@ -334,7 +331,7 @@ def chained(session: Any, target: Securable, permission: str) -> bool:
     (cross db ownership chaining is off by default).
     """
     if permission in BROKER_VERBS:
-        if not session.engine.switches.get(BROKER_CHAIN_SWITCH, True):
+        if not value(session.engine, "ownership_chain_over_broker_verbs"):
             return False
     elif permission not in CHAINED:
         return False

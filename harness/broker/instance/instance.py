@@ -82,8 +82,8 @@ class Instance:
     sessions statement by statement, as processors side by side would.
     searched: the explorer decides who runs, so nobody is queued for a turn.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
-    named options that stand for what no document settles (see ``ssb.switches``). password: of the
-    login sa.
+    named options that stand for what no document settles (see ``engine.switches``); SwitchError for
+    a name or value there is none of. password: of the login sa.
     """
 
     def __init__(

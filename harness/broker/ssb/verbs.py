@@ -229,7 +229,7 @@ def _send(transaction: Transaction, endpoint: Endpoint, message_type: MessageTyp
         and (target := peer.service.queue).enabled
         and (target.lock_key in transaction.locks
              or engine.locks.try_acquire(transaction, target.lock_key, "IX"))
-        and engine.switches.get("enqueue_at", "send") == "send"
+        and value(engine, "enqueue_at") == "send"
     ):
         target.put(transaction, peer.inbox, sequence, message_type, body)
         return

@@ -27,6 +27,7 @@ from harness.broker.exec.query.tree import (
     ReadStep,
     TreeBuilder,
 )
+from harness.broker.exec.switches import value
 from harness.tsql import ast
 
 _TEXT_ORDERED = frozenset({"uniqueidentifier", "sql_variant", "binary", "varbinary"})
@@ -78,10 +79,9 @@ def compile_from(
     for source in sources:
         if source.table is not None:
             source.needed = names.ordinals(source, parts)
-    switches = context.session.engine.switches
     planner = Planner(names, _value_type(outer, sources, base, compiler, common),
                       reorder=not builder.lateral,
-                      bad_optimizer=bool(switches.get("bad_optimizer")))
+                      bad_optimizer=value(context.session.engine, "bad_optimizer"))
     steps, rest = planner.place(tree, planner.conditions(conjuncts(where)), set())
     if rest or not steps:
         steps.append(FilterStep(rest))

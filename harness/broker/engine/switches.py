@@ -1,0 +1,104 @@
+"""What no document settles and the embedded broker must decide: each a named switch.
+
+A room declares its switches in its own ``switches.py`` (``engine``, ``ssb``, ``exec``) with
+``declare``; ``SWITCHES`` gathers them. ``value(engine, name)`` reads one. The explorer varies them,
+``invoke broker --switch name=value`` and ``Instance(switches={...})`` set them, ``sql/probes``
+settles them on a real server, and the coverage page lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from harness.broker.engine.kernel import Engine
+
+
+class SwitchError(ValueError):
+    """A switch or a value there is none of; the text lists what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One undecided fact.
+
+    values[0] is the default. fact: its number in docs/facts.md. meaning: what each value does.
+    probe: the script in sql/probes whose row names the value a server has.
+    """
+
+    name: str
+    values: tuple[Any, ...]
+    fact: str
+    meaning: str
+    probe: str
+
+    @property
+    def default(self) -> Any:
+        """The value of an instance that was told nothing."""
+        return self.values[0]
+
+    def parse(self, text: str) -> Any:
+        """The value written ``text``. Raises SwitchError."""
+        for allowed in self.values:
+            if shown(allowed) == text.strip().lower():
+                return allowed
+        raise self.refusal(repr(text))
+
+    def refusal(self, given: str) -> SwitchError:
+        """Says what may be given instead."""
+        allowed = ", ".join(shown(allowed) for allowed in self.values)
+        return SwitchError(f"switch {self.name}: {given} is none of its values: {allowed}")
+
+
+SWITCHES: dict[str, Switch] = {}
+"""Every switch of the rooms that are loaded, by name."""
+
+
+def declare(name: str, values: tuple[Any, ...], fact: str, meaning: str, probe: str = "") -> Switch:
+    """Add a switch to the registry. probe: when its script is not named like the switch."""
+    if name in SWITCHES:
+        raise ValueError(f"switch {name} is declared twice")
+    switch = SWITCHES[name] = Switch(name, values, fact, meaning, probe or name)
+    return switch
+
+
+def value(engine: Engine, name: str) -> Any:
+    """The value of a switch: as the instance was given it, else the default."""
+    chosen = engine.switches
+    return chosen[name] if name in chosen else SWITCHES[name].values[0]
+
+
+def shown(value: Any) -> str:
+    """A value as command lines, probes and pages write it: true, false, 0, at once."""
+    return str(value).lower()
+
+
+def check(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The same choice, every name and value known. Raises SwitchError."""
+    for name, given in chosen.items():
+        switch = known(name)
+        if not any(type(given) is type(a) and given == a for a in switch.values):
+            raise switch.refusal(repr(given))
+    return dict(chosen)
+
+
+def parse(texts: Iterable[str]) -> dict[str, Any]:
+    """Values by name from texts ``name=value``. Raises SwitchError."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, given = text.partition("=")
+        if not equals:
+            raise SwitchError(f"switch {text}: write name=value")
+        found[name.strip()] = known(name.strip()).parse(given)
+    return found
+
+
+def known(name: str) -> Switch:
+    """The switch of that name. Raises SwitchError."""
+    switch = SWITCHES.get(name)
+    if switch is None:
+        raise SwitchError(f"switch {name}: there is none of that name; the switches are "
+                          f"{', '.join(sorted(SWITCHES))}")
+    return switch
