@@ -11,6 +11,7 @@ from harness.broker.engine.ddl_messages import DDL_MESSAGES
 from harness.broker.engine.driver_messages import DRIVER_MESSAGES
 from harness.broker.engine.query_messages import QUERY_MESSAGES
 from harness.broker.engine.relational_messages import RELATIONAL_MESSAGES
+from harness.broker.engine.xml_messages import XML_ABORTS, XML_MESSAGES
 
 MESSAGES: dict[int, tuple[int, str]] = {
     102: (15, "Incorrect syntax near '%s'."),
@@ -152,10 +153,6 @@ MESSAGES: dict[int, tuple[int, str]] = {
     1919: (16, "Column '%s' in table '%s' is of a type that is invalid for use as a key column "
                "in an index."),
     2010: (16, "Cannot perform alter on '%s' because it is an incompatible object type."),
-    2209: (16, "XQuery [%s()]: Syntax error near '%s'"),
-    2229: (16, "XQuery [%s()]: The name \"%s\" does not denote a namespace."),
-    2389: (16, "XQuery [%s()]: '%s' requires a singleton (or empty sequence), found operand of "
-              "type 'xdt:untypedAtomic *'"),
     2601: (14, "Cannot insert duplicate key row in object '%s' with unique index '%s'. The "
                "duplicate key value is %s."),
     2627: (14, "Violation of %s constraint '%s'. Cannot insert duplicate key in object '%s'. The "
@@ -318,14 +315,6 @@ MESSAGES: dict[int, tuple[int, str]] = {
                 "based on one of the above integer data types."),
     11703: (16, "The start value for sequence object '%s' must be between the minimum and "
                 "maximum value of the sequence object."),
-    13607: (16, "JSON path is not properly formatted. Unexpected character '%s' is found at "
-              "position %d."),
-    13608: (16, "Property cannot be found on the specified JSON path."),
-    13609: (16, "JSON text is not properly formatted. Unexpected character '%s' is found at "
-              "position %d."),
-    13623: (16, "Scalar value cannot be found in the specified JSON path."),
-    13624: (16, "Object or array cannot be found in the specified JSON path."),
-    13625: (16, "String value in the specified JSON path would be truncated."),
     15007: (16, "'%s' is not a valid login or you do not have permission."),
     15009: (16, "The object '%s' does not exist in database '%s' or is invalid for this "
                 "operation."),
@@ -374,6 +363,7 @@ MESSAGES.update(DDL_MESSAGES)
 MESSAGES.update(QUERY_MESSAGES)
 MESSAGES.update(RELATIONAL_MESSAGES)
 MESSAGES.update(DRIVER_MESSAGES)
+MESSAGES.update(XML_MESSAGES)
 
 ABORTS: dict[int, str] = {
     # Conversion and XML failures end the batch and roll back, XACT_ABORT or not
@@ -384,4 +374,5 @@ ABORTS: dict[int, str] = {
     **dict.fromkeys((3951, 3952, 3960, 3961, 3964), "batch"),
     **dict.fromkeys((207, 208), "scope"),
     596: "connection",
+    **XML_ABORTS,
 }

@@ -20,7 +20,8 @@ class ScopeColumn:
     """A column that may be named.
 
     qualifiers: the names that may stand before it, outermost first and lower case: ("t",) for an
-    alias, ("db", "dbo", "t") for a table without one. index: place in the flat row.
+    alias, ("db", "dbo", "t") for a table without one. index: place in the flat row. written: the
+    table as FROM wrote it, for XQuery errors.
     """
 
     qualifiers: tuple[str, ...]
@@ -29,6 +30,7 @@ class ScopeColumn:
     index: int
     nullable: bool = True
     collation: Collation | None = None
+    written: str = ""
 
     def answers(self, qualifier: tuple[str, ...]) -> bool:
         """True when the lower-case name parts before the column may mean this one."""
@@ -108,6 +110,18 @@ class Scope:
             raise SqlError(137, node.name, state=2, severity=15, line=self.line(node),
                            aborts="scope")
         return variable(*found)
+
+    def column_named(self, node: ColumnRef) -> ScopeColumn | None:
+        """The column a name means, None when none or several have it."""
+        name = node.parts[-1].lower()
+        qualifier = tuple(part.lower() for part in node.parts[:-1])
+        scope: Scope | None = self
+        while scope is not None:
+            found = [c for c in scope.columns if c.name.lower() == name and c.answers(qualifier)]
+            if found:
+                return found[0] if len(found) == 1 else None
+            scope = scope.parent
+        return None
 
     def resolve_column(self, node: ColumnRef) -> Expr:
         """The column of the innermost query that has it.

@@ -18,7 +18,7 @@ from harness.broker.exec.objects import REFUSED_VIEWS, TABLE_FUNCTIONS, View, Vi
 from harness.broker.exec.query.hints import LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
-from harness.broker.exec.xml.methods import compile_nodes
+from harness.broker.exec.xml.methods import compile_nodes, receiver
 from harness.tsql import ast
 
 
@@ -29,7 +29,8 @@ class Source:
     qualifiers: the names that may stand before its columns, outermost first, lower case. table: the
     stored table (for a table variable one like it); slot: of a table variable. rows: of everything
     that is not a stored table. lateral: its rows depend on the sources to its left. with_key: the
-    clustered key follows the columns in each row (targets of UPDATE and DELETE). lookups: ordinal
+    clustered key follows the columns in each row (targets of UPDATE and DELETE). written: its name
+    as FROM wrote it. lookups: ordinal
     -> function (session, value) of a system view that can be asked by key. offset: place of
     its first column in the row, set by the planner.
     """
@@ -48,6 +49,7 @@ class Source:
     securable: Any = None
     paths: list[Any] = field(default_factory=list)
     lookups: dict[int, Callable[[Any, Any], list[tuple]]] = field(default_factory=dict)
+    written: str = ""
 
     @property
     def width(self) -> int:
@@ -67,7 +69,7 @@ class Source:
         """Its columns as the expression compiler wants them."""
         return [
             ScopeColumn(self.qualifiers, column.name, column.type, self.offset + i,
-                        column.nullable, column.collation)
+                        column.nullable, column.collation, self.written)
             for i, column in enumerate(self.columns)
         ]
 
@@ -135,11 +137,17 @@ class Binder:
     def leaf(self, node: ast.TableSource, left: list[Source] | None = None) -> Source:
         """The source of a leaf node. left: the sources an APPLY may read, None elsewhere."""
         if isinstance(node, ast.TableRef):
-            return self._named(node)
+            source = self._named(node)
+            source.written = ".".join(node.name.parts)
+            return source
         if isinstance(node, ast.VariableTable):
-            return self._variable(node)
+            source = self._variable(node)
+            source.written = node.variable.name
+            return source
         if isinstance(node, ast.DerivedTable):
-            return self._derived(node, left)
+            source = self._derived(node, left)
+            source.written = node.alias
+            return source
         if isinstance(node, ast.NodesTable):
             return self._nodes(node, left or [])
         if isinstance(node, ast.FunctionTable):
@@ -275,12 +283,14 @@ class Binder:
         return self._of_rowset(rowset, node.alias.lower(), node.columns, node, left is not None)
 
     def _nodes(self, node: ast.NodesTable, left: list[Source]) -> Source:
-        rows_of = compile_nodes(node.call, self._scope(left))
+        scope = self._scope(left)
+        rows_of = compile_nodes(node.call, scope)
         if node.alias is None or not node.columns or len(node.columns) != 1:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
         columns = [QueryColumn(node.columns[0], XML_NODES)]
         return Source(columns, (node.alias.lower(),), lateral=True,
-                      rows=lambda s, v, r: [(item,) for item in rows_of(s, v, r)])
+                      rows=lambda s, v, r: [(item,) for item in rows_of(s, v, r)],
+                      written=receiver(node.call.target, scope).rstrip("."))
 
     def _of_rowset(
         self, rowset: Any, alias: str, names: list[str] | None, node: ast.Node,

@@ -1,4 +1,4 @@
-"""The xml methods: .value, .query, .exist and .nodes ("xml data type methods" pages)."""
+"""The xml methods: .value, .query, .exist, .nodes and .modify ("xml data type methods" pages)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-
-from lxml import etree
+from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import INT, NVARCHAR_MAX, XML, SqlType
+from harness.broker.engine.types import BIT, NVARCHAR_MAX, XML, SqlType
 from harness.broker.exec.conversion import explicit_conversion, resolve_type
 from harness.broker.exec.conversion.declared import CAST
+from harness.broker.exec.conversion.rules import XML_NODES
 from harness.broker.exec.expressions.expr import Expr, Fn
 from harness.broker.exec.expressions.registry import compile_expression, compiles
 from harness.broker.exec.expressions.scope import Scope
-from harness.broker.exec.xml.document import serialize_node, tree
-from harness.broker.exec.xml.xquery import XPath, compile_xquery
+from harness.broker.exec.xml.nodes import ATTRIBUTE, DOCUMENT, Node, Writer, fresh_tree, tree_of
+from harness.broker.exec.xml.outside import accessor_type, accessors
+from harness.broker.exec.xml.xquery import Query, compile_xquery, new_static
+from harness.broker.exec.xml.xquery.dml import compile_dml
+from harness.broker.exec.xml.xquery.types import EMPTY, NODE, Type
+from harness.broker.exec.xml.xquery.values import text_of
 from harness.tsql import ast
 from harness.tsql.ast import DataType, ObjectName
 
@@ -29,6 +33,7 @@ _TYPE = re.compile(
     re.IGNORECASE,
 )
 _ZONE_AT_END = re.compile(r"(Z|[+-]\d{2}:\d{2})\s*$")
+_ROW, _WHOLE = Type(NODE), Type(DOCUMENT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,201 +44,261 @@ class XmlNode:
     never leaves its statement (493).
     """
 
-    node: object
+    node: Node
 
 
-def context_of(value: object) -> object:
-    """The lxml node a path starts from: a .nodes() row, or the content of an xml value."""
-    return value.node if isinstance(value, XmlNode) else tree(value)
+def context_of(value: object) -> Node:
+    """The node a path starts from: a .nodes() row, or the document node of an xml value."""
+    return value.node if isinstance(value, XmlNode) else tree_of(value)
 
 
 @compiles(ast.MethodCall)
 def _method_call(node: ast.MethodCall, scope: Scope) -> Expr:
-    method = node.method.lower()
-    if method == "modify":
-        raise scope.refuse("the xml method modify()", node)
-    build = _METHODS.get(method)
-    if build is None:
-        raise SqlError(195, node.method, aborts="scope")
     target = compile_expression(node.target, scope)
     if target.type.name != "xml":
         raise SqlError(258, target.type.name, aborts="scope")
+    if node.method == "modify":
+        raise SqlError(8137, "modify", aborts="scope")
+    build = _METHODS.get(node.method)
+    if build is None:
+        # The names are case-sensitive; nodes() is a method in FROM only.
+        raise SqlError(227, node.method, aborts="scope")
     return build(node, target, scope)
 
 
-def _path(node: ast.MethodCall, scope: Scope, method: str) -> XPath:
-    if not node.arguments:
-        raise SqlError(174, method, 2 if method == "value" else 1, aborts="scope")
-    literal = node.arguments[0]
+def _text_of_argument(node: ast.MethodCall, at: int) -> str:
+    literal = node.arguments[at]
     if not isinstance(literal, ast.Literal) or not isinstance(literal.value, str):
-        raise SqlError(8172, 1, method, aborts="scope")
+        raise SqlError(8172, at + 1, node.method, aborts="scope")
+    return literal.value
+
+
+def receiver(target: ast.Expression, scope: Scope) -> str:
+    """What error texts put before the method: ``dbo.t.x.`` for a column, nothing for a variable.
+
+    It is the table as FROM wrote it, whatever its alias (observed, published probes).
+    """
+    if not isinstance(target, ast.ColumnRef):
+        return ""
+    found = scope.column_named(target)
+    if found is None or not found.written:
+        return ""
+    return f"{found.written}." if found.type.name == "xml" and found.type is XML_NODES \
+        else f"{found.written}.{found.name}."
+
+
+def _query_of(node: ast.MethodCall, target: Expr, scope: Scope, least: int = 1) -> Query:
+    """The compiled text of the first argument; 174 for a wrong number of arguments."""
+    if len(node.arguments) != least:
+        raise SqlError(174, node.method, least, aborts="scope")
+    text = _text_of_argument(node, 0)
+    label = f"{receiver(node.target, scope)}{node.method}()"
     namespaces = tuple(sorted(scope.namespaces.items(), key=lambda item: item[0] or ""))
-    return _compiled(literal.value, namespaces, method)
+    focus = _ROW if target.type is XML_NODES else _WHOLE
+    collection = getattr(target.type, "collection", None)
+    if "sql:" not in text and collection is None:
+        return _compiled(text, namespaces, label, focus)
+    typing = collection.typing() if collection is not None else None
+    return compile_xquery(text, dict(namespaces), label, focus,
+                          lambda kind, name: accessor_type(kind, name, label, scope), typing)
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str, namespaces: tuple, method: str) -> XPath:
-    return compile_xquery(text, dict(namespaces), method)
+def _compiled(text: str, namespaces: tuple, label: str, focus: Type) -> Query:
+    return compile_xquery(text, dict(namespaces), label, focus)
 
 
-def _evaluator(target: Expr, path: XPath, scope: Scope) -> Fn:
-    """(s, v, r) -> result of the path, None for a NULL instance."""
-    inner, evaluate = target.fn, path.evaluate
-    if not path.outside:
-        def run(s: object, v: object, r: object) -> object:
+def _evaluator(target: Expr, query: Query, scope: Scope) -> Fn:
+    """(s, v, r) -> items of the query, None for a NULL instance."""
+    inner, evaluate = target.fn, query.run
+    if not query.outside:
+        def run(s: object, v: object, r: object) -> list | None:
             value = inner(s, v, r)
             return None if value is None else evaluate(context_of(value))
 
         return run
-    readers = {key: _outside(kind, name, scope) for key, (kind, name) in path.outside.items()}
+    read = accessors(query.outside, scope)
 
-    def run_with_variables(s: object, v: object, r: object) -> object:
+    def run_with_values(s: object, v: object, r: object) -> list | None:
         value = inner(s, v, r)
-        if value is None:
-            return None
-        return evaluate(context_of(value), **{key: fn(s, v, r) for key, fn in readers.items()})
+        return None if value is None else evaluate(context_of(value), read(s, v, r))
 
-    return run_with_variables
+    return run_with_values
 
 
-def _outside(kind: str, name: str, scope: Scope) -> Fn:
-    """sql:variable() or sql:column() as a value XPath understands."""
-    if kind == "variable":
-        found = scope.resolve_variable(ast.Variable(0, 0, name))
-    else:
-        found = scope.resolve_column(ast.ColumnRef(0, 0, tuple(name.split("."))))
-    inner = found.fn
-    if found.type.is_integer or found.type.name in {"float", "real", "bit"}:
-        return lambda s, v, r: "" if (x := inner(s, v, r)) is None else float(x)
-    convert = explicit_conversion(found.type, NVARCHAR_MAX)
-    return lambda s, v, r: convert(inner(s, v, r)) or ""
-
-
-def _atomic(item: object) -> str:
-    """A node or XPath value as the text .value() converts."""
-    if isinstance(item, etree._Element):
-        # Comments and processing instructions: their own text.
-        return item.xpath("string()") if isinstance(item.tag, str) else item.text or ""
-    if isinstance(item, bool):
-        return "true" if item else "false"
-    if isinstance(item, float):
-        return str(int(item)) if item == int(item) else repr(item)
-    return str(item)
-
-
-def _items(result: object) -> list[object]:
-    return result if isinstance(result, list) else [result]
-
-
+# ---------------------------------------------------------------------- value
 def _to_type(target: SqlType) -> Callable[[str], object]:
     """Text of a node -> value: XML Schema spellings where they differ from CONVERT's."""
-    convert = explicit_conversion(NVARCHAR_MAX, target) if not target.is_binary else None
-    if convert is None:
-        return _from_base64
-    if target.name in {"datetime", "smalldatetime", "datetime2", "date"}:
-        return lambda text: convert(_ZONE_AT_END.sub("", text) if target.name == "date" else text)
-    if target.is_string:
+    if target.is_binary:
+        fit = explicit_conversion(resolve_binary(), target)
+        return lambda text: fit(_from_base64(text))
+    convert = explicit_conversion(NVARCHAR_MAX, target)
+    if target.name == "date":
+        return lambda text: convert(_ZONE_AT_END.sub("", text))
+    if target.is_string or target.name in {"datetime", "smalldatetime", "datetime2"}:
         return convert
     return lambda text: convert(text.strip())
 
 
-def _from_base64(text: str) -> bytes:
+def resolve_binary() -> SqlType:
+    """The type base64 text is first read as."""
+    from harness.broker.engine.types import VARBINARY_MAX
+
+    return VARBINARY_MAX
+
+
+def _from_base64(text: str) -> bytes | None:
+    """The bytes of base64 text, NULL when it is none (observed, published probes)."""
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
-        raise SqlError(8114, "nvarchar", "varbinary") from None
+        return None
 
 
 def _value(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
-    if len(node.arguments) != 2:
-        raise SqlError(174, "value", 2, aborts="scope")
-    path = _path(node, scope, "value")
-    if not path.singleton:
-        raise SqlError(2389, "value", "value()", line=scope.line(node), aborts="scope")
-    of = _named_type(node.arguments[1], scope)
-    evaluate, convert = _evaluator(target, path, scope), _to_type(of)
+    query = _query_of(node, target, scope, 2)
+    of = _named_type(node, scope)
+    static, expression = query.static, query.expression
+    static.opaque(expression, "data()")
+    if not expression.type.single:
+        from harness.broker.exec.xml.xquery.types import atomized
+
+        raise static.error(2389, "value()", atomized(expression.type))
+    evaluate, convert = _evaluator(target, query, scope), _to_type(of)
 
     def run(s: object, v: object, r: object) -> object:
-        result = evaluate(s, v, r)
-        if result is None or result == []:
+        items = evaluate(s, v, r)
+        if not items:
             return None
-        item = result[0] if isinstance(result, list) else result
-        return convert(_atomic(item))
+        return None if _nil(items[0]) else convert(text_of(items[0]))
 
     return Expr(run, of)
 
 
-def _named_type(argument: ast.Expression, scope: Scope) -> SqlType:
-    """The type in the second argument of .value(), a string."""
-    if not isinstance(argument, ast.Literal) or not isinstance(argument.value, str):
-        raise SqlError(8172, 2, "value", aborts="scope")
-    match = _TYPE.fullmatch(argument.value)
+def _nil(item: Any) -> bool:
+    """An element that says it has no value (xsi:nil)."""
+    if not isinstance(item, Node) or not item.attributes or item.children:
+        return False
+    return any(a.name == "nil" and a.uri.endswith("XMLSchema-instance") and a.text in {"true", "1"}
+               for a in item.attributes)
+
+
+def _named_type(node: ast.MethodCall, scope: Scope) -> SqlType:
+    """The type in the second argument of .value(), a string; 9500 for what it cannot be."""
+    text, argument = _text_of_argument(node, 1), node.arguments[1]
+    match = _TYPE.fullmatch(text)
     if match is None:
-        raise SqlError(243, argument.value)
+        raise SqlError(9500, text, aborts="scope")
     given = [match[name] for name in ("first", "second") if match[name]]
     sizes = tuple(int(size) if size.isdigit() else "MAX" for size in given)
     at = (argument.pos, argument.end)
     name = ObjectName(*at, (match["name"],))
-    of = resolve_type(DataType(*at, name, sizes), CAST, scope.user_type, scope.position(argument))
-    if of.name in {"xml", "image", "text", "ntext", "sql_variant", "rowversion"}:
-        raise SqlError(9500, of.name, aborts="scope")
+    try:
+        of = resolve_type(DataType(*at, name, sizes), CAST, scope.user_type,
+                          scope.position(argument))
+    except SqlError as error:
+        if error.number not in {243, 2715}:
+            raise
+        raise SqlError(9500, text, aborts="scope") from None
+    if of.name in {"xml", "image", "text", "ntext", "sql_variant"}:
+        raise SqlError(9500, text, aborts="scope")
     return of
 
 
+# ---------------------------------------------------------------------- query, exist
 def _query(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
-    evaluate = _evaluator(target, _path(node, scope, "query"), scope)
+    query = _query_of(node, target, scope)
+    if query.expression.type.kind == ATTRIBUTE:
+        raise query.static.error(2396)
+    evaluate, prolog = _evaluator(target, query, scope), query.prolog
 
     def run(s: object, v: object, r: object) -> str | None:
-        result = evaluate(s, v, r)
-        if result is None:
-            return None
-        return "".join(_serialized(item) for item in _items(result))
+        items = evaluate(s, v, r)
+        return None if items is None else written(items, prolog)
 
     return Expr(run, XML)
 
 
-def _serialized(item: object) -> str:
-    if isinstance(item, etree._Element):
-        if item.getparent() is None:
-            # The wrapper itself: the whole content.
-            return "".join([
-                serialize_node(item.text or ""),
-                *(etree.tostring(child, encoding="unicode") for child in item),
-            ])
-        return serialize_node(item)
-    return serialize_node(_atomic(item))
+def written(items: list, prolog: dict[str, str]) -> str:
+    """Items as one xml value: a blank between neighbouring atomic values; 6307 for attributes."""
+    writer, parts, after_value = Writer(prolog), [], False
+    for item in items:
+        if isinstance(item, Node):
+            if item.kind == ATTRIBUTE:
+                raise SqlError(6307)
+            parts.append(item)
+        else:
+            text = Node("text", text=f" {text_of(item)}" if after_value else text_of(item))
+            parts.append(text)
+        after_value = not isinstance(item, Node)
+    return writer.write(parts)
 
 
 def _exist(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
-    evaluate = _evaluator(target, _path(node, scope, "exist"), scope)
+    evaluate = _evaluator(target, _query_of(node, target, scope), scope)
 
     def run(s: object, v: object, r: object) -> int | None:
-        result = evaluate(s, v, r)
+        items = evaluate(s, v, r)
         # A value, even false, is something that exists; only the empty sequence is not.
-        return None if result is None else int(result != [])
+        return None if items is None else int(bool(items))
 
-    return Expr(run, INT)
-
-
-def _nodes_misplaced(node: ast.MethodCall, target: Expr, scope: Scope) -> Expr:
-    raise SqlError(227, "nodes", aborts="scope")
+    return Expr(run, BIT)
 
 
-_METHODS = {"value": _value, "query": _query, "exist": _exist, "nodes": _nodes_misplaced}
+_METHODS = {"value": _value, "query": _query, "exist": _exist}
 
 
 def compile_nodes(call: ast.MethodCall, scope: Scope) -> Fn:
     """``x.nodes('path')`` in FROM: (s, v, r) -> list of XmlNode, one per row.
 
-    The column that holds them has type xml; only xml methods and IS NULL may touch it.
+    The column that holds them has type xml; only xml methods and IS NULL may touch it. 2374 for an
+    expression that yields values.
     """
     target = compile_expression(call.target, scope)
     if target.type.name != "xml":
         raise SqlError(258, target.type.name, aborts="scope")
-    evaluate = _evaluator(target, _path(call, scope, "nodes"), scope)
+    query = _query_of(call, target, scope)
+    query.static.opaque(query.expression, "'nodes()'")
+    if not query.expression.type.nodes and query.expression.type.kind != EMPTY:
+        raise query.static.error(2374, "nodes()")
+    evaluate = _evaluator(target, query, scope)
 
     def run(s: object, v: object, r: object) -> list[XmlNode]:
-        result = evaluate(s, v, r)
-        return [] if result is None else [XmlNode(item) for item in _items(result)]
+        items = evaluate(s, v, r)
+        return [] if items is None else [XmlNode(item) for item in items]
 
     return run
+
+
+# ---------------------------------------------------------------------- modify
+def compile_modify(call: ast.MethodCall, scope: Scope, name: str) -> tuple[Expr, Expr]:
+    """``x.modify('dml')``: (the target, its new value). name: the target as error 5302 shows it.
+
+    Raises 8113 for another method, 258 for a target that is not xml.
+    """
+    target = compile_expression(call.target, scope)
+    if target.type.name != "xml":
+        raise SqlError(258, target.type.name, aborts="scope")
+    if call.method != "modify":
+        raise SqlError(8113, call.method, aborts="scope")
+    if len(call.arguments) != 1:
+        raise SqlError(174, "modify", 1, aborts="scope")
+    label = f"{receiver(call.target, scope)}modify()"
+    collection = getattr(target.type, "collection", None)
+    static = new_static(label, scope.namespaces, _WHOLE,
+                        lambda kind, wanted: accessor_type(kind, wanted, label, scope),
+                        collection.typing() if collection is not None else None)
+    static.nillable = collection.nillable if collection is not None else None
+    change = compile_dml(_text_of_argument(call, 0), static)
+    inner, read, prolog = target.fn, accessors(change.outside, scope), dict(static.written)
+
+    def run(s: object, v: object, r: object) -> str:
+        value = inner(s, v, r)
+        if value is None:
+            raise SqlError(5302, "modify", name)
+        root = fresh_tree(value)
+        change.apply(root, read(s, v, r))
+        return Writer(prolog).write([root])
+
+    # Typed xml is checked again when the new value is assigned: it is plain xml until then.
+    return target, Expr(run, XML)
