@@ -190,6 +190,8 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
                "Location: %s"),
     6965: (16, "XML Validation: Invalid content. Expected element(s): %s. Found: element '%s' "
                "instead. Location: %s."),
+    7116: (16, "Offset %d is not in the range of available LOB data."),
+    7135: (16, "Deletion length %d is not in the range of available text, ntext, or image data."),
     8113: (16, "Incorrect use of the XML data type method '%s'. A mutator method is expected in "
                "this context."),
     8137: (16, "Incorrect use of the XML data type method '%s'. A non-mutator method is expected "
@@ -275,7 +277,7 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
 }
 
 XML_ABORTS: dict[int, str] = {
-    # As under XACT_ABORT ON, whatever the option says (observed, published probes).
+    # As under XACT_ABORT ON, whatever the option says (observed, F-220).
     **dict.fromkeys((5302, 6307, 6308, 6320, 6325, 6335), "batch"),
     **dict.fromkeys((6901, 6905, 6906, 6908, 6909, 6911, 6912, 6913, 6914, 6917, 6918, 6919, 6921,
                      6923, 6924, 6926, 6936, 6965), "batch"),

@@ -7,8 +7,12 @@ it; output parameters are read at the end.
 
 from __future__ import annotations
 
+import re
+
 from harness.broker.exec.program import Program
 from harness.tsql import ast
+
+_IN_XQUERY = re.compile(r"""sql:variable\(\s*["'](@[^"']+)["']""")
 
 
 def live_slots(program: Program) -> list[frozenset[int]]:
@@ -52,7 +56,11 @@ def _reads_and_kills(
 
 
 def _named(node: ast.Node, names: dict[str, int]) -> frozenset[int]:
-    return frozenset(
-        names[part.name.lower()] for part in node.walk()
-        if isinstance(part, ast.Variable) and part.name.lower() in names
-    )
+    found = set()
+    for part in node.walk():
+        if isinstance(part, ast.Variable):
+            found.add(part.name.lower())
+        elif isinstance(part, ast.Literal) and isinstance(part.value, str):
+            # sql:variable("@x") of an xml method is a text here.
+            found.update(name.lower() for name in _IN_XQUERY.findall(part.value))
+    return frozenset(names[name] for name in found if name in names)

@@ -10,6 +10,7 @@ from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.dml.changes import Change, ChangeCompiler
 from harness.broker.exec.dml.firing import statement_triggers
+from harness.broker.exec.dml.methods import column_method
 from harness.broker.exec.dml.output import Outputs
 from harness.broker.exec.dml.rows import assignment, next_version
 from harness.broker.exec.dml.targets import Target, Writes, checker
@@ -18,6 +19,7 @@ from harness.broker.exec.expressions.expr import Expr, Fn, column
 from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import scope_width
+from harness.broker.exec.query.sources import Source
 from harness.broker.exec.query.statement import assigned
 from harness.tsql import ast
 
@@ -109,9 +111,18 @@ class Assignments:
         self.ordinals: set[int] = set()
         self.slots: list[int] = []
         for node in nodes:
-            if not isinstance(node, ast.Assignment):
-                raise context.not_supported(node, f"{node.call.method} in SET")
-            self._one(node)
+            if isinstance(node, ast.Assignment):
+                self._one(node)
+            else:
+                self._method(node, source)
+
+    def _method(self, node: ast.ColumnMethod, source: Source) -> None:
+        ordinal, expr = column_method(node, source, self.scope, self.context)
+        if ordinal in self.ordinals:
+            name = self.target.table.columns[ordinal].name
+            raise self.context.fail(node, SqlError(264, name, aborts="scope"))
+        self.ordinals.add(ordinal)
+        self.steps.append((assignment(expr, self.target, ordinal).fn, ordinal, -1, None))
 
     def _one(self, node: ast.Assignment) -> None:
         ordinal = slot = -1

@@ -76,7 +76,7 @@ def _text_of_argument(node: ast.MethodCall, at: int) -> str:
 def receiver(target: ast.Expression, scope: Scope) -> str:
     """What error texts put before the method: ``dbo.t.x.`` for a column, nothing for a variable.
 
-    It is the table as FROM wrote it, whatever its alias (observed, published probes).
+    It is the table as FROM wrote it, whatever its alias (observed, F-220).
     """
     if not isinstance(target, ast.ColumnRef):
         return ""
@@ -148,7 +148,7 @@ def resolve_binary() -> SqlType:
 
 
 def _from_base64(text: str) -> bytes | None:
-    """The bytes of base64 text, NULL when it is none (observed, published probes)."""
+    """The bytes of base64 text, NULL when it is none (observed, F-220)."""
     try:
         return base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
@@ -271,19 +271,21 @@ def compile_nodes(call: ast.MethodCall, scope: Scope) -> Fn:
 
 
 # ---------------------------------------------------------------------- modify
-def compile_modify(call: ast.MethodCall, scope: Scope, name: str) -> tuple[Expr, Expr]:
-    """``x.modify('dml')``: (the target, its new value). name: the target as error 5302 shows it.
+def compile_modify(
+    call: ast.MethodCall, target: Expr, scope: Scope, name: str, before: str = ""
+) -> Expr:
+    """``x.modify('dml')``: the new value of ``target``, which is typed again when it is assigned.
 
+    name: the target as error 5302 shows it; before: what XQuery errors put before the method.
     Raises 8113 for another method, 258 for a target that is not xml.
     """
-    target = compile_expression(call.target, scope)
     if target.type.name != "xml":
         raise SqlError(258, target.type.name, aborts="scope")
     if call.method != "modify":
         raise SqlError(8113, call.method, aborts="scope")
     if len(call.arguments) != 1:
         raise SqlError(174, "modify", 1, aborts="scope")
-    label = f"{receiver(call.target, scope)}modify()"
+    label = f"{before}modify()"
     collection = getattr(target.type, "collection", None)
     static = new_static(label, scope.namespaces, _WHOLE,
                         lambda kind, wanted: accessor_type(kind, wanted, label, scope),
@@ -300,5 +302,4 @@ def compile_modify(call: ast.MethodCall, scope: Scope, name: str) -> tuple[Expr,
         change.apply(root, read(s, v, r))
         return Writer(prolog).write([root])
 
-    # Typed xml is checked again when the new value is assigned: it is plain xml until then.
-    return target, Expr(run, XML)
+    return Expr(run, XML)

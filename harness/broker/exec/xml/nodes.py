@@ -197,8 +197,8 @@ class Writer:
     """Writes nodes out of their document.
 
     A namespace that was declared above the written node is declared again where it is used: under
-    a prefix of the query's own prolog when it has one, else as p1, p2, ... (observed, published
-    probes).
+    a prefix of the query's own prolog when it has one, else as p1, p2, ... (observed,
+    F-220).
     """
 
     def __init__(self, prolog: Mapping[str, str] | None = None) -> None:

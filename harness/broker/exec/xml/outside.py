@@ -1,7 +1,7 @@
 """sql:variable() and sql:column(): SQL values inside an XQuery text.
 
 Which XML Schema type each SQL type becomes, and its spelling there: "XQuery functions - sql:column"
-and published probes. A NULL is the empty sequence.
+and F-220. A NULL is the empty sequence.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Constructors: direct elements, comments and instructions, and the computed forms.
 
 Source: "XML construction (XQuery)" page; what is boundary white space and which attribute goes
-where: published probes.
+where: F-220.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """XML DML: what .modify() takes ("XML Data Modification Language (XML DML)" pages).
 
 insert, delete and ``replace value of``. All checks of shape are made while the statement compiles,
-in the server's order (published probes); a path that finds nothing changes nothing.
+in the server's order (F-220); a path that finds nothing changes nothing.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ def compile_dml(text: str, static: Static) -> Modification:
     parser = Parser(text, static)
     parser.prolog()
     word = parser.token.text
-    follows = parser.after(parser.token).text
-    if word not in _KEYWORDS or follows in {"/", "//", "::", "["}:
+    if word not in _KEYWORDS:
         parser.expression()
         parser.finished()
         raise SqlError(6305, aborts="scope")

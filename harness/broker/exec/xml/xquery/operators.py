@@ -114,7 +114,7 @@ def _target(static: Static, op: str, left: Type, right: Type) -> str | None:
     one, two = left.kind, right.kind
     if EMPTY in (one, two) or UNTYPED == one == two:
         return None
-    if one == UNTYPED or two == UNTYPED:
+    if UNTYPED in {one, two}:
         typed = two if one == UNTYPED else one
         kind = family(typed)
         return DOUBLE if kind == "number" else None if kind == "text" else typed

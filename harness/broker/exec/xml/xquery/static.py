@@ -49,6 +49,7 @@ class Env:
 
 
 Run = Callable[[Env], list[Item]]
+_WHOLE = Type(DOCUMENT)
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ class Static:
     written: dict[str, str] = field(default_factory=dict)
     variables: dict[str, Type] = field(default_factory=dict)
     constructed: set[str] = field(default_factory=set)
-    focus: Type = Type(DOCUMENT)
+    focus: Type = _WHOLE
     filtering: bool = False
     outside: dict[str, tuple[str, str]] = field(default_factory=dict)
     resolve: Callable[[str, str], Type] | None = None

@@ -42,7 +42,7 @@ _SHAPES = {
 }
 _DIGITS = {DOUBLE: 15, FLOAT: 7}
 _SCALE = Decimal(1).scaleb(-10)
-"""Exact numbers are numeric(38, 10) (observed, published probes)."""
+"""Exact numbers are numeric(38, 10) (observed, F-220)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def atomize(item: Item) -> Atomic:
 
 def read(kind: str, text: str) -> Atomic | None:
     """The value of that type a text denotes, None when it denotes none."""
-    if kind == STRING or kind == UNTYPED:
+    if kind in {STRING, UNTYPED}:
         return Atomic(kind, text)
     text = " ".join(text.split())
     if kind in INTEGERS:
