@@ -127,12 +127,12 @@ def tables(s: Any, db: Database) -> Iterable[tuple]:
 
 
 @view("sys.views", OBJECT_COLUMNS + """has_opaque_metadata bit = 0
-with_check_option bit = 0
+with_check_option bit
 is_date_correlation_view bit = 0""")
 def views(s: Any, db: Database) -> Iterable[tuple]:
     """User views."""
     for item in seen_objects(s, db, View):
-        yield object_row(db, item)
+        yield (*object_row(db, item), int(item.node.check_option))
 
 
 @view("sys.system_views", OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped bit = 1"))

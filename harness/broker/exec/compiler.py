@@ -65,7 +65,8 @@ class Context:
     """What a statement compiler may ask: names, expressions, positions."""
 
     __slots__ = (
-        "checking", "program", "scope", "session", "statement", "table_variables", "uses_temp",
+        "chain", "checking", "inherited", "program", "scope", "session", "statement",
+        "table_variables", "uses_temp",
     )
 
     def __init__(self, program: Program, scope: Scope, session: SessionState) -> None:
@@ -76,6 +77,8 @@ class Context:
         self.uses_temp = False
         self.checking = False  # only to see whether a new module's statement can be compiled
         self.statement: Any = None
+        self.chain: int | None = None  # owner of the view that is being read
+        self.inherited: tuple = ()  # table hints given to it
         scope.compile_subquery = self._subquery
         scope.scalar_function = self._scalar_function
         scope.next_value = self._next_value

@@ -47,7 +47,8 @@ def test_a_view_is_written_through_its_triggers(lab):
             "INSERT dbo.t SELECT a, b - 1 FROM inserted")
     lab.run("INSERT dbo.w VALUES (1, 11), (2, 21)")
     assert lab.rows("SELECT id, x FROM dbo.t") == [(1, 10), (2, 20)]
-    assert "changing rows of a view" in lab.refusal("DELETE dbo.w")
+    lab.run("DELETE dbo.w WHERE a = 1")  # no trigger for it: through to the table
+    assert lab.rows("SELECT id FROM dbo.t") == [(2,)]
     lab.run("CREATE TRIGGER wu ON dbo.w INSTEAD OF UPDATE, DELETE AS "
             "DELETE dbo.t WHERE id IN (SELECT a FROM deleted); "
             "INSERT dbo.t SELECT a, b - 1 FROM inserted")

@@ -104,8 +104,6 @@ def refuse_options(node: Any, context: Context) -> None:
         raise context.not_supported(node, "numbered procedures")
     if getattr(node, "for_replication", False):
         raise context.not_supported(node, "FOR REPLICATION")
-    if getattr(node, "check_option", False):
-        raise context.not_supported(node, "WITH CHECK OPTION")
 
 
 def existing_module(s: Any, database: Database, node: Any, class_: type) -> Module | None:

@@ -9,6 +9,9 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.dml.targets import Target, resolve_target
+from harness.broker.exec.dml.through import assigned_names, chosen, target_of
+from harness.broker.exec.objects import View
+from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.froms import From, compile_from
 from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
@@ -16,6 +19,7 @@ from harness.broker.exec.query.names import contains
 from harness.broker.exec.query.ordering import Limit, row_count, row_limit
 from harness.broker.exec.query.sources import Source, resolve_object, table_columns
 from harness.broker.exec.query.views import view_rowset
+from harness.broker.exec.triggers import triggers_on
 from harness.tsql import ast
 
 
@@ -46,47 +50,66 @@ class ChangeCompiler:
         self.common = self.compiler.common_tables(node, context.scope, {}) if node.with_ else {}
         self.memo: list[Any] = []
         check_query_options(node.options, context)
+        self.chosen: ast.Node | None = None
         if contains(node.where, ast.CurrentOf):
             raise context.not_supported(node.where, "WHERE CURRENT OF")
 
     def compile(self, readers: list[ast.Node]) -> Change:
         """Bind FROM, find the target in it, choose paths."""
         node, context = self.node, self.context
-        self._refuse_common_target()
         hints = parse_hints(node.hints, context, target=True)
-        extra = None if self._in_from() else self._extra(hints)
+        sources, extra = list(node.from_), None
+        self.chosen = self._match()
+        if self.chosen is None and self._through():
+            self.chosen = ast.TableRef(node.target.pos, node.target.end, node.target, None,
+                                       node.hints or [])
+            sources.insert(0, self.chosen)
+        elif self.chosen is None:
+            extra = self._extra(hints)
         top = row_limit(node.top, context.scope) if node.top else None
         limit = None
         if node.top and not node.top.percent:
             limit = row_count(node.top.count, context.scope)
         from_ = compile_from(
-            node.from_, node.where, context.scope, self.compiler, self.common, self.memo,
+            sources, node.where, context.scope, self.compiler, self.common, self.memo,
             readers=readers, limit=limit, extra=extra,
             choose_target=None if extra is not None else self._chooser(hints))
         source = from_.target
         if source is not None and source is extra and source.table is None:
-            return Change(resolve_target(node.target, context), from_,
-                          self._reader(from_, source, top))
-        if source is None or source.table is None:
+            return Change(resolve_target(node.target, context, self.event), from_,
+                          self._reader(from_, source, top, None))
+        if source is None:
             raise context.fail(node, SqlError(208, _shown(node.target)))
-        target = Target(source.table, source.slot)
-        return Change(target, from_, self._reader(from_, source, top))
-
-    def _refuse_common_target(self) -> None:
-        name = self.node.target
-        if isinstance(name, ast.ObjectName) and len(name.parts) == 1 \
-                and name.name.lower() in self.common:
-            raise self.context.not_supported(name, "changing rows through a common table")
+        target = target_of(source)
+        return Change(target, from_, self._reader(from_, source, top, target))
 
     # ------------------------------------------------------------------ which source
+    @property
+    def event(self) -> str:
+        """UPDATE or DELETE."""
+        return "UPDATE" if isinstance(self.node, ast.Update) else "DELETE"
+
+    def _common(self, name: ast.Node) -> bool:
+        return isinstance(name, ast.ObjectName) and len(name.parts) == 1 \
+            and name.name.lower() in self.common
+
+    def _through(self) -> bool:
+        """Whether the target is a common table, or a view no INSTEAD OF trigger writes for."""
+        name = self.node.target
+        if not isinstance(name, ast.ObjectName):
+            return False
+        if self._common(name):
+            return True
+        if len(name.parts) == 1 and name.name.lower() in self.context.table_variables:
+            return False
+        found = resolve_object(name, self.context)
+        return isinstance(found, View) and not triggers_on(found, self.event)
+
     def _leaves(self) -> list[ast.Node]:
         return [
             part for item in self.node.from_ for part in _leaves(item)
-            if isinstance(part, (ast.TableRef, ast.VariableTable))
+            if isinstance(part, (ast.TableRef, ast.VariableTable, ast.DerivedTable))
         ]
-
-    def _in_from(self) -> bool:
-        return self._match() is not None
 
     def _match(self) -> ast.Node | None:
         """The leaf of FROM the target names: by alias first, else the one of the same object."""
@@ -106,32 +129,45 @@ class ChangeCompiler:
         return same[0] if same else None
 
     def _same(self, leaf: ast.Node, target: ast.ObjectName | ast.Variable) -> bool:
+        if isinstance(leaf, ast.DerivedTable):
+            return False
         if isinstance(leaf, ast.VariableTable):
             return isinstance(target, ast.Variable) \
                 and leaf.variable.name.lower() == target.name.lower()
         if not isinstance(target, ast.ObjectName) or leaf.name.name.lower() != target.name.lower():
             return False
-        if len(leaf.name.parts) == 1 and leaf.name.name.lower() in self.common:
-            return False
+        if self._common(leaf.name) or self._common(target):
+            return self._common(leaf.name) and self._common(target)
         return resolve_object(leaf.name, self.context) is resolve_object(target, self.context)
 
-    def _chooser(self, hints: Hints) -> Callable[[ast.Node, Source], bool]:
-        chosen = self._match()
+    def _chooser(self, hints: Hints) -> Callable[[ast.Node, Source], Choice | None]:
+        names = assigned_names(self.node.assignments) if self.event == "UPDATE" else None
 
-        def choose(node: ast.Node, source: Source) -> bool:
-            if node is not chosen:
-                return False
+        def choose(node: ast.Node, source: Source) -> Choice | None:
+            if node is not self.chosen:
+                return None
             if source.hints.names & {"NOLOCK", "READUNCOMMITTED"}:
                 raise self.context.fail(node, SqlError(1065, aborts="scope"))
+            if source.table is None:
+                self._refuse_trigger(node)
             source.hints = replace(source.hints, names=source.hints.names | hints.names)
-            return True
+            return chosen(source, names, self.node, self.context)
 
         return choose
+
+    def _refuse_trigger(self, node: ast.Node) -> None:
+        """4422, 4423: a view with an INSTEAD OF trigger is no target of UPDATE ... FROM."""
+        if not isinstance(node, ast.TableRef) or self._common(node.name):
+            return
+        found = resolve_object(node.name, self.context)
+        if isinstance(found, View) and triggers_on(found, self.event):
+            number = 4422 if self.event == "UPDATE" else 4423
+            raise self.context.fail(node, SqlError(number, found.name, aborts="scope"))
 
     def _extra(self, hints: Hints) -> Source:
         """The target when FROM does not mention it."""
         node = self.node.target
-        target = resolve_target(node, self.context)
+        target = resolve_target(node, self.context, self.event)
         table: Table = target.table
         if target.view is not None:
             return _view_source(target, hints, self.node, self.context)
@@ -143,11 +179,12 @@ class ChangeCompiler:
 
     # ------------------------------------------------------------------ reading
     def _reader(
-        self, from_: From, source: Source, top: Limit | None
+        self, from_: From, source: Source, top: Limit | None, target: Target | None
     ) -> Callable[[Any, Any], list[tuple[tuple, tuple, tuple]]]:
         rows, memo = from_.rows, self.memo
         start, key_at = source.offset, source.offset + len(source.columns)
-        alone = len(from_.sources) == 1
+        through = source.behind is not None
+        alone = len(from_.sources) == 1 and not through
 
         def read(s: Any, v: Any) -> list[tuple[tuple, tuple, tuple]]:
             if memo:
@@ -160,6 +197,9 @@ class ChangeCompiler:
                     if row[key_at] is not None:  # the empty side of an outer join
                         by_key.setdefault(row[key_at], row)
                 found = [(row, key, row[start:key_at]) for key, row in by_key.items()]
+            if through:  # what a view shows of a row is not the row
+                entries = target.at(v).rows.entries
+                found = [(row, key, entries[key]) for row, key, _ in found]
             return found if top is None else found[:top(s, v, (), len(found))]
 
         return read

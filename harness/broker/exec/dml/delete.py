@@ -30,13 +30,13 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
     outputs = Outputs(node.outputs, target, context, change.others, base,
                       inserted=False, deleted=True)
     nothing = (None,) * len(target.table.columns)
-    securable = None if target.table.temporary else target.table
-
+    securables = target.securables
     triggers = statement_triggers(node, target, "DELETE", context)
 
     def run(s: Any, v: list) -> int | None:
-        if securable is not None and s.user is not None:
-            check_permission(s, "DELETE", securable)
+        if s.user is not None:
+            for securable in securables:
+                check_permission(s, "DELETE", securable)
         found = read(s, v)
         if triggers is not None and triggers.replaced(s):
             triggers.fire_instead(s, DELETE, [], [old for _, _, old in found])

@@ -31,12 +31,16 @@ from harness.broker.exec.dml.targets import (
     lock_for_write,
     resolve_target,
 )
+from harness.broker.exec.dml.through import view_target
 from harness.broker.exec.expressions import Expr, Scope, compile_expression
+from harness.broker.exec.objects import View
 from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
 from harness.broker.exec.query.ordering import row_limit
 from harness.broker.exec.query.rowset import QueryColumn
+from harness.broker.exec.query.sources import resolve_object
+from harness.broker.exec.triggers import triggers_on
 from harness.tsql import ast
 
 INSERT = 0xC3
@@ -66,7 +70,7 @@ AS_INSERT = Manner()
 @compiles(ast.Insert)
 def compile_insert(node: ast.Insert, context: Context) -> Run:
     """INSERT: collect the new rows, then write them."""
-    target = resolve_target(node.target, context)
+    target = insert_target(node, context)
     hints = insert_hints(node, context)
     check_query_options(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
@@ -77,6 +81,17 @@ def compile_insert(node: ast.Insert, context: Context) -> Run:
         return write(s, v, make_rows)
 
     return run
+
+
+def insert_target(node: ast.Insert, context: Context) -> Target:
+    """The target of an INSERT: a view without an INSTEAD OF trigger is its base table."""
+    name = node.target
+    if isinstance(name, ast.ObjectName) and not (
+            len(name.parts) == 1 and name.name.lower() in context.table_variables):
+        found = resolve_object(name, context)
+        if isinstance(found, View) and not triggers_on(found, "INSERT"):
+            return view_target(name, node.columns, context)
+    return resolve_target(name, context, "INSERT")
 
 
 def insert_hints(node: ast.Insert, context: Context) -> Hints:
@@ -108,7 +123,7 @@ def insert_writer(
         table = target.at(v)
         if has_identity and manner.identity:
             check_identity_insert(s, table, chosen, name)
-        lock_for_write(s, table, hints, "INSERT")
+        lock_for_write(s, table, hints, "INSERT", target.securables)
         if triggers is not None and triggers.replaced(s):
             triggers.fire_instead(s, command, unnumbered(s, table, chosen, make_rows(s, v, table)),
                                   [])

@@ -13,9 +13,8 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import ResultColumn
 from harness.broker.exec.compiler import Context, ProgramCompiler, Run, flow, lazy_step
-from harness.broker.exec.dml.insert import insert_hints, insert_writer, maker_of
+from harness.broker.exec.dml.insert import insert_hints, insert_target, insert_writer, maker_of
 from harness.broker.exec.dml.rows import insert_columns
-from harness.broker.exec.dml.targets import resolve_target
 from harness.broker.exec.query.hints import check_query_options
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.tsql import ast
@@ -74,7 +73,7 @@ def insert_flow(compiler: ProgramCompiler, node: ast.Insert) -> None:
 
 
 def _compile_store(node: ast.Insert, context: Context) -> Run:
-    target = resolve_target(node.target, context)
+    target = insert_target(node, context)
     check_query_options(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
     write = insert_writer(node, target, chosen, insert_hints(node, context), context)

@@ -7,13 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.exec.dml.targets import Target, resolve_target
+from harness.broker.exec.dml.targets import Target
+from harness.broker.exec.dml.through import assigned_names, chosen, target_of
+from harness.broker.exec.objects import View
+from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.froms import From, compile_from
 from harness.broker.exec.query.hints import check_query_options, parse_hints
 from harness.broker.exec.query.ordering import row_limit
 from harness.broker.exec.query.rowset import scope_width
-from harness.broker.exec.query.sources import Source
+from harness.broker.exec.query.sources import Source, resolve_object
+from harness.broker.exec.triggers import EVENTS, triggers_on
 from harness.tsql import ast
 
 MATCHED, TARGET, SOURCE = "MATCHED", "NOT MATCHED", "NOT MATCHED BY SOURCE"
@@ -36,9 +40,10 @@ class Matching:
         self.memo: list[Any] = []
         check_query_options(node.options, context)
         kinds = {when.match for when in node.whens}
-        self.target: Target = resolve_target(node.target, context)
+        self._refuse_trigger()
         self._refuse_twins()
         self.from_ = self._joined(TARGET in kinds)
+        self.target: Target = target_of(self.from_.target)
         self.width = scope_width(self.from_.scope)
         self.alone = self._alone() if SOURCE in kinds else None
         self.limit = self._limit()
@@ -55,13 +60,13 @@ class Matching:
         parse_hints(node.hints, self.context)
         return ast.TableRef(node.pos, node.end, node.target, node.alias, node.hints or [])
 
-    def _chooser(self, leaf: ast.Node) -> Callable[[ast.Node, Source], bool]:
-        def choose(node: ast.Node, source: Source) -> bool:
+    def _chooser(self, leaf: ast.Node) -> Callable[[ast.Node, Source], Choice | None]:
+        def choose(node: ast.Node, source: Source) -> Choice | None:
             if node is not leaf:
-                return False
+                return None
             if source.hints.names & {"NOLOCK", "READUNCOMMITTED"}:
                 raise self.context.fail(node, SqlError(1065, aborts="scope"))
-            return True
+            return self._assigned(source)
 
         return choose
 
@@ -77,6 +82,31 @@ class Matching:
                 alias = alias or part.name.name
             if part is node.source and alias is not None and alias.lower() == shown.lower():
                 raise self.context.fail(node, SqlError(5318, aborts="scope"))
+
+    def _refuse_trigger(self) -> None:
+        name = self.node.target
+        if isinstance(name, ast.Variable) or name.name.lower() in self.common:
+            return
+        if len(name.parts) == 1 and name.name.lower() in self.context.table_variables:
+            raise self.context.fail(name, SqlError(286))
+        found = resolve_object(name, self.context)
+        if isinstance(found, View) and any(triggers_on(found, event) for event in EVENTS):
+            raise self.context.not_supported(name, "MERGE into a view with INSTEAD OF triggers")
+
+    def _assigned(self, source: Source) -> Choice:
+        """The columns of the target its actions give values to; a DELETE alone names none."""
+        names: list[str] = []
+        every = False
+        for when in self.node.whens:
+            action = when.action
+            if isinstance(action, ast.MergeUpdate):
+                names += assigned_names(action.assignments)
+            elif isinstance(action, ast.MergeInsert):
+                names += action.columns or []
+                every = every or action.columns is None
+        if every:
+            names += [column.name for column in source.columns if column.identity is None]
+        return chosen(source, names or None, self.node, self.context)
 
     # ------------------------------------------------------------------ compiling
     def _joined(self, outer: bool) -> From:
@@ -112,7 +142,15 @@ class Matching:
         for row in self.from_.rows(s, v, ()):
             key = row[key_at]
             found.append((TARGET if key is None else MATCHED, row, key, row[start:key_at]))
-        return found
+        return self._images(v, found)
+
+    def _images(self, v: Any, found: list[Match]) -> list[Match]:
+        """What a view shows of a row is not the row."""
+        if self.target.written is None:
+            return found
+        entries = self.target.at(v).rows.entries
+        return [(match, row, key, old if key is None else entries[key])
+                for match, row, key, old in found]
 
     def unmatched_targets(self, s: Any, v: Any) -> Callable[[list[Match]], list[Match]]:
         """Read the whole target now; the result keeps those no source row has met."""
@@ -126,8 +164,8 @@ class Matching:
 
         def keep(joined: list[Match]) -> list[Match]:
             met = {key for _, _, key, _ in joined}
-            return [(SOURCE, (*before, *old, key, *(None,) * after), key, old)
-                    for key, old in everything if key not in met]
+            return self._images(v, [(SOURCE, (*before, *old, key, *(None,) * after), key, old)
+                                    for key, old in everything if key not in met])
 
         return keep
 

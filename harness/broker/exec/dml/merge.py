@@ -59,16 +59,17 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
     plan = _Plan(node, matching, actions, context)
     outputs = Outputs(node.outputs, target, context, matching.others, matching.width,
                       inserted=True, deleted=True, action=True)
-    permissions = [] if target.table.temporary else sorted(actions.kinds)
+    permissions = sorted(actions.kinds)
     slots = actions.slots
 
     def run(s: Any, v: list) -> int | None:
         if s.user is not None:
-            for permission in permissions:
-                check_permission(s, permission, target.table)
+            for securable in target.securables:
+                for permission in permissions:
+                    check_permission(s, permission, securable)
         if INSERT in actions.kinds:
             check_identity_insert(s, target.at(v), actions.chosen, target.table.name)
-            lock_for_write(s, target.at(v), NO_HINTS, INSERT)
+            lock_for_write(s, target.at(v), NO_HINTS, INSERT, target.securables)
         work = v[:] if slots else v
         found = plan.find(s, work)
         if plan.instead:

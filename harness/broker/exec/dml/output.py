@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.engine.types import ResultColumn
 from harness.broker.exec.dml.rows import (
@@ -66,13 +66,12 @@ class Outputs:
         for name, there, offset in (("inserted", inserted, base),
                                     ("deleted", deleted, base + len(target.table.columns))):
             if there:
-                columns += [
-                    ScopeColumn((name,), c.name, c.type, offset + i, True, c.collation)
-                    for i, c in enumerate(table_columns(target.table))
-                ]
+                columns += _image_columns(name, target, offset)
         width = base + 2 * len(target.table.columns)
         scope = query_scope(context.scope, columns, width)
-        scope.replaced = (lambda node: _action(node, width)) if action else None
+        images = {"inserted": base, "deleted": base + len(target.table.columns)}
+        scope.replaced = lambda node: _action(node, width) if action and _is_action(node) \
+            else _computed(node, target, images)
         self.items = [_compile(clause, columns, scope, context) for clause in clauses]
         # A table variable is written last: its rows are not undone when the statement waits.
         self.items.sort(key=lambda item: item.late)
@@ -90,13 +89,57 @@ class Outputs:
                 item.into(s, v, found)
 
 
-def _action(node: ast.Node, width: int) -> Expr | None:
+def _is_action(node: ast.Node) -> bool:
+    return isinstance(node, ast.ColumnRef) and node.parts[-1].lower() == "$action"
+
+
+def _action(node: ast.Node, width: int) -> Expr:
     """$action of MERGE stands behind both row images."""
     from harness.broker.engine.types import nvarchar
 
-    if isinstance(node, ast.ColumnRef) and node.parts[-1].lower() == "$action":
-        return Expr(lambda s, v, r: r[width], nvarchar(10), False)
-    return None
+    return Expr(lambda s, v, r: r[width], nvarchar(10), False)
+
+
+def _image_columns(name: str, target: Target, offset: int) -> list[ScopeColumn]:
+    """The columns of ``inserted`` or ``deleted``: those of the table, or of the view named."""
+    base = table_columns(target.table)
+    if target.written is None:
+        return [ScopeColumn((name,), c.name, c.type, offset + i, True, c.collation)
+                for i, c in enumerate(base)]
+    return [
+        ScopeColumn((name,), shown, base[max(i, 0)].type, offset + max(i, 0), True,
+                    base[max(i, 0)].collation)
+        for shown, i in zip(target.written.names, target.written.ordinals)
+    ]
+
+
+def _computed(node: ast.Node, target: Target, images: dict[str, int]) -> Expr | None:
+    """A computed column of the view or query written through, worked out over the row image.
+
+    Raises 4186 or 4196 for one OUTPUT may not name.
+    """
+    written = target.written
+    if written is None or not isinstance(node, ast.ColumnRef) or len(node.parts) != 2:
+        return None
+    image, name = node.parts[0].lower(), node.parts[1].lower()
+    known = [shown.lower() for shown in written.names]
+    if image not in images or name not in known:
+        return None
+    ordinal = known.index(name)
+    if ordinal in written.hidden:
+        raise SqlError(written.hidden[ordinal], image, node.parts[1], aborts="scope")
+    if written.ordinals[ordinal] >= 0:
+        return None
+    if written.value is None:
+        raise NotSupported("a computed column of a query over several tables in OUTPUT")
+    start, width = images[image], len(target.table.columns)
+    value = written.value(ordinal)
+
+    def run(s: Any, v: Any, r: tuple) -> Any:
+        row = r[start:start + width]
+        return None if not any(x is not None for x in row) else value(s, v, row)
+
+    return Expr(run, written.types[ordinal], True)
 
 
 def _compile(

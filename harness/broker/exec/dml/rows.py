@@ -38,12 +38,18 @@ def insert_columns(
     Raises 207 for an unknown name, 264 for one given twice.
     """
     table = target.table
+    if names is None and target.written is not None:
+        names = target.written.names
+        ordinals = [ordinal for name in names
+                    if (ordinal := target.ordinal(name)) is not None
+                    and table.columns[ordinal].identity is None]
+        return InsertColumns(ordinals, False, False)
     if names is None:
         ordinals = [i for i, c in enumerate(table.columns) if c.identity is None]
         return InsertColumns(ordinals, False, False)
     ordinals = []
     for name in names:
-        ordinal = table.ordinals.get(name.lower())
+        ordinal = target.ordinal(name)
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
         if ordinal in ordinals:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
@@ -12,6 +12,7 @@ from harness.broker.engine.transactions import Transaction
 from harness.broker.exec.dml.key_length import key_check
 from harness.broker.exec.dml.variables import VariableAccess
 from harness.broker.exec.objects import View
+from harness.broker.exec.query.bodies import Written
 from harness.broker.exec.query.hints import Hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.sources import (
@@ -29,11 +30,38 @@ class Target:
     """A place to write to. table: for a table variable one like it; slot: of a table variable.
 
     view: the view INSTEAD OF triggers write for; table is then its columns under its name.
+    written: what a view, derived or common table is written through to; name: as it was written.
+    securables: what permissions are asked on.
     """
 
     table: Table
     slot: int = -1
     view: View | None = None
+    written: Written | None = None
+    securables: list[Any] = field(default_factory=list)
+    name: str = ""
+
+    def ordinal(self, name: str) -> int | None:
+        """The column of the table a name assigns to; None when there is none of that name.
+
+        Raises 4406 for a computed column of a view.
+        """
+        if self.written is None:
+            return self.table.ordinals.get(name.lower())
+        place = self.place(name)
+        if place is None:
+            return None
+        found = self.written.ordinals[place]
+        if found < 0:
+            raise SqlError(4406, self.name, aborts="scope")
+        return found
+
+    def place(self, name: str) -> int | None:
+        """Where a column stands in the row read: in the view's order, where there is one."""
+        if self.written is None:
+            return self.table.ordinals.get(name.lower())
+        names = [known.lower() for known in self.written.names]
+        return names.index(name.lower()) if name.lower() in names else None
 
     def at(self, v: Any) -> Table:
         """The table itself, at run time."""
@@ -49,20 +77,27 @@ class Target:
         return f"{database}.{table.schema}.{table.name}"
 
 
-def resolve_target(node: ast.ObjectName | ast.Variable, context: Any) -> Target:
-    """The target a statement names. Raises 208, 1087, 4406 for what cannot be written to."""
+def resolve_target(
+    node: ast.ObjectName | ast.Variable, context: Any, event: str = ""
+) -> Target:
+    """The target a statement names. Raises 208, 1087 for what cannot be written to.
+
+    event: INSERT, UPDATE or DELETE, where the INSTEAD OF trigger of a view would run.
+    """
     if isinstance(node, ast.Variable):
         slot, definition = table_variable(node, context)
         return Target(template_table(definition, context), slot)
     if len(node.parts) == 1 and node.name.lower() in context.table_variables:
         raise context.fail(node, SqlError(286))
     found = resolve_object(node, context)
-    if isinstance(found, View) and any(triggers_on(found, event) for event in EVENTS):
-        return Target(view_table(found, context), view=found)
+    if isinstance(found, View) and any(triggers_on(found, one) for one in EVENTS
+                                       if event in {"", one}):
+        table = view_table(found, context)
+        return Target(table, view=found, securables=[table])
     if not isinstance(found, Table):
         kind = getattr(found, "kind", None) or "system view"
         raise context.not_supported(node, f"changing rows of a {kind.lower()}")
-    return Target(found)
+    return Target(found, securables=[] if found.temporary else [found])
 
 
 def view_table(view: View, context: Any) -> Table:
@@ -118,13 +153,16 @@ class Writes:
             raise
 
 
-def lock_for_write(s: Any, table: Table, hints: Hints, permission: str) -> Transaction:
+def lock_for_write(
+    s: Any, table: Table, hints: Hints, permission: str, securables: list[Any] | None = None
+) -> Transaction:
     """Permission and object lock of an INSERT; IX, or X under TABLOCK and TABLOCKX."""
     transaction = s.transaction or s.work()
     if table.temporary:
         return transaction
     if s.user is not None:
-        check_permission(s, permission, table)
+        for securable in [table] if securables is None else securables:
+            check_permission(s, permission, securable)
     mode = "X" if hints.names & {"TABLOCK", "TABLOCKX"} else "IX"
     s.engine.access.lock_table(transaction, table, mode)
     if s.isolation == "snapshot":
@@ -148,7 +186,8 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None,
     ]
     checks = target.table.checks if constraints else []
     too_long = key_check(target.table, ordinals)
-    if not required and not checks and too_long is None:
+    visible = target.written.checks if target.written is not None else []
+    if not required and not checks and too_long is None and not visible:
         return None
 
     def refuse_null(row: tuple) -> None:
@@ -169,5 +208,8 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None,
                 database = table.database.name if table.database is not None else "tempdb"
                 raise SqlError(547, named or statement, "CHECK", constraint.name, database,
                                table.full_name, where)
+        for seen in visible:  # WITH CHECK OPTION of the view written through, or of one below
+            if not seen(s, (), row):
+                raise SqlError(550)
 
     return check

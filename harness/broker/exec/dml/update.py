@@ -38,13 +38,14 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     outputs = Outputs(node.outputs, target, context, change.others, base,
                       inserted=True, deleted=True)
     moves = moves_keys(target, assignments.ordinals)
-    securable = None if target.table.temporary else target.table
+    securables = target.securables
     apply, slots = assignments.apply, assignments.slots
     triggers = statement_triggers(node, target, "UPDATE", context, assignments.ordinals)
 
     def run(s: Any, v: list) -> int | None:
-        if securable is not None and s.user is not None:
-            check_permission(s, "UPDATE", securable)
+        if s.user is not None:
+            for securable in securables:
+                check_permission(s, "UPDATE", securable)
         found = read(s, v)
         table = target.at(v)
         work = v[:] if slots else v
@@ -145,7 +146,7 @@ class Assignments:
         """(ordinal, closure of its new value, type) of a column that is assigned to."""
         context, table = self.context, self.target.table
         name = node.column.name
-        ordinal = table.ordinals.get(name.lower())
+        ordinal = self.target.ordinal(name)
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
         if ordinal in self.ordinals:
@@ -162,7 +163,8 @@ class Assignments:
         else:
             expr = compile_expression(node.value, self.scope)
             if node.op != "=":
-                old = column(self.offset + ordinal, definition.type, definition.nullable)
+                place = self.offset + self.target.place(name)
+                old = column(place, definition.type, definition.nullable)
                 expr = binary_operation(node.op[0], old, expr)
         return ordinal, assignment(expr, self.target, ordinal).fn, definition.type
 

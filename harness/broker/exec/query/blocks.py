@@ -58,7 +58,7 @@ class Block:
     """
 
     def __init__(self, select: ast.Select, tail: Tail, outer: Scope, compiler: Any,
-                 common: dict[str, Any]) -> None:
+                 common: dict[str, Any], choose: Any = None) -> None:
         self.select, self.tail, self.outer = select, tail, outer
         self.compiler, self.context = compiler, compiler.context
         self.memo: list[Any] = []
@@ -70,7 +70,7 @@ class Block:
         self.from_: From = compile_from(
             select.from_, select.where, outer, compiler, common, self.memo,
             readers=nodes, limit=None if grouped else self._limit(),
-            order_by=None if grouped else self._meant_order())
+            order_by=None if grouped else self._meant_order(), choose_target=choose)
         self.scope = self.from_.scope
         self.group: Grouping | None = None
         if grouped:
@@ -92,6 +92,17 @@ class Block:
     def correlated(self) -> bool:
         """Whether it reads columns of the queries around it."""
         return self.from_.scope.outside or getattr(self.scope, "outside", False)
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing cuts rows off: no TOP, no OFFSET, no caller who wants only some."""
+        return self.select.top is None and self.tail.offset is None and self.tail.most is None
+
+    @property
+    def plain(self) -> bool:
+        """Whether a further condition on its output means the same inside it."""
+        return (self.whole and self.group is None and not self.windows.found
+                and not self.select.distinct)
 
     # ------------------------------------------------------------------ compiling
     def _refuse(self) -> None:
@@ -225,10 +236,14 @@ class Block:
         """The block as a rowset."""
         return Rowset(self.columns, self.rows(), self.correlated, self.from_.paths)
 
+    def project(self) -> Callable[[Any, Any, tuple], tuple]:
+        """(s, v, source row) -> output row."""
+        return projection([item.expr for item in self.items])
+
     def rows(self) -> Rows:
         """The closure that yields the output rows."""
         read = self.source_rows()
-        project = projection([item.expr for item in self.items])
+        project = self.project()
         if self.sort or self.select.distinct or self.tail.offset is not None or \
                 (self.select.top is not None and self.select.top.with_ties):
             return self._ordered(read, project)

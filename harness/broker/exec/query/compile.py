@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
@@ -11,6 +12,7 @@ from harness.broker.exec.conversion.rules import common_type
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.query.blocks import Block, Tail, offset_of, projection
+from harness.broker.exec.query.bodies import Body
 from harness.broker.exec.query.hints import check_query_options
 from harness.broker.exec.query.ordering import distinct, row_key, sort_keys, sort_pairs
 from harness.broker.exec.query.rowset import QueryColumn, Rows, Rowset, fit, scope_width
@@ -52,10 +54,13 @@ class QueryCompiler:
         if isinstance(node.body, ast.Select):
             if node.body.into is not None:
                 raise self.context.not_supported(node.body, "INTO inside a query")
-            block = Block(node.body, Tail(order_by, node.offset, most), outer, self, common)
+            tail = Tail(order_by, node.offset, most)
+            block = Block(node.body, tail, outer, self, common)
             if any(item.variable is not None for item in block.items):
                 raise self.context.fail(node, SqlError(102, "=", severity=15, aborts="scope"))
             rowset = block.rowset()
+            if node.for_ is None:
+                rowset.body = Body(self._again(node.body, tail, common), block)
         else:
             rowset = self._body(node.body, outer, common)
             if order_by or node.offset is not None:
@@ -65,6 +70,19 @@ class QueryCompiler:
 
             rowset = for_clause(node.for_, rowset, self.context)
         return rowset
+
+    def _again(self, select: ast.Select, tail: Tail, common: Common) -> Callable[..., Block]:
+        """What compiles a block again: under more conditions, in a scope, with a target."""
+        def make(where: list[ast.Predicate], scope: Scope, choose: Any) -> Block:
+            conditions = [*where, *([] if select.where is None else [select.where])]
+            again = select
+            if where:
+                both = conditions[0] if len(conditions) == 1 else \
+                    ast.And(conditions[0].pos, conditions[-1].end, conditions)
+                again = replace(select, where=both)
+            return Block(again, tail, scope, self, common, choose)
+
+        return make
 
     def block(self, node: ast.Query, outer: Scope) -> Block | None:
         """The block of a plain SELECT, for statements that need more than its rows; else None."""
@@ -112,7 +130,9 @@ class QueryCompiler:
 
     def _named(self, rowset: Rowset, table: ast.CommonTable) -> Rowset:
         columns = rename(rowset.columns, table.columns, table.name, self.context, table)
-        return Rowset(columns, rowset.rows, rowset.correlated, rowset.paths)
+        if rowset.body is not None:
+            rowset.body.shown = table.name
+        return Rowset(columns, rowset.rows, rowset.correlated, rowset.paths, rowset.body)
 
     def _recursive(self, table: ast.CommonTable, outer: Scope, known: Common) -> Rowset:
         """anchor UNION ALL member: the member reads the rows of the round before."""

@@ -9,9 +9,10 @@ from typing import Any
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.storage import Index
 from harness.broker.engine.types import SqlType
-from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.expressions import compile_condition, compile_expression
 from harness.broker.exec.expressions.expr import Fn
 from harness.broker.exec.expressions.scope import Scope
+from harness.broker.exec.query.bodies import Choice, narrow
 from harness.broker.exec.query.joins import StepCompiler, run_steps
 from harness.broker.exec.query.names import Names, conjuncts
 from harness.broker.exec.query.paths import Path
@@ -54,7 +55,7 @@ def compile_from(
     nodes: list[ast.TableSource], where: ast.Predicate | None, outer: Scope, compiler: Any,
     common: dict[str, Any], memo: list, *, readers: list[Any],
     limit: Fn | None = None, order_by: list[ast.OrderItem] | None = None,
-    choose_target: Callable[[ast.Node, Source], bool] | None = None,
+    choose_target: Callable[[ast.Node, Source], Choice | None] | None = None,
     extra: Source | None = None,
 ) -> From:
     """Compile FROM and WHERE.
@@ -87,12 +88,28 @@ def compile_from(
         steps.append(FilterStep(rest))
     if not builder.lateral:
         _assign_offsets(steps, base)
+    moved = _narrow(steps, names)
     scope = _scope(outer, sources, base, compiler, common, memo)
     ordered = _push_limit(steps, limit, order_by or [], names)
+    for node in moved:
+        compile_condition(node, scope)  # for its errors, and to know whether it leads outside
     run = StepCompiler(names, scope, memo).compile(steps)
     paths = [path for source in sources for path in source.paths] + _paths(steps)
     target = next((source for source in sources if source.write), None)
     return From(sources, names, scope, _rows(run, base), paths, ordered, target)
+
+
+def _narrow(steps: list[Any], names: Names) -> list[ast.Predicate]:
+    """Move conditions into views, derived and common tables; the ones moved."""
+    moved: list[ast.Predicate] = []
+    for step in _read_steps(steps):
+        if step.source.body is None or not step.conditions:
+            continue
+        found = narrow(step.source, step.conditions, names)
+        step.conditions = [c for c in step.conditions
+                           if not any(c.node is node for node in found)]
+        moved += found
+    return moved
 
 
 def _rows(steps: list[Any], base: int) -> Rows:

@@ -44,13 +44,15 @@ class Rowset:
     """A compiled query: ``rows`` may be called any number of times.
 
     correlated: it reads columns of the query around it, so its rows differ from outer row to outer
-    row. paths: what was chosen per stored table, for tests and ``explain``.
+    row. paths: what was chosen per stored table, for tests and ``explain``. body: how it can be
+    compiled again, when it is a single block.
     """
 
     columns: list[QueryColumn]
     rows: Rows
     correlated: bool = False
     paths: list[Any] = field(default_factory=list)
+    body: Any = None
 
 
 @dataclass

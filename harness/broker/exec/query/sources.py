@@ -15,7 +15,8 @@ from harness.broker.exec.conversion.rules import XML_NODES
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 from harness.broker.exec.objects import REFUSED_VIEWS, TABLE_FUNCTIONS, View, VirtualTable
-from harness.broker.exec.query.hints import LEVELS, NO_HINTS, Hints, parse_hints
+from harness.broker.exec.query.bodies import Choice, Written
+from harness.broker.exec.query.hints import ACCESS, LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
 from harness.broker.exec.xml.methods import compile_nodes, receiver
@@ -32,7 +33,8 @@ class Source:
     clustered key follows the columns in each row (targets of UPDATE and DELETE). written: its name
     as FROM wrote it. lookups: ordinal
     -> function (session, value) of a system view that can be asked by key. offset: place of
-    its first column in the row, set by the planner.
+    its first column in the row, set by the planner. body, scope: of a query that can be compiled
+    again; behind: what is there when it is the target of a data change.
     """
 
     columns: list[QueryColumn]
@@ -50,6 +52,21 @@ class Source:
     paths: list[Any] = field(default_factory=list)
     lookups: dict[int, Callable[[Any, Any], list[tuple]]] = field(default_factory=dict)
     written: str = ""
+    body: Any = None
+    scope: Scope | None = None
+    choice: Choice | None = None
+    behind: Written | None = None
+
+    def narrowed(self, where: list[ast.Predicate]) -> None:
+        """Read the query under further conditions, which are in its own terms."""
+        if self.choice is not None:
+            self.rows, self.behind, self.paths = self.body.write(self.choice, where, self.scope)
+            if self.securable is not None:
+                self.behind.securables = [self.securable, *self.behind.securables]
+        else:
+            self.rows, self.paths = self.body.rows(where, self.scope)
+        if self.securable is not None:
+            self.rows = _guarded(self.securable, self.rows)
 
     @property
     def width(self) -> int:
@@ -205,17 +222,28 @@ class Binder:
         context = self.context
         if node.sample is not None:
             raise context.not_supported(node, "TABLESAMPLE")
+        for hint in node.hints:
+            if hint.name == "NOEXPAND":  # no view has an index here
+                raise context.fail(hint, SqlError(8171, "noexpand", ".".join(node.name.parts),
+                                                  aborts="scope"))
         hints = parse_hints(node.hints, context)
         lowered = node.name.name.lower()
         if len(node.name.parts) == 1 and lowered in self.common:
-            rowset = self.common[lowered]()
+            before, context.inherited = context.inherited, (*context.inherited, *node.hints)
+            try:
+                rowset = self.common[lowered]()
+            finally:
+                context.inherited = before
             return self._of_rowset(rowset, (node.alias or node.name.name).lower(), None, node)
         if len(node.name.parts) == 1 and lowered in context.table_variables:
             return self._images(node)  # inserted and deleted of a trigger
         found = resolve_object(node.name, context)
         qualifiers = self._qualifiers(node, found)
+        securable = None if chained(found, context) else found
         if isinstance(found, Table):
-            return Source(table_columns(found), qualifiers, found, hints=hints, securable=found)
+            hints = with_inherited(node, found, hints, context)
+            return Source(table_columns(found), qualifiers, found, hints=hints,
+                          securable=securable)
         if isinstance(found, VirtualTable):
             columns = [QueryColumn(c.name, c.type, c.nullable) for c in found.columns]
             source = Source(columns, qualifiers, rows=lambda s, v, r: found.rows(s))
@@ -224,9 +252,9 @@ class Binder:
                     source.lookups[ordinal] = _lookup(found, column.name)
             return source
         if isinstance(found, View):
-            return self._view(found, node, qualifiers)
+            return self._view(found, node, qualifiers, securable)
         if hasattr(found, "select_columns"):
-            return self._queue(found, hints, qualifiers)
+            return self._queue(found, hints, qualifiers, securable)
         raise context.fail(node, SqlError(208, ".".join(node.name.parts)))
 
     def _qualifiers(self, node: ast.TableRef, found: Any) -> tuple[str, ...]:
@@ -235,7 +263,8 @@ class Binder:
         schema = (getattr(found, "schema", None) or "dbo").lower()
         return (self.context.database.name.lower(), schema, node.name.name.lower())
 
-    def _queue(self, queue: Any, hints: Hints, qualifiers: tuple[str, ...]) -> Source:
+    def _queue(self, queue: Any, hints: Hints, qualifiers: tuple[str, ...],
+               securable: Any) -> Source:
         nolock = bool(hints.names & {"NOLOCK", "READUNCOMMITTED"})
         leveled = bool(hints.names & LEVELS)
 
@@ -246,19 +275,42 @@ class Binder:
             return queue.select_rows(s, nolock)
 
         columns = [QueryColumn(c.name, c.type, c.nullable) for c in queue.select_columns]
-        return Source(columns, qualifiers, hints=hints, securable=queue,
-                      rows=_guarded(queue, rows))
+        return Source(columns, qualifiers, hints=hints, securable=securable,
+                      rows=_guarded(securable, rows))
 
-    def _view(self, view: View, node: ast.TableRef, qualifiers: tuple[str, ...]) -> Source:
-        from harness.broker.exec.query.views import view_rowset
+    def _view(self, view: View, node: ast.TableRef, qualifiers: tuple[str, ...],
+              securable: Any) -> Source:
+        from harness.broker.exec.query.views import inside_view, view_rowset
 
-        if node.hints:
-            raise self.context.not_supported(node, "a table hint on a view")
-        rowset = view_rowset(view, self.context)
+        refuse_on_view(node, self.context)
+        rowset = view_rowset(view, self.context, node.hints)
         source = self._of_rowset(rowset, "", view.node.columns, node)
         source.qualifiers = qualifiers
-        source.securable = view
-        source.rows = _guarded(view, source.rows)
+        source.securable = securable
+        source.rows = _guarded(securable, source.rows)
+        if source.body is not None:
+            source.body.shown = ".".join(node.name.parts)
+            source.scope = inside_view(rowset, self.outer)
+        return source
+
+    def written(self, node: ast.TableSource, source: Source, choice: Choice) -> Source:
+        """A view, derived or common table as the target of a data change.
+
+        Raises 4403 to 4406, 4418 to 4421, 4426 for one that cannot be.
+        """
+        body = source.body
+        if body is None:
+            if isinstance(node, ast.TableRef):
+                raise self.context.fail(node, SqlError(4426, ".".join(node.name.parts),
+                                                       aborts="scope"))
+            raise self.context.not_supported(node, f"{type(node).__name__} as a target")
+        body.derived = isinstance(node, ast.DerivedTable)
+        body.shown = body.shown or source.qualifiers[-1]
+        source.choice = choice
+        try:
+            source.narrowed([])
+        except SqlError as error:
+            raise (error if error.line else self.context.fail(node, error)) from None
         return source
 
     # ------------------------------------------------------------------ other leaves
@@ -277,10 +329,14 @@ class Binder:
     def _derived(self, node: ast.DerivedTable, left: list[Source] | None) -> Source:
         if not isinstance(node.query, (ast.Query, ast.Values)):
             raise self.context.not_supported(node, "a data change in FROM")
-        rowset = self.compile_query(node.query, self._scope(left))
+        scope = self._scope(left)
+        rowset = self.compile_query(node.query, scope)
         if node.alias is None:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
-        return self._of_rowset(rowset, node.alias.lower(), node.columns, node, left is not None)
+        source = self._of_rowset(rowset, node.alias.lower(), node.columns, node,
+                                 left is not None)
+        source.scope = scope
+        return source
 
     def _nodes(self, node: ast.NodesTable, left: list[Source]) -> Source:
         scope = self._scope(left)
@@ -298,11 +354,46 @@ class Binder:
     ) -> Source:
         columns = rename(rowset.columns, names, alias, self.context, node)
         return Source(columns, (alias,), rows=rowset.rows, lateral=lateral and rowset.correlated,
-                      paths=rowset.paths)
+                      paths=rowset.paths, body=rowset.body, scope=self.outer)
+
+
+def chained(found: Any, context: Any) -> bool:
+    """Whether a view is being read whose owner owns this object too: only the view is checked.
+
+    A chain does not cross databases ("Ownership chains" page).
+    """
+    owner = context.chain
+    home = getattr(found, "database", None)
+    return owner is not None and home is context.database and home.owner_of(found) == owner
+
+
+def with_inherited(node: ast.TableRef, table: Table, hints: Hints, context: Any) -> Hints:
+    """The hints of a table with those given to the view or common table it is read through.
+
+    Raises 4138 when they contradict each other ("Table hints" page: hints on a view go to all
+    tables of the view).
+    """
+    if not context.inherited:
+        return hints
+    try:
+        return parse_hints([*node.hints, *context.inherited], context)
+    except SqlError as error:
+        if error.number != 1047:
+            raise
+        raise context.fail(node, SqlError(4138, table.name, aborts="scope")) from None
+
+
+def refuse_on_view(node: ast.TableRef, context: Any) -> None:
+    """Index hints on a view are refused by name."""
+    for hint in node.hints:
+        if hint.name in ACCESS:
+            raise context.not_supported(hint, f"{hint.name} on a view")
 
 
 def _guarded(securable: Any, rows: Rows) -> Rows:
     """The rows for those who may SELECT them; stored tables are checked where they are read."""
+    if securable is None:
+        return rows
 
     def checked(s: Any, v: Any, r: tuple) -> list[tuple]:
         check_permission(s, "SELECT", securable)

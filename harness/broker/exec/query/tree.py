@@ -13,6 +13,7 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import SqlType
 from harness.broker.exec.expressions.expr import Fn
+from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.names import Names, conjuncts
 from harness.broker.exec.query.paths import Path, Sarg, choose, sargs
 from harness.broker.exec.query.sources import Binder, Source
@@ -106,7 +107,7 @@ class FilterStep:
 class TreeBuilder:
     """Binds the leaves of a FROM clause in the order written. base: width of the outer row.
 
-    choose_target(node, source) -> True makes a leaf the target of an UPDATE or DELETE.
+    choose_target(node, source) -> Choice makes a leaf the target of an UPDATE or DELETE.
     """
 
     def __init__(
@@ -114,7 +115,7 @@ class TreeBuilder:
         binder: Binder,
         context: Any,
         base: int,
-        choose_target: Callable[[ast.Node, Source], bool] | None = None,
+        choose_target: Callable[[ast.Node, Source], Choice | None] | None = None,
     ) -> None:
         self.binder = binder
         self.context = context
@@ -167,7 +168,10 @@ class TreeBuilder:
 
     def _leaf(self, node: ast.TableSource, *, lateral: bool = False) -> Leaf:
         source = self.binder.leaf(node, self.leaves if lateral else None)
-        if self.choose_target is not None and self.choose_target(node, source):
+        choice = self.choose_target(node, source) if self.choose_target is not None else None
+        if choice is not None:
+            if source.table is None:
+                source = self.binder.written(node, source, choice)
             source.write = source.with_key = True
         self._refuse_twin(node, source)
         source.offset = self.base + sum(leaf.width for leaf in self.leaves)

@@ -8,15 +8,30 @@ from harness.broker.exec.compiler import Context
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.objects import View
 from harness.broker.exec.program import Program
-from harness.broker.exec.query.rowset import Rowset
+from harness.broker.exec.query.rowset import QueryScope, Rowset, query_scope, scope_width
 
 
-def view_rowset(view: View, context: Any) -> Rowset:
-    """The rows of a view."""
+def view_rowset(view: View, context: Any, hints: list | None = None) -> Rowset:
+    """The rows of a view. hints: given to the view, for all its tables."""
     from harness.broker.exec.query.compile import QueryCompiler
 
     program = Program(view.name, view.schema, view.database, view.source, view.object_id)
     inner = Context(program, Scope(source=view.source), context.session)
+    inner.chain = view.database.owner_of(view)
+    inner.inherited = (*context.inherited, *(hints or []))
     rowset = QueryCompiler(inner).query(view.node.query, inner.scope)
     context.uses_temp = context.uses_temp or inner.uses_temp
+    if rowset.body is not None:
+        rowset.body.shown = view.name
+        rowset.body.checked = view.node.check_option
     return rowset
+
+
+def inside_view(rowset: Rowset, around: Scope) -> QueryScope:
+    """The scope a view is compiled in again: names of its own place, values from around it."""
+    own: Scope = rowset.body.block.outer
+    scope = query_scope(around, (), scope_width(around))
+    scope.source, scope.namespaces = own.source, own.namespaces
+    scope.compile_subquery, scope.scalar_function = own.compile_subquery, own.scalar_function
+    scope.user_type, scope.next_value = own.user_type, own.next_value
+    return scope
