@@ -12,7 +12,7 @@ def test_every_view_and_every_mark_is_on_the_page():
     for view in DECLARED.values():
         assert f"### {view.schema}.{view.name}" in text
     assert "- refused: cpu_time" in text
-    assert "is_system = 0" in text
+    assert "service_contract_id = 0" in text
 
 
 @pytest.mark.parametrize("name", ["sysobjects", "dbo.sysobjects", "sys.dm_os_wait_stats"])

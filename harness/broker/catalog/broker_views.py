@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from harness.broker.catalog.object_views import OBJECT_COLUMNS, object_row
+from harness.broker.catalog.object_views import SHIPPED_COLUMNS, object_row, shipped
 from harness.broker.catalog.views import VIEW_SERVER_STATE, view
 from harness.broker.catalog.visibility import sees_everything, visible
 from harness.broker.engine.clock import EPOCH
 from harness.broker.exec.database import Database
 from harness.broker.ssb.conversation import GONE, STATES
+from harness.broker.ssb.names import FIRST_USER_ID
 
 UNSET = datetime(1900, 1, 1)
 """How unset times read in sys.conversation_endpoints."""
@@ -107,7 +108,7 @@ def service_queues_used(s: Any, db: Database) -> Iterable[tuple]:
         yield item.service_id, item.queue.object_id
 
 
-@view("sys.service_queues", OBJECT_COLUMNS + """max_readers smallint?
+@view("sys.service_queues", SHIPPED_COLUMNS + """max_readers smallint?
 activation_procedure nvarchar(776)?
 execute_as_principal_id int?
 is_activation_enabled bit
@@ -125,8 +126,8 @@ def service_queues(s: Any, db: Database) -> Iterable[tuple]:
         readers = (activation.max_readers, activation.procedure, activation.execute_as,
                    int(activation.enabled)) if activation is not None else (0, None, None, 0)
         enabled = int(queue.enabled)
-        yield (*object_row(db, queue), *readers, enabled, enabled, int(queue.retention),
-               int(queue.poison_handling))
+        yield (*object_row(db, queue), shipped(queue), *readers, enabled, enabled,
+               int(queue.retention), int(queue.poison_handling))
 
 
 @view("sys.routes", """
@@ -177,16 +178,6 @@ def priorities(s: Any, db: Database) -> Iterable[tuple]:
                service.service_id if service else None, item.remote_service, item.level)
 
 
-@view("sys.event_notifications", """
-name sysname
-object_id int
-parent_class tinyint
-parent_id int""")
-def event_notifications(s: Any, db: Database) -> Iterable[tuple]:
-    """None: CREATE EVENT NOTIFICATION is refused."""
-    return ()
-
-
 # ---------------------------------------------------------------------- conversations
 def seen_endpoints(s: Any, db: Database) -> list[Any]:
     """Endpoints as the reader's transaction sees them: none that another has not committed."""
@@ -230,7 +221,7 @@ system_sequence bigint = 0
 first_out_of_order_sequence bigint = -1
 last_out_of_order_sequence bigint = -1
 last_out_of_order_frag int = -1
-is_system bit = 0
+is_system bit
 priority tinyint""", by={"conversation_handle": endpoint_by_handle})
 def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """Both sides of every conversation of the database."""
@@ -244,18 +235,25 @@ def endpoint_row(s: Any, e: Any) -> tuple:
     return (e.handle, e.conversation_id, int(e.is_initiator), e.contract.contract_id,
             e.group.group_id, e.service.service_id, moment(e.lifetime), state, STATES[state],
             e.far_service, e.far_broker, e.owner, moment(e.security_timestamp) or UNSET,
-            moment(e.timer_due) or UNSET, e.send_sequence, e.inbox.tail, e.priority)
+            moment(e.timer_due) or UNSET, e.send_sequence, e.inbox.tail, int(_is_system(e)),
+            e.priority)
+
+
+def _is_system(e: Any) -> bool:
+    """Whether it is the server's own, as of an event notification."""
+    return e.service.service_id < FIRST_USER_ID
 
 
 @view("sys.conversation_groups", """
 conversation_group_id uniqueidentifier
 service_id int
-is_system bit = 0""")
+is_system bit""")
 def conversation_groups(s: Any, db: Database) -> Iterable[tuple]:
     """Conversation groups with conversations in them."""
     groups = {e.group.group_id: e.group for e in seen_endpoints(s, db)}
     for group_id in sorted(groups):
-        yield group_id, groups[group_id].service.service_id
+        number = groups[group_id].service.service_id
+        yield group_id, number, int(number < FIRST_USER_ID)
 
 
 @view("sys.transmission_queue", """

@@ -64,23 +64,31 @@ def object_row(db: Database, item: Any) -> tuple:
             created, modified)
 
 
-@view("sys.objects", OBJECT_COLUMNS)
+SHIPPED_COLUMNS = OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped bit")
+
+
+def shipped(item: Any) -> int:
+    """is_ms_shipped: the queues every database is born with (F-254)."""
+    return int(getattr(item, "is_system", False))
+
+
+@view("sys.objects", SHIPPED_COLUMNS)
 def objects(s: Any, db: Database) -> Iterable[tuple]:
     """Every object of a schema that the reader may see."""
     for item in seen_objects(s, db):
-        yield object_row(db, item)
+        yield (*object_row(db, item), shipped(item))
     for item in db.types.values():
         if isinstance(item, TableType):
             created, modified = db.created, db.created
             yield (f"TT_{item.name}_{item.type_table_id:08X}", item.type_table_id, None, 4, 0,
-                   "TT", "TYPE_TABLE", created, modified)
+                   "TT", "TYPE_TABLE", created, modified, 0)
 
 
-@view("sys.all_objects", OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped bit"))
+@view("sys.all_objects", SHIPPED_COLUMNS)
 def all_objects(s: Any, db: Database) -> Iterable[tuple]:
     """User objects and system views."""
     for item in seen_objects(s, db):
-        yield (*object_row(db, item), 0)
+        yield (*object_row(db, item), shipped(item))
     for item in system_items(db):
         yield (*item, 1)
 

@@ -7,6 +7,9 @@ server's). Numbers of severity 10 appear as transmission_status or in the ERRORL
 from __future__ import annotations
 
 BROKER_MESSAGES: dict[int, tuple[int, str]] = {
+    1095: (15, "%s has already been specified as an event type."),
+    1098: (15, "The specified event type(s) is/are not valid on the specified target object."),
+    1921: (16, "Invalid %s '%s' specified."),
     3716: (16, "The %s '%s' cannot be dropped because it is bound to one or more %s."),
     7862: (16, "An endpoint of the requested type already exists. Only one endpoint of this type "
                "is supported. Use ALTER ENDPOINT or DROP the existing endpoint and execute the "

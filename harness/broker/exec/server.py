@@ -52,6 +52,8 @@ class Server(Part):
             database = self.create_database(None, name)
             if database.broker is not None and name in {"master", "model"}:
                 database.broker.enabled = False  # as on a server
+            if name == "msdb":
+                database.options["trustworthy"] = True  # alone of all (ALTER DATABASE SET page)
 
     # ------------------------------------------------------------------ databases
     def create_database(self, transaction: Transaction | None, name: str,

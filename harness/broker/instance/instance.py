@@ -110,6 +110,7 @@ class Instance:
         self._parsed = TextCache()
         self.activation = Activation(self)
         self.server = Server(self.engine, self._new_broker)
+        self.server.transport.server_name = self.server_name
         self.server.sessions = lambda: list(self.sessions.values())
         self.server.create_login(None, USER, password, roles=frozenset({"sysadmin"}))
         self.engine.locks.on_deadlock = self._deadlock

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING, Part
-from harness.broker.ssb import ends, names, options, timers
+from harness.broker.ssb import ends, names, notifications, options, timers
 from harness.broker.ssb.conversation import Endpoint, Group
 from harness.broker.ssb.definitions import (
     Contract,
@@ -21,6 +21,7 @@ from harness.broker.ssb.definitions import (
     Route,
     Service,
 )
+from harness.broker.ssb.notifications import EventNotification, SystemQueue
 
 if TYPE_CHECKING:
     from harness.broker.engine.kernel import Engine
@@ -42,8 +43,7 @@ class Broker(Part):
     database: has ``id``, ``name``, ``server`` and ``objects``. senders: endpoints that may have
     rows in the transmission queue (may list too many). missed: timers that came due while the
     broker was disabled. activate(queue): starts an activated task; log(who, text): ERRORLOG;
-    queue_disabled(queue): poison messages have switched a queue off; may_send(endpoint,
-    service): whether the owner of an endpoint's service has SEND on the service it sends to.
+    may_send(endpoint, service): whether the owner of an endpoint's service has SEND on the target.
     no_entry(endpoint, service): why the owner of an endpoint's service cannot enter the database
     of the service it sends to, None when it can. has_certificate(principal id): for dialog
     security with a remote service.
@@ -52,7 +52,7 @@ class Broker(Part):
     __slots__ = (
         "activate", "bindings", "contracts", "database", "enabled", "endpoints", "engine",
         "groups", "guid", "has_certificate", "has_master_key", "log", "may_send",
-        "message_types", "missed", "next_id", "no_entry", "priorities", "queue_disabled",
+        "message_types", "missed", "next_id", "no_entry", "notifications", "priorities",
         "routes", "senders", "services",
     )
 
@@ -74,6 +74,7 @@ class Broker(Part):
         self.routes = {"AutoCreatedLocal": Route(names.FIRST_USER_ID, "AutoCreatedLocal")}
         self.bindings: dict[str, RemoteServiceBinding] = {}
         self.priorities: dict[str, Priority] = {}
+        self.notifications: dict[tuple[int, str], EventNotification] = {}
         self.endpoints: dict[str, Endpoint] = {}
         self.groups: dict[str, Group] = {}
         self.senders: dict[str, Endpoint] = {}
@@ -81,10 +82,13 @@ class Broker(Part):
         self.next_id = names.FIRST_USER_ID + 1
         self.activate: Callable[[Queue], None] = _nobody
         self.log: Callable[[str, str], None] = _silent
-        self.queue_disabled: Callable[[Queue], None] = _nobody
         self.may_send: Callable[[Endpoint, Service], bool] = lambda endpoint, service: True
         self.no_entry: Callable[[Endpoint, Service], str | None] = lambda endpoint, service: None
         self.has_certificate: Callable[[int], bool] = lambda principal: False
+        for number, name, queue_id, queue, contracts in names.SYSTEM_SERVICES:
+            made = SystemQueue(self, "dbo", queue, queue_id)
+            database.objects["dbo", queue.lower()] = made
+            self.services[name] = Service(self, number, name, made, frozenset(contracts))
         if ends.transaction_ended not in engine.transactions.watchers:
             engine.transactions.watchers.append(ends.transaction_ended)
 
@@ -142,6 +146,10 @@ class Broker(Part):
         if not group.members:
             put(None, self, self.groups, group.group_id, MISSING)
 
+    def activation_needed(self, queue: Queue) -> None:
+        """Tell external readers of a queue that there is work for one more."""
+        notifications.activation_needed(queue)
+
     # ------------------------------------------------------------------ what the instance calls
     def timer_due(self, kind: str, key: tuple) -> None:
         """One of our timers has come due. key: (database id, what)."""
@@ -184,7 +192,7 @@ class Broker(Part):
         The copied queues take the place of the template's in ``database.objects``.
         """
         twin = Broker(self.engine, database)
-        for name in ("activate", "enabled", "log", "queue_disabled", "may_send", "no_entry",
+        for name in ("activate", "enabled", "log", "may_send", "no_entry",
                      "has_certificate", "has_master_key", "next_id"):
             setattr(twin, name, getattr(self, name))
         for name in ("message_types", "contracts", "routes", "priorities", "bindings"):
@@ -205,6 +213,7 @@ class Broker(Part):
             self.database.name, self.guid, self.enabled, sorted(self.message_types),
             sorted(self.contracts), sorted(self.services), sorted(self.routes),
             sorted((p.name, p.level) for p in self.priorities.values()), sorted(self.bindings),
+            sorted(self.notifications),
             sorted(self.endpoints), sorted(self.groups), sorted(map(repr, self.missed)),
         )
 

@@ -144,6 +144,7 @@ def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Qu
     otherwise). Raises SqlError 15151, 8404 and 8493.
     """
     service: Service = find(broker.services, name, "alter", "service")
+    refuse_system(service.service_id)
     if queue is None and not add and not drop:
         raise SqlError(8493, name)
     _known_contracts(broker, add)
@@ -178,6 +179,7 @@ def drop_service(broker: Broker, transaction: Transaction, name: str) -> None:
     transaction holds one of the conversations.
     """
     service: Service = find(broker.services, name, "drop", "service")
+    refuse_system(service.service_id)
     if any(priority.local_service == name for priority in broker.priorities.values()):
         raise SqlError(3716, "service", name, "conversation priority")
     mine = _of_service(broker, service)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
-from harness.broker.ssb import alarms, timers, transmission
+from harness.broker.ssb import alarms, notifications, timers, transmission
 from harness.broker.ssb.closing import finish
 from harness.broker.ssb.conversation import CLOSED, GONE, PEER_ENDED
 
@@ -127,6 +127,11 @@ def _queue_altered(transaction: Transaction, event: tuple, queues: dict) -> None
     transmission.retry_later(event[1].broker, transaction)
 
 
+def _watched(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """An event notification for QUEUE_ACTIVATION was created or dropped."""
+    event[1].monitor.altered()
+
+
 def _dropped(transaction: Transaction, event: tuple, queues: dict) -> None:
     """A queue is gone: whoever waits there fails at once."""
     event[1].wake(SqlError(208, event[1].full_name))
@@ -177,7 +182,7 @@ _COMMITTED = {
     "ssb.held": _held, "ssb.received": _received, "ssb.arrived": _arrived, "ssb.end": _own_end,
     "ssb.pending": _pending, "ssb.alarm": _alarm, "ssb.altered": _altered,
     "ssb.queue": _queue_altered, "ssb.dropped": _dropped, "ssb.group": _group,
-    "ssb.moved": _moved,
+    "ssb.moved": _moved, "ssb.watched": _watched,
 }
 
 
@@ -191,7 +196,7 @@ def _received_again(transaction: Transaction, event: tuple, queues: dict) -> Non
     queues[queue] = True
     if not counted and queue.enabled and queue.rolled_back((inbox.endpoint.handle, first)):
         queue_altered(queue)
-        queue.broker.queue_disabled(queue)
+        notifications.queue_disabled(queue)
 
 
 def _undone(transaction: Transaction, event: tuple, queues: dict) -> None:

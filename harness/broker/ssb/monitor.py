@@ -42,10 +42,15 @@ class QueueMonitor(Part):
 
     @property
     def exists(self) -> bool:
-        """Whether the queue has a monitor: activation, queue and broker are all on."""
-        activation = self.queue.activation
-        return (activation is not None and activation.enabled and self.queue.enabled
+        """Whether the queue has a monitor: activation (or a notification), queue and broker on."""
+        return ((self._internal or self.queue.watched > 0) and self.queue.enabled
                 and self.queue.broker.enabled)
+
+    @property
+    def _internal(self) -> bool:
+        """Whether procedures are started; else QUEUE_ACTIVATION notifications are sent."""
+        activation = self.queue.activation
+        return activation is not None and activation.enabled
 
     # ------------------------------------------------------------------ what happens to the queue
     def poke(self) -> None:
@@ -87,10 +92,12 @@ class QueueMonitor(Part):
         self.poke()
 
     def due(self) -> None:
-        """Five seconds have passed without an empty RECEIVE."""
+        """Five seconds have passed without an empty RECEIVE, or nobody heeded a notification."""
         if not self.exists or not self.queue.has_receivable() or self.queue.waits_for_any():
             return
-        if self.state == RECEIVES and self._room():
+        if self.state == NOTIFIED and not self._internal:
+            self._notify()
+        elif self.state == RECEIVES and self._room():
             self._launch()
         elif self.state == INACTIVE:
             self.poke()
@@ -125,10 +132,25 @@ class QueueMonitor(Part):
     # ------------------------------------------------------------------ inside
     def _room(self) -> bool:
         activation = self.queue.activation
-        return activation is not None and self.running < activation.max_readers
+        if not self._internal or activation is None:
+            return self.queue.watched > 0
+        return self.running < activation.max_readers
+
+    def _notify(self) -> None:
+        """Tell external readers; again after a time-out, and when they have read (F-252)."""
+        queue = self.queue
+        engine = queue.broker.engine
+        engine.journal.assign(None, self, "last_activated", engine.clock.now())
+        self._become(NOTIFIED)
+        engine.timers.set(None, "ssb.monitor", self._key(), engine.clock.now()
+                          + value(engine, "external_activation_timeout_s"))
+        queue.broker.activation_needed(queue)
 
     def _launch(self) -> None:
         if not self._room():
+            return
+        if not self._internal:
+            self._notify()
             return
         queue = self.queue
         engine = queue.broker.engine

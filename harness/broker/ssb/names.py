@@ -9,6 +9,9 @@ ERROR = PREFIX + "ServiceBroker/Error"
 END_DIALOG = PREFIX + "ServiceBroker/EndDialog"
 DIALOG_TIMER = PREFIX + "ServiceBroker/DialogTimer"
 DEFAULT = "DEFAULT"
+EVENT_NOTIFICATION = PREFIX + "Notifications/EventNotification"
+POST_EVENT = PREFIX + "Notifications/PostEventNotification"
+EVENT_SERVICE = PREFIX + "Notifications/EventNotificationService"
 
 NONE, EMPTY, XML = "N ", "E ", "X "
 """Values of the validation column, char(2)."""
@@ -53,6 +56,16 @@ CONTRACTS: tuple[tuple[int, str, dict[str, int]], ...] = (
     (6, DEFAULT, {DEFAULT: BY_ANY}),
 )
 """(id, name, usages) of the built-in contracts."""
+
+SYSTEM_SERVICES: tuple[tuple[int, str, int, str, tuple[str, ...]], ...] = (
+    (1, PREFIX + "Notifications/QueryNotificationService", 1977058079,
+     "QueryNotificationErrorsQueue", (PREFIX + "Notifications/PostQueryNotification",)),
+    (2, EVENT_SERVICE, 2009058193, "EventNotificationErrorsQueue", (POST_EVENT,)),
+    (3, PREFIX + "ServiceBroker/ServiceBroker", 2041058307, "ServiceBrokerQueue",
+     (PREFIX + "ServiceBroker/ServiceDiagnostic", PREFIX + "ServiceBroker/ServiceEcho")),
+)
+"""(service id, service, object id of its queue in schema dbo, queue, contracts) of what every
+database is born with. Names are documented, the queues' ids as seen on real servers."""
 
 FIRST_USER_ID = 65536
 """User message types, contracts, services and routes have ids above the system's."""

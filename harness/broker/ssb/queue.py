@@ -11,6 +11,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.ssb import columns
 from harness.broker.ssb.monitor import QueueMonitor
+from harness.broker.ssb.names import SYSTEM_SERVICES
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class Activation:
 
     procedure: str
     max_readers: int
-    execute_as: int = OWNER
+    execute_as: int | None = OWNER
     enabled: bool = True
 
 
@@ -45,13 +46,14 @@ class Queue(Part):
     ready: (order key) -> inbox that may hold something to receive; it may list too many, never too
     few, and is not undone: readers drop what turns out to be empty. held: system rows that could
     not be put in while the queue was off. waiters: session id -> (session, it named a conversation
-    or group). poison: rollbacks in a row, by key. started: tasks launched so far.
+    or group). poison: rollbacks in a row, by key. started: tasks launched so far. watched: event
+    notifications for QUEUE_ACTIVATION.
     """
 
     __slots__ = (
         "activation", "broker", "enabled", "held", "kind", "lock_key", "monitor", "name",
         "next_order", "object_id", "oldest_first", "parent_id", "poison", "poison_handling",
-        "ready", "retention", "schema", "started", "waiters",
+        "ready", "retention", "schema", "started", "waiters", "watched",
     )
 
     def __init__(self, broker: Broker, schema: str, name: str, object_id: int) -> None:
@@ -74,6 +76,7 @@ class Queue(Part):
         self.poison: dict[Any, int] = {}
         self.next_order = 1
         self.started = 0
+        self.watched = 0
         self.oldest_first = value(broker.engine, "receive_order") == "oldest"
         self.monitor = QueueMonitor(self)
 
@@ -81,6 +84,11 @@ class Queue(Part):
     def database(self) -> Any:
         """The database the queue is in."""
         return self.broker.database
+
+    @property
+    def is_system(self) -> bool:
+        """Whether every database is born with it."""
+        return any(self.object_id == row[2] for row in SYSTEM_SERVICES)
 
     @property
     def full_name(self) -> str:
@@ -251,7 +259,7 @@ class Queue(Part):
     def poke(self) -> None:
         """There may be something to receive: waiting sessions look, the monitor acts."""
         monitor = self.monitor  # asked first: a waiting session makes a new reader unnecessary
-        if self.activation is not None:
+        if self.activation is not None or self.watched:
             monitor.poke()
         if self.waiters:
             self.wake()
@@ -317,6 +325,7 @@ class Queue(Part):
         return (
             self.lock_key, self.enabled, self.retention, self.poison_handling,
             activation and (activation.procedure, activation.max_readers, activation.enabled),
+            self.watched,
             [(row[0].endpoint.handle, row[1], row[3].name, row[4])
              for _, row in sorted(self.held.items())] if self.held else None,
             sorted(session.id for session in self.waiting()) if self.waiters else None,
@@ -324,7 +333,9 @@ class Queue(Part):
         )
 
     def hash(self) -> bytes:
-        """Never cached: the ready order depends on inboxes, which change by themselves."""
+        """Not cached while it depends on waiting sessions, or on inboxes for the ready order."""
+        if not self.waiters and not (self.oldest_first and self.ready):
+            return super().hash()
         self.digest = None
         digest = super().hash()
         self.digest = None

@@ -75,7 +75,7 @@ def received(queue: Queue, s: Any, taken: list[Taken], named: bool = False) -> N
         if endpoint is not last:
             last = endpoint
             queue.broker.note(transaction, ("ssb.received", endpoint.inbox, message[1]))
-    if queue.activation is not None:
+    if queue.activation is not None or queue.watched:
         queue.monitor.received(s, len(taken), named)
 
 
@@ -224,5 +224,5 @@ def _take(transaction: Transaction, inbox: Inbox, top: int | None, own: bool,
 
 def looked(queue: Queue, s: Any, group_id: str | None) -> None:
     """A GET CONVERSATION GROUP was run: for the queue monitor it is a RECEIVE."""
-    if queue.activation is not None:
+    if queue.activation is not None or queue.watched:
         queue.monitor.received(s, 0 if group_id is None else 1, False)

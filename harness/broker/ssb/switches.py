@@ -60,3 +60,11 @@ declare("relaunch", ("until empty", "while messages"), "F-270",
 declare("new_broker_conversations", ("removed", "error"), "F-271",
         "NEW_BROKER: two documentation pages disagree; conversations vanish, or each local end is "
         "told by an Error message.")
+declare("external_activation_timeout_s", (5, 60), "F-252",
+        "How long a queue monitor waits for a RECEIVE before it sends QUEUE_ACTIVATION again; the "
+        "page only says that there is a time-out. Decided by the times between the messages that a "
+        "notification sends while nobody reads the queue.")
+declare("notification_after_error", ("dropped", "kept"), "F-253",
+        "An Error message on an event notification's conversation drops the notification, or "
+        "leaves it until its next event cannot be sent (17005). Decided by "
+        "sys.event_notifications after DROP SERVICE of the target.")

@@ -48,12 +48,14 @@ class BrokerEndpoint:
 
 
 class Transport(Part):
-    """broker_endpoint: None without one; notifications: of the server, by lower-case name."""
+    """broker_endpoint: None without one; notifications: ON SERVER, by lower-case name;
+    server_name: as @@SERVERNAME has it."""
 
-    __slots__ = ("broker_endpoint", "notifications")
+    __slots__ = ("broker_endpoint", "notifications", "server_name")
 
     def __init__(self) -> None:
         super().__init__()
+        self.server_name = ""
         self.broker_endpoint: BrokerEndpoint | None = None
         self.notifications: dict[str, EventNotification] = {}
 

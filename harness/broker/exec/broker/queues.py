@@ -15,34 +15,34 @@ from harness.broker.exec.ddl.common import (
     may_create,
     refuse_taken,
     schema_for,
+    target_database,
 )
 from harness.broker.exec.ddl.drop import drops
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.objects import Function, Procedure
 from harness.broker.exec.security import has_permission
-from harness.broker.ssb import ddl
+from harness.broker.ssb import ddl, notifications
 from harness.broker.ssb.queue import OWNER, Activation, Queue
 from harness.tsql import ast
 
 FILEGROUPS = frozenset({"DEFAULT", "PRIMARY"})
-NO_ACTIVATION = Activation("", 0, OWNER, False)
+MAX_QUEUE_READERS = 32767
+NO_ACTIVATION = Activation("", 0, None, False)
 
 
 @compiles(ast.CreateQueue)
 def create_queue(node: ast.CreateQueue, context: Context) -> Run:
     """CREATE QUEUE."""
-    _own_database(node, context)
-    if node.filegroup is not None and node.filegroup.upper() not in FILEGROUPS:
-        raise context.not_supported(node, f"filegroup {node.filegroup}")
-    broker = broker_of(context)
+    _check_options(node, context)
+    broker_of(context)
 
     def run(s: Any, v: list) -> None:
-        database = s.database
+        database = target_database(s, node.name)
         check_length(node.name.name)
         schema = schema_for(s, database, node.name)
         may_create(s, database, schema, "CREATE QUEUE")
         refuse_taken(database, schema.name, node.name.name)
-        queue = Queue(broker, schema.name, node.name.name, database.next_object_id())
+        queue = Queue(database.broker, schema.name, node.name.name, database.next_object_id())
         queue.enabled = node.status is not False
         queue.retention = bool(node.retention)
         queue.poison_handling = node.poison_handling is not False
@@ -58,12 +58,14 @@ def create_queue(node: ast.CreateQueue, context: Context) -> Run:
 @compiles(ast.AlterQueue)
 def alter_queue(node: ast.AlterQueue, context: Context) -> Run:
     """ALTER QUEUE .. WITH; waits for open transactions that have received from the queue."""
-    if node.action is not None:
-        raise context.not_supported(node, f"ALTER QUEUE .. {node.action}: there are no pages")
-    _own_database(node, context)
+    _check_options(node, context)
+    broker_of(context)
 
     def run(s: Any, v: list) -> None:
-        queue: Queue = existing(s, s.database, node.name, "alter", "queue", (Queue,))
+        queue: Queue = existing(s, target_database(s, node.name), node.name, "alter", "queue",
+                                (Queue,))
+        if queue.is_system:
+            raise SqlError(9663)
         transaction = s.work()
         s.engine.locks.acquire(transaction, queue.lock_key, "Sch-M")
         assign = s.engine.journal.assign
@@ -81,10 +83,22 @@ def alter_queue(node: ast.AlterQueue, context: Context) -> Run:
     return run
 
 
-def _own_database(node: ast.QueueDefinition, context: Context) -> None:
-    name = node.name.database
-    if name is not None and name.lower() != context.database.name.lower():
-        raise context.not_supported(node.name, "a queue of another database in CREATE or ALTER")
+def _check_options(node: ast.CreateQueue | ast.AlterQueue, context: Context) -> None:
+    """Raise what can be known before the statement runs: 1921 (filegroup), 102 (readers).
+
+    REBUILD and REORGANIZE need nothing done: there are no pages to put in order. They still lock
+    the queue as ALTER does, always offline (ALTER QUEUE page).
+    """
+    if node.filegroup is not None and node.filegroup.upper() not in FILEGROUPS:
+        raise context.fail(node, SqlError(1921, "filegroup", node.filegroup))
+    for option in getattr(node, "action_options", None) or []:
+        if option.name not in {"MAXDOP", "LOB_COMPACTION"}:
+            raise context.not_supported(option, f"ALTER QUEUE .. {node.action} WITH {option.name}")
+    stated = node.activation
+    if stated is not None and stated.max_readers is not None and \
+            stated.max_readers > MAX_QUEUE_READERS:
+        raise context.fail(node, SqlError(102, str(stated.max_readers), severity=15,
+                                          aborts="batch"))
 
 
 def _activation(s: Any, queue: Queue, old: Activation, stated: ast.QueueActivation) -> Activation:
@@ -97,6 +111,10 @@ def _activation(s: Any, queue: Queue, old: Activation, stated: ast.QueueActivati
     )
     if new.enabled and not new.procedure:
         raise SqlError(9614, queue.full_name)
+    if new.enabled and new.execute_as is None:
+        raise SqlError(9613, queue.full_name)
+    if new.enabled and queue.watched:
+        raise SqlError(9717, queue.full_name)
     if new.enabled and not new.max_readers:
         s.info(text(9648, queue.full_name), 10, 9648)
     return new
@@ -132,12 +150,16 @@ def _principal(s: Any, stated: ast.Identifier | ast.Literal) -> int:
 @drops("QUEUE")
 def drop_queue(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     """DROP QUEUE: not while a service uses it (3716); whoever waits there fails at once."""
-    if if_exists and s.database.resolve(name.schema, name.name, s) is None:
+    database = target_database(s, name)
+    if if_exists and database.resolve(name.schema, name.name, s) is None:
         return
-    queue: Queue = existing(s, s.database, name, "drop", "queue", (Queue,))
+    queue: Queue = existing(s, database, name, "drop", "queue", (Queue,))
+    if queue.is_system:
+        raise SqlError(9663)
     ddl.refuse_bound(queue.broker, queue)
     transaction = s.work()
     s.engine.locks.acquire(transaction, queue.lock_key, "Sch-M")
-    s.database.remove(transaction, queue)
+    notifications.drop_of_queue(queue, s)
+    database.remove(transaction, queue)
     queue.broker.note(transaction, ("ssb.dropped", queue))
     transaction.log_used += 500

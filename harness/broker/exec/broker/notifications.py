@@ -1,0 +1,117 @@
+"""CREATE and DROP EVENT NOTIFICATION.
+
+Here exist the two events of queues: QUEUE_ACTIVATION on a queue, BROKER_QUEUE_DISABLED on a queue
+or on the server. Every other event is refused by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.broker.engine.errors import SqlError
+from harness.broker.exec.broker.arguments import broker_of
+from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.ddl.common import dotted, target_database
+from harness.broker.exec.ddl.naming import check_length
+from harness.broker.exec.security import has_permission, has_server_permission
+from harness.broker.ssb import notifications
+from harness.broker.ssb.notifications import DATABASE, QUEUE, SERVER
+from harness.broker.ssb.queue import Queue
+from harness.tsql import ast
+
+_VALID = {
+    notifications.QUEUE_ACTIVATION: {QUEUE}, notifications.QUEUE_DISABLED: {QUEUE, SERVER},
+}
+"""Where each event may be asked for; the second one is a trace event, so of the server too."""
+
+
+@compiles(ast.CreateEventNotification)
+def create_notification(node: ast.CreateEventNotification, context: Context) -> Run:
+    """CREATE EVENT NOTIFICATION .. TO SERVICE 'name', 'guid' | 'current database'."""
+    broker_of(context)
+    _check_events(node, context)
+    service, instance = str(node.service.value), str(node.broker_instance.value)
+
+    def run(s: Any, v: list) -> None:
+        check_length(node.name.text)
+        queue = _queue(s, node.queue)
+        _may_create(s, node.scope, queue)
+        home = _home(s, node.scope)
+        guid = s.database.broker.guid if instance.lower() == "current database" else instance
+        login = s.database.server.logins.get(s.login_name.lower())
+        principal = login if node.scope == SERVER else s.user
+        notifications.create(
+            home, s, node.name.text, node.scope, queue, tuple(node.events), service, guid,
+            object_id=home.database.next_object_id(), owner=principal.id if principal else 1,
+            creator=login.sid if node.fan_in and login is not None else None)
+        s.work().log_used += 500
+
+    return run
+
+
+def _check_events(node: ast.CreateEventNotification, context: Context) -> None:
+    """Raises SqlError 1095 (twice), 1098 (not in this scope); NotSupported for any other event."""
+    for place, event in enumerate(node.events):
+        if event not in _VALID:
+            raise context.not_supported(node, f"an event notification FOR {event}")
+        if event in node.events[:place]:
+            raise context.fail(node, SqlError(1095, event, aborts="batch"))
+        if node.scope not in _VALID[event]:
+            raise context.fail(node, SqlError(1098, aborts="batch"))
+
+
+def _queue(s: Any, name: ast.ObjectName | None) -> Queue | None:
+    """The queue of ON QUEUE. Raises SqlError 15151; 9663 for one of the system's."""
+    if name is None:
+        return None
+    found = target_database(s, name).resolve(name.schema, name.name, s)
+    if not isinstance(found, Queue) or found.database is not s.database:
+        raise SqlError(15151, "find", "queue", dotted(name))
+    if found.is_system:
+        raise SqlError(9663)
+    return found
+
+
+def _home(s: Any, scope: str) -> Any:
+    """Whose broker holds the conversation: msdb's for the server (page on dialog security)."""
+    return s.database.server.databases["msdb"].broker if scope == SERVER else s.database.broker
+
+
+def _may_create(s: Any, scope: str, queue: Queue | None) -> None:
+    if queue is not None:
+        if not has_permission(s, "ALTER", queue):
+            raise SqlError(15151, "find", "queue", queue.name)
+    elif scope == DATABASE:
+        if not has_permission(s, "CREATE DATABASE DDL EVENT NOTIFICATION", s.database):
+            raise SqlError(262, "CREATE DATABASE DDL EVENT NOTIFICATION", s.database.name)
+    elif not has_server_permission(s, "CREATE TRACE EVENT NOTIFICATION"):
+        raise SqlError(15247)
+
+
+@compiles(ast.DropEventNotification)
+def drop_notification(node: ast.DropEventNotification, context: Context) -> Run:
+    """DROP EVENT NOTIFICATION: by its owner, or with ALTER on the queue (page of the statement)."""
+    broker_of(context)
+
+    def run(s: Any, v: list) -> None:
+        queue = _queue(s, node.queue)
+        home = _home(s, node.scope)
+        for name in node.names:
+            found = notifications.find(home, node.scope, queue, name.text)
+            if found is not None and not _may_drop(s, node.scope, queue, found):
+                raise SqlError(15151, "drop", "event notification", name.text)
+            notifications.drop(home, s, node.scope, queue, name.text)
+
+    return run
+
+
+def _may_drop(s: Any, scope: str, queue: Queue | None, found: Any) -> bool:
+    if scope == SERVER:
+        return has_server_permission(s, "ALTER ANY EVENT NOTIFICATION")
+    if s.user is not None and found.owner == s.user.id:
+        return True
+    if queue is not None:
+        return has_permission(s, "ALTER", queue)
+    return has_permission(s, "ALTER ANY DATABASE EVENT NOTIFICATION", s.database)
+
+
