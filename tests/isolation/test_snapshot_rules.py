@@ -198,8 +198,26 @@ def test_a_hint_for_another_level_needs_no_snapshot(locking):
     t1.sees(f"{ALL} WITH (READCOMMITTED)", START)
 
 
-def test_3951_when_the_transaction_began_under_another_level(snapshots):
+def test_3951_when_the_first_access_was_made_under_another_level(snapshots):
     [t1] = snapshots.begin("READ COMMITTED", 1)
+    t1.sees(ALL, START)
+    t1.does(SET)
+    t1.fails(ALL, 3951)
+
+
+def test_a_transaction_that_has_touched_nothing_may_still_become_a_snapshot(snapshots):
+    """A transaction starts with its first access to data (F-144)."""
+    [t1] = snapshots.begin("READ COMMITTED", 1)
+    t1.does(SET)
+    t1.sees(ALL, START)
+    snapshots.actor().does("UPDATE dbo.shelf SET jars = 11 WHERE id = 1")
+    t1.sees(ALL, START)
+
+
+def test_a_snapshot_transaction_whose_first_access_is_read_committed_has_no_snapshot(snapshots):
+    [t1] = snapshots.begin(LEVEL, 1)
+    t1.does("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    t1.sees(ALL, START)
     t1.does(SET)
     t1.fails(ALL, 3951)
 

@@ -12,6 +12,7 @@ from harness.broker.catalog.views import VIEW_SERVER_STATE, view
 from harness.broker.catalog.visibility import sees_everything, visible
 from harness.broker.engine.clock import EPOCH
 from harness.broker.exec.database import Database
+from harness.broker.exec.switches import value
 from harness.broker.ssb.conversation import GONE, STATES
 from harness.broker.ssb.names import FIRST_USER_ID
 
@@ -194,6 +195,35 @@ def endpoint_by_handle(s: Any, db: Database, handle: str) -> Iterable[tuple]:
         yield endpoint_row(s, e)
 
 
+def wait_for_endpoints(s: Any, db: Database) -> None:
+    """What a plain read of the endpoints waits for, if the switch says it does (F-126)."""
+    if not value(s.engine, "endpoint_reads_wait"):
+        return
+    for handle, e in sorted(db.broker.endpoints.items()):
+        owner = e.creator
+        if owner is None and e.own and not e.dead:
+            resource = s.engine.locks.resources.get(e.group.lock_key)
+            owner = next(iter(resource.granted), None) if resource is not None else None
+        wait_for_row(s, owner, ("endpoint", db.id, handle))
+
+
+def wait_for_rows(s: Any, db: Database) -> None:
+    """What a plain read of the transmission queue waits for, if the switch says so (F-136)."""
+    if value(s.engine, "transmission_reads_wait"):
+        for handle in sorted(db.broker.senders):
+            wait_for_row(s, db.broker.senders[handle].pending_writer,
+                         ("transmission", db.id, handle))
+
+
+def wait_for_row(s: Any, owner: Any, row: tuple) -> None:
+    """Wait until ``owner``, if it is another's transaction, has ended. Raises Wait, 1222, 1205."""
+    transaction = s.work()
+    if owner is not None and owner is not transaction:
+        key = ("KEY", row[:2], row[2:])
+        s.engine.locks.acquire(owner, key, "X")
+        s.engine.locks.acquire(transaction, key, "S", short=True)
+
+
 @view("sys.conversation_endpoints", """
 conversation_handle uniqueidentifier
 conversation_id uniqueidentifier
@@ -222,7 +252,8 @@ first_out_of_order_sequence bigint = -1
 last_out_of_order_sequence bigint = -1
 last_out_of_order_frag int = -1
 is_system bit
-priority tinyint""", by={"conversation_handle": endpoint_by_handle})
+priority tinyint""", by={"conversation_handle": endpoint_by_handle},
+    settle=wait_for_endpoints)
 def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """Both sides of every conversation of the database."""
     for e in seen_endpoints(s, db):
@@ -269,10 +300,10 @@ is_conversation_error bit
 is_end_of_dialog bit
 message_body varbinary(max)?
 transmission_status nvarchar(4000)?
-priority tinyint""")
+priority tinyint""", settle=wait_for_rows)
 def transmission_queue(s: Any, db: Database) -> Iterable[tuple]:
     """Messages that could not be delivered yet; empty for everyone but db_owner."""
-    if not sees_everything(s, db):
+    if not sees_everything(s, db) and value(s.engine, "transmission_queue_shows") == "db_owner":
         return
     mine = s.transaction
     for handle in sorted(db.broker.senders):

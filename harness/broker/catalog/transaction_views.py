@@ -9,6 +9,7 @@ from harness.broker.catalog.broker_views import moment
 from harness.broker.catalog.deadlock_xml import ring_buffer_xml
 from harness.broker.catalog.runtime_views import sessions
 from harness.broker.catalog.views import VIEW_SERVER_STATE, view
+from harness.broker.engine.versions import under_snapshot
 from harness.broker.exec.database import Database
 
 
@@ -61,7 +62,7 @@ transaction_is_snapshot bit""", VIEW_SERVER_STATE)
 def current_transaction(s: Any, db: Database) -> Iterable[tuple]:
     """The reader's own transaction."""
     if s.transaction is not None:
-        yield s.transaction.descriptor, int(s.transaction.snapshot is not None)
+        yield s.transaction.descriptor, int(under_snapshot(s.transaction))
 
 
 @view("sys.dm_tran_database_transactions", """

@@ -53,11 +53,13 @@ DECLARED: dict[str, DeclaredView] = {}
 def view(
     name: str, declaration: str, permission: str | None = None,
     by: dict[str, Callable[[Any, Any, Any], Iterable[tuple]]] | None = None,
+    settle: Callable[[Any, Any], None] | None = None,
 ) -> Callable[[Rows], Rows]:
     """Declare a system view; the decorated function (session, database) yields computed columns.
 
     by: column name -> function (session, database, value) that yields only the rows with that
-    value, for views that are read by key while they are long.
+    value, for views that are read by key while they are long. settle: (session, database), waits
+    for uncommitted work before a plain read.
     """
     schema, _, own = name.partition(".")
     columns = tuple(parse_column(line) for line in declaration.strip().splitlines())
@@ -86,7 +88,8 @@ def view(
         results = [ResultColumn(c.name, c.type, c.nullable) for c in shown]
         SYSTEM_VIEWS[(schema.lower(), own.lower())] = VirtualTable(
             own, schema, results, compute, system_id(name), permission,
-            lookups={column: searched(find) for column, find in (by or {}).items()})
+            lookups={column: searched(find) for column, find in (by or {}).items()},
+            settle=settle)
         return rows
 
     return register

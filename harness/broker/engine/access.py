@@ -16,6 +16,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.engine.locks import LockManager
 from harness.broker.engine.storage import Index, Table
+from harness.broker.engine.switches import value
 from harness.broker.engine.transactions import Transaction
 from harness.broker.engine.versions import refuse_conflict, value_at
 
@@ -45,8 +46,8 @@ class ReadMode:
 
     lock: None (no row locks), "S", "U" or "X". hold: to the end of the transaction. versioned: read
     committed rows without locks (RCSI). snapshot: read the rows of the transaction's snapshot; with
-    a lock, lock those that qualify and refuse what has changed since. dirty: read whatever is
-    there. ranges: key-range locks.
+    a lock, lock those that qualify and refuse what has changed since. hinted: U comes from UPDLOCK,
+    not from a change. dirty: read whatever is there. ranges: key-range locks.
     """
 
     lock: str | None = "S"
@@ -57,6 +58,7 @@ class ReadMode:
     readpast: bool = False
     nowait: bool = False
     snapshot: bool = False
+    hinted: bool = False
 
 
 _ISOLATION = {
@@ -86,7 +88,7 @@ def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool)
             raise SqlError(650)
         mode = replace(mode, readpast=True)
     if write or "UPDLOCK" in hints:
-        mode = replace(mode, lock="U", hold=True, dirty=False)
+        mode = replace(mode, lock="U", hold=True, dirty=False, hinted=not write)
     if "XLOCK" in hints:
         mode = replace(mode, lock="X", hold=True, dirty=False)
     if rcsi and isolation == "read committed" and mode.lock == "S" \
@@ -142,6 +144,9 @@ class Access:
         found: list[tuple[tuple, tuple]] = []
         exact = index.unique and len(prefix) == len(index.columns) and bool(index.columns)
         visit = self._visit_past if mode.snapshot else self._visit
+        if exact and mode.ranges and mode.hinted and mode.lock == "U":
+            hit = value(transaction.owner.engine, "updlock_holdlock_hit")
+            mode = replace(mode, lock=hit) if hit != "U" else mode
         for key in self._candidates(transaction, index, prefix, low, high, exact):
             row_key, row = visit(transaction, index, key, mode, accept, covered,
                                  mode.ranges and not exact)
@@ -218,14 +223,14 @@ class Access:
         taken: list[tuple] = []
         if not self._lock_key(transaction, index, key, mode, ranged, taken):
             return key, None
-        value = self._value(transaction, index, key, mode)
-        if value is MISSING:
+        found = self._value(transaction, index, key, mode)
+        if found is MISSING:
             self._give_back(transaction, taken)
             return key, None
-        row_key, row = key, value
+        row_key, row = key, found
         if not index.clustered:
             rows = index.table.rows
-            row_key = value
+            row_key = found
             if not covered and not self._lock_key(transaction, rows, row_key, mode, False, taken):
                 self._give_back(transaction, taken)
                 return key, None
@@ -255,22 +260,26 @@ class Access:
         "Transaction locking and row versioning guide", modifying data under SNAPSHOT).
         """
         moment = transaction.snapshot
-        value = value_at(transaction, index, key, moment)
-        if value is MISSING:
+        found = value_at(transaction, index, key, moment)
+        if found is MISSING:
             return key, None
         rows = index.table.rows
-        row_key, row = key, value
+        row_key, row = key, found
         if not index.clustered:
-            row_key = value
+            row_key = found
             row = value_at(transaction, rows, row_key, moment)
         if row is MISSING or (accept is not None and not accept(row)):
             return key, None
         if mode.lock is not None:
+            early = not mode.hinted or \
+                value(transaction.owner.engine, "snapshot_updlock_conflict") == "at read"
             self._lock_key(transaction, index, key, mode, False, [])
-            refuse_conflict(transaction, index, key)
+            if early:
+                refuse_conflict(transaction, index, key)
             if not index.clustered and not covered:
                 self._lock_key(transaction, rows, row_key, mode, False, [])
-            refuse_conflict(transaction, rows, row_key)
+            if early:
+                refuse_conflict(transaction, rows, row_key)
         return row_key, row
 
     def _lock_key(
@@ -419,7 +428,8 @@ class Access:
     @staticmethod
     def _refuse_stale(transaction: Transaction, table: Table, key: tuple) -> None:
         """3960 for a SNAPSHOT insert over a row that was deleted after the snapshot was taken."""
-        if table.rows.versions and transaction.owner.isolation == "snapshot":
+        if table.rows.versions and transaction.owner.isolation == "snapshot" and \
+                value(transaction.owner.engine, "snapshot_insert_over_deleted") == "error":
             refuse_conflict(transaction, table.rows, key)
 
     @staticmethod

@@ -10,7 +10,7 @@ from harness.broker.engine.clock import RealClock, Timers, VirtualClock
 from harness.broker.engine.journal import Journal
 from harness.broker.engine.locks import LockManager
 from harness.broker.engine.storage import FIRST_HOBT
-from harness.broker.engine.switches import check
+from harness.broker.engine.switches import check, value
 from harness.broker.engine.transactions import TransactionManager
 
 
@@ -29,6 +29,7 @@ class Engine:
         self.journal = Journal()
         self.timers = Timers(self.journal)
         self.locks = LockManager(self.journal, self.clock.now, self.timers)
+        self.locks.weighs_group_waits = value(self, "send_wait_log") == "counts"
         self.transactions = TransactionManager(self.journal, self.locks)
         self.access = Access(self.locks)
         self.hobt_ids = count(FIRST_HOBT + 39 * 65536, 65536)

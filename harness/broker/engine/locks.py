@@ -88,6 +88,7 @@ class LockManager(Part):
 
     __slots__ = (
         "_journal", "_now", "deadlocks", "on_deadlock", "range_locks", "resources", "timers",
+        "weighs_group_waits",
     )
 
     def __init__(self, journal: Journal, now: Callable[[], float], timers: Any) -> None:
@@ -98,6 +99,7 @@ class LockManager(Part):
         self.resources: dict[tuple, Resource] = {}
         self.deadlocks = 0
         self.range_locks = False  # until the first one, inserts need not look at gaps
+        self.weighs_group_waits = True  # switch send_wait_log
         self.on_deadlock: Callable[[Deadlock], None] = lambda deadlock: None
 
     # ------------------------------------------------------------------ asking
@@ -313,7 +315,7 @@ class LockManager(Part):
         # (SET DEADLOCK_PRIORITY page; the last rule observed by probes).
         victim = min(
             cycle,
-            key=lambda t: (t.owner.deadlock_priority, t.log_used, 0 if t is start else 1),
+            key=lambda t: (t.owner.deadlock_priority, self._log_of(t), 0 if t is start else 1),
         )
         waits = [(t, t.owner.wait.resource, t.owner.wait.request.mode) for t in cycle]
         self._journal.assign(None, self, "deadlocks", self.deadlocks + 1)
@@ -328,6 +330,11 @@ class LockManager(Part):
         if victim is start:
             raise error
         session.interrupt(error)
+
+    def _log_of(self, transaction: Transaction) -> int:
+        """Bytes of log the choice of a victim weighs (F-273)."""
+        group = transaction.owner.wait.resource.key[0] == "CONVERSATION_GROUP"
+        return 0 if group and not self.weighs_group_waits else transaction.log_used
 
     def _find_cycle(self, start: Transaction) -> list[Transaction] | None:
         path: list[Transaction] = []
@@ -350,6 +357,11 @@ class LockManager(Part):
     def content(self) -> Any:
         """All resources, in an order of their own, and how many deadlocks there were."""
         return self.deadlocks, sorted(resource.hash() for resource in self.resources.values())
+
+    def release_since(self, transaction: Transaction, count: int) -> None:
+        """Give back every lock taken after the first ``count``; conversions of those stay."""
+        for key in list(transaction.locks)[count:]:
+            self.release(transaction, key)
 
     def hash(self) -> bytes:
         """Never cached: a resource changes without its manager."""

@@ -102,3 +102,28 @@ def known(name: str) -> Switch:
         raise SwitchError(f"switch {name}: there is none of that name; the switches are "
                           f"{', '.join(sorted(SWITCHES))}")
     return switch
+
+
+# ---------------------------------------------------------------------- of the engine itself
+declare("failed_statement_locks", ("kept", "released"), "F-132",
+        "A statement that fails inside a transaction keeps the locks it has got, or gives back "
+        "those it was the first to take.")
+declare("send_wait_log", ("counts", "does not count"), "F-273",
+        "A transaction that waits for a conversation group is weighed with all the log it has "
+        "written when a deadlock's victim is chosen, or with none (the wait belongs to an inner "
+        "transaction).")
+declare("updlock_holdlock_hit", ("U", "X"), "F-274",
+        "Key lock of UPDLOCK with HOLDLOCK on a row found by all columns of a unique index.")
+declare("snapshot_level_taken", ("first access", "begin"), "F-207",
+        "Error 3951 looks at the level in force when the transaction first touched a table, or "
+        "when it was begun.", "snapshot_caller")
+declare("snapshot_3952_ends", ("batch", "statement"), "F-207",
+        "What 3952 ends: the batch and its transaction as 3960 does, or the statement.")
+declare("snapshot_updlock_conflict", ("at read", "at write"), "F-207",
+        "UPDLOCK under SNAPSHOT on a row changed since: 3960 when it is read, or only when it is "
+        "changed.")
+declare("snapshot_insert_over_deleted", ("error", "allowed"), "F-207",
+        "INSERT under SNAPSHOT of a key deleted and committed since: 3960, or the row goes in.")
+declare("snapshot_truncate", ("ddl", "dml"), "F-207",
+        "TRUNCATE TABLE makes other SNAPSHOT transactions fail with 3961 as DDL does, or its rows "
+        "have versions like deleted ones.")

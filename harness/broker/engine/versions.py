@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Journal, Part
+from harness.broker.engine.switches import value
 
 if TYPE_CHECKING:
     from harness.broker.engine.storage import Index, Table
     from harness.broker.engine.transactions import Transaction
 
 MAY_TAKE = -1
-"""``Transaction.snapshot`` of one begun under SNAPSHOT that has not yet read anything."""
+"""``Transaction.snapshot`` of one that has not touched a table yet: its level is open (F-207)."""
 
 
 class Versions(Part):
@@ -50,13 +51,19 @@ class Versions(Part):
         """
         database = table.database
         if not database.options["snapshot"]:
-            raise SqlError(3952, database.name)
+            ends = value(transaction.owner.engine, "snapshot_3952_ends")
+            raise SqlError(3952, database.name, aborts=ends)
         if transaction.snapshot is None:
             raise SqlError(3951, database.name)
         if transaction.snapshot == MAY_TAKE:
             self.begin(transaction)
         elif self.altered.get(table.lock_key, 0) > transaction.snapshot:
             raise SqlError(3961, database.name)
+
+    def touch(self, transaction: Transaction) -> None:
+        """The first access to a table was made under another level: no snapshot any more."""
+        self._journal.save(transaction)
+        transaction.snapshot = None
 
     def begin(self, transaction: Transaction) -> None:
         """Fix the snapshot of a transaction at this moment."""
@@ -115,8 +122,9 @@ class Versions(Part):
         number = self.sequence + 1
         self._journal.assign(None, self, "sequence", number)
         put = self._journal.put
+        truncated = {event[1] for event in transaction.events if event[0] == "truncated"}
         for key, mode in transaction.locks.items():
-            if mode == "Sch-M":
+            if mode == "Sch-M" and key not in truncated:
                 put(None, self, self.altered, key, number)
         for index, key in transaction.written:
             if index.table.temporary:
@@ -125,6 +133,13 @@ class Versions(Part):
             chain = index.versions.get(key, ())
             put(None, index, index.versions, key, (*chain, (number, before)))
             put(None, self, self.kept, (index, key), True)
+
+
+def under_snapshot(transaction: Transaction) -> bool:
+    """Whether a transaction has a snapshot, or takes one with its first access as things stand."""
+    if transaction.snapshot == MAY_TAKE:
+        return transaction.owner.isolation == "snapshot"
+    return transaction.snapshot is not None
 
 
 def value_at(transaction: Transaction, index: Index, key: tuple, moment: int) -> Any:

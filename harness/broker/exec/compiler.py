@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.exec.expressions import Expr, Scope, compile_condition, compile_expression
 from harness.broker.exec.program import Program, StatementInfo
+from harness.broker.exec.switches import value
 from harness.tsql import ast
 
 if TYPE_CHECKING:
@@ -224,13 +225,21 @@ class ProgramCompiler:
         shared, work = names_objects(condition), touches_data(condition)
         pc = self.here()
 
+        engine = self.context.session.engine
+        clears = isinstance(node, ast.If) and value(engine, "rowcount_after_if") == "zero"
+
         def compile_test(_: Any, context: Context) -> Run:
             test = context.condition(condition)
 
             def run(s: SessionState, v: list) -> int | None:
                 return None if test(s, v, ()) else otherwise[0]
 
-            return run
+            def clear(s: SessionState, v: list) -> int | None:
+                following = run(s, v)
+                s.rowcount = 0
+                return following
+
+            return clear if clears else run
 
         if work:
             step = lazy_step(self.program, pc, node, compile_test, self.context, True)
@@ -327,6 +336,10 @@ def working_step(run: Run) -> Run:
         if transaction is None:
             transaction = s.work()
         s.mark = len(transaction.undo)
+        if s.lock_mark < 0:  # run again after a wait: it began earlier
+            s.lock_mark = ~s.lock_mark
+        else:
+            s.lock_mark = len(transaction.locks)
         result = run(s, v)
         if transaction.short_locks or transaction.statement is not None:
             s.engine.transactions.end_statement(transaction)

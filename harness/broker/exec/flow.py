@@ -20,6 +20,7 @@ from harness.broker.exec.compiler import (
 from harness.broker.exec.conversion import compile_assignment_conversion, resolve_type
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.program import SWITCH
+from harness.broker.exec.switches import value
 from harness.tsql import ast
 
 if TYPE_CHECKING:
@@ -182,6 +183,8 @@ def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
 @flow(ast.DeclareVariable)
 def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
     """DECLARE: slots at compile time, initial values at run time."""
+    if value(compiler.context.session.engine, "rowcount_after_declare") == "zero":
+        compiler.emit(node, lambda s, v: s.set_rowcount(0))
     for item in node.declarations:
         if item.data_type is None:
             compiler.declare(item.variable.name, None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from harness.broker.engine.broker_messages import BROKER_MESSAGES
 from harness.broker.engine.errors import (
     BATCH,
     CONNECTION,
@@ -21,6 +22,7 @@ from harness.broker.engine.errors import (
 from harness.broker.engine.types import Message
 from harness.broker.exec.program import Frame, Program
 from harness.broker.exec.session import ErrorInfo
+from harness.broker.exec.switches import value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +37,21 @@ TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
 
 VERSIONED = frozenset({"KEY", "OBJECT"})
 """Lock waits of statements that may read row versions."""
+
+
+DEAD_HANDLE = frozenset({8426, 8427, 8429})
+"""Errors of verbs on a conversation that is over (F-131)."""
+
+SEEN_STATES = frozenset({8433})
+"""Errors of broker verbs whose state a source has seen."""
+
+
+def _decide(s: SessionState, error: SqlError) -> None:
+    """What no page says of a broker verb's error: its state, and whether it dooms."""
+    if error.number not in SEEN_STATES and error.state == 1:
+        error.state = value(s.engine, "broker_error_state")
+    if error.number in DEAD_HANDLE and value(s.engine, "broker_error_dooms"):
+        error.aborts = BATCH
 
 
 def _keeps_its_moment(resource: Resource) -> bool:
@@ -118,6 +135,7 @@ class Machine:
         What it reads by row versions it reads again as of now when it goes on.
         """
         transaction = s.transaction
+        s.lock_mark = min(s.lock_mark, ~s.lock_mark)
         if transaction is not None and s.wait.kind == "lock" and s.database.options["rcsi"] \
                 and _keeps_its_moment(s.wait.resource):
             s.engine.transactions.versions.hold_statement(transaction)
@@ -176,7 +194,8 @@ class Machine:
             self._leave_trigger(s, frame.firing)
             return
         # IMPLICIT_TRANSACTIONS: what the first statement inside opened stays open, no 266 (F-137)
-        implicit = frame.trancount == 0 and s.options.implicit_transactions
+        implicit = frame.trancount == 0 and s.options.implicit_transactions \
+            and not value(s.engine, "implicit_transactions_266")
         if (s.frames and frame.program.object_id and s.trancount != frame.trancount
                 and not implicit):
             error = SqlError(266, frame.trancount, s.trancount, state=2)
@@ -224,6 +243,9 @@ class Machine:
             error.line = info.line
         if not error.procedure and frame.program.object_id:
             error.procedure = frame.program.name
+        if error.number in BROKER_MESSAGES:
+            _decide(s, error)
+        s.lock_mark = max(s.lock_mark, ~s.lock_mark)
         self._undo_failed(s, error)
         s.error = error.number
         if error.severity < 20 and self._catch(s, error):
@@ -245,6 +267,8 @@ class Machine:
             if len(transaction.undo) > s.mark:
                 s.engine.journal.undo(transaction, s.mark)
             s.engine.transactions.end_statement(transaction)
+            if value(s.engine, "failed_statement_locks") == "released":
+                s.engine.locks.release_since(transaction, s.lock_mark)
 
     @staticmethod
     def _undo_all(s: SessionState, transaction: Any) -> None:

@@ -201,7 +201,7 @@ class VirtualTable:
     compute(session, database) gives all rows; every column carries its coverage mark in the
     catalog's own description. permission: server permission a reader needs, or None. lookups:
     column name -> function (session, database, value) that gives the rows with that value without
-    making all of them.
+    making all of them. settle: waits for uncommitted work a plain read must not pass.
     """
 
     name: str
@@ -212,6 +212,12 @@ class VirtualTable:
     permission: str | None = None
     database: Any = None
     lookups: dict[str, Callable[[Any, Any, Any], list[tuple]]] = field(default_factory=dict)
+    settle: Callable[[Any, Any], None] | None = None
+
+    def wait_for_others(self, session: Any) -> None:
+        """What a plain read does before it reads, and NOLOCK does not. Raises Wait, 1222, 1205."""
+        if self.settle is not None and session.isolation != "read uncommitted":
+            self.settle(session, self.database or session.database)
 
     def rows_with(self, session: Any, column: str, value: Any) -> list[tuple]:
         """The rows with a value in a column of ``lookups``, under the same permission."""
@@ -228,7 +234,7 @@ class VirtualTable:
     def bound(self, database: Any) -> VirtualTable:
         """This view of ``database``, whatever database the reader is in."""
         return VirtualTable(self.name, self.schema, self.columns, self.compute, self.object_id,
-                            self.permission, database, self.lookups)
+                            self.permission, database, self.lookups, self.settle)
 
 
 SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}

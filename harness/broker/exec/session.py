@@ -17,6 +17,7 @@ from harness.broker.engine.transactions import Transaction
 from harness.broker.engine.types import Message, ResultColumn
 from harness.broker.engine.versions import MAY_TAKE
 from harness.broker.exec.options import Options
+from harness.broker.exec.switches import value
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -53,13 +54,13 @@ class SessionState(Part):
     """
 
     __slots__ = (
-        "app_name", "auto", "background", "bulk", "context_info", "cursors", "database", "deadline",
-        "engine", "error", "error_stack", "expired", "fetch_status", "frames", "guids",
-        "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
-        "instance", "last_identity", "login_name", "mark", "options", "original_login", "pending",
-        "return_status", "rowcount", "scope_identity", "session_context", "sink",
-        "statement_started", "stream", "temp_tables", "trancount", "transaction", "user",
-        "user_stack", "wait",
+        "app_name", "auto", "background", "bulk", "context_info", "cursors", "database",
+        "deadline", "engine", "error", "error_stack", "expired", "fetch_status", "frames",
+        "guids", "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
+        "instance", "last_identity", "lock_mark", "login_name", "mark", "options",
+        "original_login", "pending", "return_status", "rowcount", "scope_identity",
+        "session_context", "sink", "statement_started", "stream", "temp_tables", "trancount",
+        "transaction", "user", "user_stack", "wait",
     )
 
     local_offset = 0
@@ -86,6 +87,7 @@ class SessionState(Part):
         self.trancount = 0
         self.auto = False
         self.mark = 0
+        self.lock_mark = 0  # locks owned when the statement began; ~n while it waits
         self.wait: Any = None
         self.deadline: float | None = None
         self.expired = False
@@ -217,7 +219,8 @@ class SessionState(Part):
         transaction = Transaction(self, self.instance.next_descriptor(self), name)
         transaction.begun = self.engine.clock.now()
         transaction.user = user
-        if self.options.isolation == "snapshot":
+        if self.options.isolation == "snapshot" or (
+                user and value(self.engine, "snapshot_level_taken") == "first access"):
             transaction.snapshot = MAY_TAKE
         self.transaction = transaction
         self.mark = 0
@@ -331,6 +334,7 @@ class SessionState(Part):
             self.scope_identity, self.identity_insert, self.insert_exec, self.return_status,
             self.context_info, dict(self.session_context), dict(self.temp_tables),
             dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:], self.bulk,
+            self.lock_mark,
         )
 
     def restore(self, memento: Any) -> None:
@@ -342,7 +346,7 @@ class SessionState(Part):
          self.fetch_status, self.last_identity, self.scope_identity, self.identity_insert,
          self.insert_exec, self.return_status, self.context_info, self.session_context,
          self.temp_tables, self.cursors, self.guids, self.database, self.user,
-         self.user_stack, self.bulk) = memento
+         self.user_stack, self.bulk, self.lock_mark) = memento
         self.frames = [Frame.back(saved) for saved in frames]
 
     def content(self) -> Any:

@@ -11,3 +11,27 @@ declare("bad_optimizer", (False, True), "F-121",
         "out.", "plan_of_a_small_table")
 declare("ownership_chain_over_broker_verbs", (True, False), "F-112",
         "A module's owner who also owns queue and service covers SEND and RECEIVE inside it.")
+declare("broker_error_dooms", (False, True), "F-131",
+        "8426, 8427 and 8429 caught with XACT_ABORT OFF leave a transaction that can only roll "
+        "back.", "send_on_a_dead_dialog")
+declare("broker_error_state", (1, 2), "F-278",
+        "State of the errors of Service Broker verbs where no source has seen one.")
+declare("rowcount_after_if", ("unchanged", "zero"), "F-279",
+        "@@ROWCOUNT behind the condition of an IF.", "rowcount_after_control")
+declare("rowcount_after_declare", ("unchanged", "zero"), "F-279",
+        "@@ROWCOUNT behind a DECLARE without a value.", "rowcount_after_control")
+declare("implicit_transactions_266", (False, True), "F-137",
+        "A procedure called under IMPLICIT_TRANSACTIONS that leaves the transaction open its first "
+        "statement began raises 266.", "implicit_transactions")
+declare("reset_context_info", ("cleared", "kept"), "F-204",
+        "CONTEXT_INFO after sp_reset_connection.")
+declare("activated_set_options", ("on", "database defaults"), "F-143",
+        "ANSI_PADDING, ANSI_WARNINGS and CONCAT_NULL_YIELDS_NULL of an activated session.")
+declare("endpoint_reads_wait", (False, True), "F-126",
+        "A plain read of sys.conversation_endpoints waits for a dialog another transaction has "
+        "begun or ended and not committed.")
+declare("transmission_reads_wait", (False, True), "F-136",
+        "A plain read of sys.transmission_queue waits for a row another transaction has put there "
+        "and not committed.")
+declare("transmission_queue_shows", ("db_owner", "all"), "F-113",
+        "Who reads rows in sys.transmission_queue.", "transmission_queue_visibility")

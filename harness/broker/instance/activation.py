@@ -9,6 +9,7 @@ from harness.broker.engine.types import Message
 from harness.broker.exec.execute import Argument, call_named, parse_name
 from harness.broker.exec.flow import end_of_program
 from harness.broker.exec.program import Program, StatementInfo
+from harness.broker.exec.switches import value
 from harness.tsql.ast.base import Source
 
 if TYPE_CHECKING:
@@ -61,6 +62,9 @@ class Activation:
         session.database = database
         session.user = self._principal(database, queue)
         session.app_name = ""
+        if value(instance.engine, "activated_set_options") == "database defaults":
+            session.options = session.options.changed(
+                ansi_padding=False, ansi_warnings=False, concat_null_yields_null=False)
         session.login_name = session.original_login = "sa"
 
         def ended(s: Session) -> None:

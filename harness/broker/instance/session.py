@@ -18,6 +18,7 @@ from harness.broker.exec.control import (
 from harness.broker.exec.execute import text_program
 from harness.broker.exec.options import Options
 from harness.broker.exec.session import SessionState
+from harness.broker.exec.switches import value
 from harness.broker.instance.api_cursors import ApiCursor
 from harness.broker.instance.bulk import start_load
 from harness.broker.instance.prepared import Prepared
@@ -244,7 +245,9 @@ class Session(SessionState):
         self.options = Options().changed(isolation=isolation)
         self.temp_tables, self.cursors = {}, {}
         self.prepared, self.api_cursors, self.bulk = {}, {}, None
-        self.session_context, self.context_info = {}, None
+        self.session_context = {}
+        if value(self.engine, "reset_context_info") == "cleared":
+            self.context_info = None
         self.error = self.rowcount = 0
         self.user_stack = []
         self.instance.server.session_ended(self)

@@ -14,6 +14,7 @@ from harness.broker.engine.journal import MISSING
 from harness.broker.ssb import alarms, notifications, timers, transmission
 from harness.broker.ssb.closing import finish
 from harness.broker.ssb.conversation import CLOSED, GONE, PEER_ENDED
+from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
     from harness.broker.engine.transactions import Transaction
@@ -77,7 +78,8 @@ def _received(transaction: Transaction, event: tuple, queues: dict) -> None:
         return
     inbox.settle_received()
     queue.relist(inbox)
-    queue.reset_poison()
+    if value(queue.broker.engine, "poison_reset") == "commit":
+        queue.reset_poison()
     queues.setdefault(queue, False)
 
 

@@ -1,4 +1,4 @@
-"""Bodies of Error messages: XML in UTF-16LE with a byte order mark (observed in error logs)."""
+"""Bodies of Error messages: XML in UTF-16LE; with a byte order mark by error logs (F-276)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _BOM = b"\xff\xfe"
 _FIELDS = re.compile(r"<Code>(-?\d+)</Code><Description>(.*)</Description>", re.DOTALL)
 
 
-def encode(code: int, description: str) -> bytes:
+def encode(code: int, description: str, *, bom: bool = True) -> bytes:
     """The body. code: negative for the engine's own errors, positive for END .. WITH ERROR."""
     shown = escape(description, quote=False).replace("'", "&apos;").replace('"', "&quot;")
     text = (f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
             f"<Description>{shown}</Description></Error>")
-    return _BOM + text.encode("utf-16-le")
+    return (_BOM if bom else b"") + text.encode("utf-16-le")
 
 
 def decode(body: bytes) -> tuple[int, str]:

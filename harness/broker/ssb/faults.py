@@ -39,4 +39,6 @@ def fault(
     tell(transaction, endpoint)
     endpoint.service.queue.put_special(
         transaction, endpoint.inbox, FAULT, value(broker.engine, "system_message_sequence"),
-        broker.message_types[names.ERROR], error_body.encode(-number, text(number, *args)))
+        broker.message_types[names.ERROR],
+        error_body.encode(-number, text(number, *args),
+                          bom=value(broker.engine, "error_body_bom")))

@@ -148,7 +148,8 @@ class Queue(Part):
             if transaction is not None:
                 self.broker.note(transaction, ("ssb.held", self, order))
             return
-        message = (order, sequence, message_type, body, engine.clock.now())
+        shown = order if value(engine, "system_queuing_order") == "next" else 0
+        message = (shown, sequence, message_type, body, engine.clock.now())
         key = (rank, order)
         journal.put(transaction, inbox, inbox.special, key, (message, transaction))
         if inbox.ready_key is None:

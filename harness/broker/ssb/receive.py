@@ -210,7 +210,7 @@ def _take(transaction: Transaction, inbox: Inbox, top: int | None, own: bool,
             message = inbox.special[key][0]
             journal.put(transaction, inbox, inbox.special, key, MISSING)
             if retention:
-                journal.put(transaction, inbox, inbox.kept, message[0], message)
+                journal.put(transaction, inbox, inbox.kept, key[1], message)
             taken.append((endpoint, message))
     head, end = inbox.head, inbox.end(transaction, own)
     if top is not None:

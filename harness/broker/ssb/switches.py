@@ -68,3 +68,24 @@ declare("notification_after_error", ("dropped", "kept"), "F-253",
         "An Error message on an event notification's conversation drops the notification, or "
         "leaves it until its next event cannot be sent (17005). Decided by "
         "sys.event_notifications after DROP SERVICE of the target.")
+declare("poison_reset", ("commit", "never"), "F-118",
+        "A transaction that receives and commits sets the count of rollbacks back, or only "
+        "altering the queue does.", "rollbacks_that_switch_a_queue_off")
+declare("move_in_dead_state", ("allow", "error"), "F-134",
+        "MOVE CONVERSATION in DI or ER: done, or error 8438.")
+declare("end_error_code_number", (8419, 8424), "F-275",
+        "Error of END CONVERSATION WITH ERROR = 0 or less; the page only says greater than zero.")
+declare("end_keeps_pending", (True, False), "F-108",
+        "Plain END lets what still waits in sys.transmission_queue go first, or drops it.")
+declare("error_body_bom", (True, False), "F-276",
+        "Bodies of Error messages begin with a byte order mark.")
+declare("group_lock_timeout", ("1222", "waits"), "F-277",
+        "SET LOCK_TIMEOUT is heeded when a verb waits for a conversation group, or not.")
+declare("system_queuing_order", ("next", "zero"), "F-141",
+        "queuing_order of DialogTimer and broker Error rows.", "system_message_columns")
+declare("timer_while_off", ("waits", "lost"), "F-265",
+        "A conversation timer that comes due while its queue or broker is off rings when it is on "
+        "again, or never.")
+declare("zero_readers_severity", (10, 16), "F-278",
+        "Message 9648 (activation with MAX_QUEUE_READERS = 0): a warning, or an error; the list "
+        "says severity 20, which would end the connection.")

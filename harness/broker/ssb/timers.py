@@ -34,6 +34,9 @@ def due(broker: Broker, kind: str, key: tuple) -> None:
         journal.put(None, broker, broker.endpoints, endpoint.handle, MISSING)
         journal.assign(None, endpoint, "dead", 2)
     elif not broker.enabled:
+        if kind == "ssb.timer" and value(broker.engine, "timer_while_off") == "lost":
+            journal.assign(None, endpoint, "timer_due", None)
+            return
         journal.put(None, broker, broker.missed, (kind, key), True)
     elif endpoint.alarm_writer is None and not endpoint.dead:
         (_ring if kind == "ssb.timer" else _expire)(endpoint)
@@ -52,6 +55,8 @@ def _ring(endpoint: Endpoint) -> None:
     if endpoint.timer_due is None or endpoint.own != OPEN:
         return
     broker.engine.journal.assign(None, endpoint, "timer_due", None)
+    if not endpoint.service.queue.enabled and value(broker.engine, "timer_while_off") == "lost":
+        return
     endpoint.service.queue.put_special(
         None, endpoint.inbox, TIMER, value(broker.engine, "system_message_sequence"),
         broker.message_types[names.DIALOG_TIMER], None)

@@ -48,7 +48,8 @@ def lock_group(broker: Broker, transaction: Transaction, group: Group) -> None:
     """X on a conversation group to the end of the transaction. Raises Wait, 1222, 1205."""
     key = group.lock_key
     if key not in transaction.locks:
-        broker.engine.locks.acquire(transaction, key, "X")
+        heeds = value(broker.engine, "group_lock_timeout") == "1222"
+        broker.engine.locks.acquire(transaction, key, "X", timeout=None if heeds else -1)
         broker.note(transaction, ("ssb.group", group))
 
 
@@ -256,6 +257,8 @@ def end_conversation(broker: Broker, s: Any, handle: str | None) -> None:
     if not endpoint.usable(transaction) or endpoint.state(transaction) == "SO":
         _close(transaction, endpoint)
         return
+    if not value(broker.engine, "end_keeps_pending"):
+        _drop_pending(transaction, endpoint)
     sequence = endpoint.send_sequence
     broker.engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)
     delivered = transmission.dispatch(
@@ -275,8 +278,7 @@ def end_with_error(broker: Broker, s: Any, handle: str | None, code: int | None,
     if description is None:
         raise SqlError(8422)
     if code <= 0:
-        # [U] which number the server uses; the page says only "greater than zero".
-        raise SqlError(8419)
+        raise SqlError(value(broker.engine, "end_error_code_number"))
     transaction = s.work()
     endpoint = _endable(broker, transaction, handle)
     if not endpoint.usable(transaction) or endpoint.state(transaction) == "SO":
@@ -287,7 +289,8 @@ def end_with_error(broker: Broker, s: Any, handle: str | None, code: int | None,
     broker.engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)
     delivered = transmission.dispatch(
         transaction, endpoint, transmission.ERROR, sequence, broker.message_types[names.ERROR],
-        error_body.encode(code, description[:3000]))
+        error_body.encode(code, description[:3000],
+                          bom=value(broker.engine, "error_body_bom")))
     _leave(transaction, endpoint, delivered)
 
 
@@ -379,7 +382,9 @@ def move_conversation(broker: Broker, s: Any, handle: str | None, group_id: str 
     if group_id is None:
         raise SqlError(8420)
     endpoint = conversation(broker, transaction, handle)
-    if endpoint.own != OPEN:
+    dead = endpoint.state(transaction) in {"DI", "ER"}
+    if endpoint.own != OPEN or (
+            dead and value(broker.engine, "move_in_dead_state") == "error"):
         raise SqlError(8438, endpoint.state_text(transaction))
     target = broker.groups.get(group_id)
     if target is None:

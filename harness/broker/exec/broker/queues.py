@@ -23,6 +23,7 @@ from harness.broker.exec.objects import Function, Procedure
 from harness.broker.exec.security import has_permission
 from harness.broker.ssb import ddl, notifications
 from harness.broker.ssb.queue import OWNER, Activation, Queue
+from harness.broker.ssb.switches import value
 from harness.tsql import ast
 
 FILEGROUPS = frozenset({"DEFAULT", "PRIMARY"})
@@ -116,7 +117,10 @@ def _activation(s: Any, queue: Queue, old: Activation, stated: ast.QueueActivati
     if new.enabled and queue.watched:
         raise SqlError(9717, queue.full_name)
     if new.enabled and not new.max_readers:
-        s.info(text(9648, queue.full_name), 10, 9648)
+        severity = value(s.engine, "zero_readers_severity")
+        if severity > 10:
+            raise SqlError(9648, queue.full_name, severity=severity)
+        s.info(text(9648, queue.full_name), severity, 9648)
     return new
 
 

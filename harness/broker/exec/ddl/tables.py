@@ -13,6 +13,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.engine.storage import Column, Table
 from harness.broker.engine.transactions import Transaction
+from harness.broker.engine.versions import under_snapshot
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.database import Database
@@ -155,7 +156,7 @@ def alter(s: Any, name: ast.ObjectName) -> tuple[Database, Table, Transaction]:
     database = target_database(s, name)
     table = existing_table(s, database, name, Table)
     transaction = s.work()
-    if s.trancount and transaction.snapshot is not None:
+    if s.trancount and under_snapshot(transaction):
         raise SqlError(3964)
     lock_definition(s, transaction, database, table.object_id)
     return database, table, transaction

@@ -13,6 +13,7 @@ from harness.broker.exec.dml.targets import Writes, resolve_target
 from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import scope_width
+from harness.broker.exec.switches import value
 from harness.tsql import ast
 
 DELETE = 0xC4
@@ -71,6 +72,9 @@ def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
         if not table.temporary:
             check_permission(s, "ALTER", table)
             s.engine.access.lock_table(transaction, table, "Sch-M")
+            if value(s.engine, "snapshot_truncate") == "dml":
+                s.engine.journal.save(transaction)
+                transaction.events.append(("truncated", table.lock_key))
         for key in list(table.rows.entries):
             table.delete(transaction, key)
         if table.identity_column is not None:

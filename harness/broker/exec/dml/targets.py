@@ -9,6 +9,7 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Column, Table
 from harness.broker.engine.transactions import Transaction
+from harness.broker.engine.versions import MAY_TAKE
 from harness.broker.exec.dml.key_length import key_check
 from harness.broker.exec.dml.variables import VariableAccess
 from harness.broker.exec.objects import View
@@ -167,6 +168,8 @@ def lock_for_write(
     s.engine.access.lock_table(transaction, table, mode)
     if s.isolation == "snapshot":
         s.engine.transactions.versions.enter(transaction, table)
+    elif transaction.snapshot == MAY_TAKE:
+        s.engine.transactions.versions.touch(transaction)
     return transaction
 
 

@@ -33,7 +33,7 @@ QUERY_OPTIONS_WITHOUT_EFFECT = frozenset({
 """Query hints documented to influence how a plan is made or what it may use, never its results or
 its locks ("Query hints" page)."""
 
-_DIRTY = frozenset({"NOLOCK", "READUNCOMMITTED"})
+DIRTY = frozenset({"NOLOCK", "READUNCOMMITTED"})
 _WRITES = frozenset({"UPDLOCK", "XLOCK", "TABLOCKX"})
 
 
@@ -105,13 +105,13 @@ def _refuse_conflicts(names: set[str], target: bool) -> None:
     levels = {"NOLOCK" if n == "READUNCOMMITTED" else n for n in levels}
     if len(levels) > 1:
         raise SqlError(1047, aborts="scope")
-    if names & _DIRTY and names & (LOCKING - {"NOWAIT"}):
+    if names & DIRTY and names & (LOCKING - {"NOWAIT"}):
         raise SqlError(1047, aborts="scope")
     if len(names & {"ROWLOCK", "PAGLOCK", "TABLOCK", "TABLOCKX"}) > 1:
         raise SqlError(1047, aborts="scope")
     if len(names & {"UPDLOCK", "XLOCK"}) > 1:
         raise SqlError(1047, aborts="scope")
-    if target and names & _DIRTY:
+    if target and names & DIRTY:
         raise SqlError(1065, aborts="scope")
     if target and names & {"INDEX"}:
         raise SqlError(1069, aborts="scope")

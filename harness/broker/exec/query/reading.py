@@ -14,6 +14,7 @@ from typing import Any
 from harness.broker.engine.access import ReadMode
 from harness.broker.engine.storage import Index, Table
 from harness.broker.engine.types import SqlType
+from harness.broker.engine.versions import MAY_TAKE
 from harness.broker.exec.conversion import implicit_conversion
 from harness.broker.exec.conversion.rules import common_type, group
 from harness.broker.exec.expressions import compile_condition, compile_expression
@@ -156,6 +157,8 @@ def _exact_fetch(reader: Reader) -> Fetch:
                              timeout=0 if mode.nowait else None)
         if mode.snapshot:
             engine.transactions.versions.enter(transaction, source.table)
+        elif transaction.snapshot == MAY_TAKE:
+            engine.transactions.versions.touch(transaction)
         prefix = []
         for fn, part in keys:
             value = fn(s, v, r)
@@ -205,6 +208,8 @@ def _general_fetch(reader: Reader) -> Fetch:
                                    timeout=0 if mode.nowait else None)
             if mode.snapshot:
                 s.engine.transactions.versions.enter(transaction, table)
+            elif transaction.snapshot == MAY_TAKE:
+                s.engine.transactions.versions.touch(transaction)
         index = here.rows if number == 0 else here.indexes[number - 1]
         limit = None if limit_of is None else limit_of(s, v, r)
         between = bounds(s, v, r)

@@ -16,7 +16,7 @@ from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 from harness.broker.exec.objects import REFUSED_VIEWS, TABLE_FUNCTIONS, View, VirtualTable
 from harness.broker.exec.query.bodies import Choice, Written
-from harness.broker.exec.query.hints import ACCESS, LEVELS, NO_HINTS, Hints, parse_hints
+from harness.broker.exec.query.hints import ACCESS, DIRTY, LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
 from harness.broker.exec.xml.methods import compile_nodes, receiver
@@ -246,10 +246,12 @@ class Binder:
                           securable=securable)
         if isinstance(found, VirtualTable):
             columns = [QueryColumn(c.name, c.type, c.nullable) for c in found.columns]
-            source = Source(columns, qualifiers, rows=lambda s, v, r: found.rows(s))
+            waits = found.settle is not None and not hints.names & DIRTY
+            source = Source(columns, qualifiers, rows=_settled(found) if waits else
+                            lambda s, v, r: found.rows(s))
             for ordinal, column in enumerate(columns):
                 if column.name in found.lookups:
-                    source.lookups[ordinal] = _lookup(found, column.name)
+                    source.lookups[ordinal] = _lookup(found, column.name, waits)
             return source
         if isinstance(found, View):
             return self._view(found, node, qualifiers, securable)
@@ -402,8 +404,23 @@ def _guarded(securable: Any, rows: Rows) -> Rows:
     return checked
 
 
-def _lookup(view: VirtualTable, column: str) -> Callable[[Any, Any], list[tuple]]:
-    return lambda s, value: view.rows_with(s, column, value)
+def _settled(view: VirtualTable) -> Rows:
+    """Rows of a view whose plain reads wait for uncommitted work."""
+
+    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+        view.wait_for_others(s)
+        return view.rows(s)
+
+    return rows
+
+
+def _lookup(view: VirtualTable, column: str, waits: bool) -> Callable[[Any, Any], list[tuple]]:
+    def rows(s: Any, value: Any) -> list[tuple]:
+        if waits:
+            view.wait_for_others(s)
+        return view.rows_with(s, column, value)
+
+    return rows
 
 
 def rename(
