@@ -37,6 +37,7 @@ MESSAGES: dict[int, str] = {
     321: '"%s" is not a recognized table hints option. If it is intended as a parameter to a '
     "table-valued function or to the CHANGETABLE function, ensure that your database "
     "compatibility mode is set to 90.",
+    324: "The 'ALL' version of the %s operator is not supported.",
     336: "Incorrect syntax near '%s'. If this is intended to be a common table expression, you "
     "need to explicitly terminate the previous statement with a semi-colon.",
     343: "Unknown object type '%s' used in a CREATE, DROP, or ALTER statement.",

@@ -19,9 +19,12 @@ WORD, QUOTED, KEYWORD, VARIABLE, GLOBAL, STRING, NUMBER, BINARY, MONEY, OPERATOR
 PADDING = 4
 """END tokens behind the last one, so that looking ahead needs no bounds check."""
 
+_BLANK = r"[\x00-\x20\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000]"
+"""White space between tokens; beyond ASCII it is the server's own list (F-290)."""
+
 _TOKEN = re.compile(
     r"""
-    [\x00-\x20]* (?: --[^\n]* [\x00-\x20]* )*
+    BLANK* (?: --[^\n]* BLANK* )*
     (?:
       ( [nN]? ' [^']* (?: '' [^']* )* ' )                           # 1 string
     | ( @ [\w@$\#]* )                                               # 2 variable
@@ -31,11 +34,12 @@ _TOKEN = re.compile(
     | ( \[ [^\]]* (?: \]\] [^\]]* )* \] )                           # 6 bracketed name
     | ( " [^"]* (?: "" [^"]* )* " )                                 # 7 double quotes
     | ( <> | != | <= | >= | !< | !> | [-+*/%&|^] = | :: | /\* | [-+*/%&|^~=<>(),.;:{}] )  # 8
-    | ( [$\xa2-\xa5\u20a0-\u20c0] [0-9]* \.? [0-9]* )                 # 9 money
+    | ( [$\xa2-\xa5\u09f2\u09f3\u0e3f\u17db\u20a0-\u20c0\ufdfc\ufe69\uff04\uffe0\uffe1\uffe5\uffe6]
+        [0-9]* \.? [0-9]* )                                            # 9 money
     | ( \Z )                                                        # 10 the end
     | ( . )                                                         # 11 nothing we know
     )
-    """,
+    """.replace("BLANK", _BLANK),
     re.VERBOSE | re.DOTALL,
 )
 _COMMENT_MARK = re.compile(r"/\*|\*/")

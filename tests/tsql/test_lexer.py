@@ -99,7 +99,7 @@ def test_offsets_point_at_the_token():
             "SELECT " + "a" * 129,
             f"The identifier that starts with '{'a' * 129}' is too long. Maximum length is 128.",
         ),
-        ("SELECT \u00a01", "Incorrect syntax near '\u00a0'."),
+        ("SELECT \u00ad1", "Incorrect syntax near '\u00ad'."),
     ],
 )
 def test_what_is_no_token_is_named(sql, message):

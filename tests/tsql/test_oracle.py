@@ -23,6 +23,8 @@ ONLY_WE_ACCEPT = {
 ONLY_WE_REFUSE = {
     "SELECT @a = 1, 2": "141 is not grammar",
     "SELECT a.b.c.d.e FROM t": "117 is not grammar",
+    "SELECT 1 EXCEPT ALL SELECT 2": "324 is not grammar",
+    "SELECT 1 INTERSECT ALL SELECT 2": "324 is not grammar",
     "DECLARE @a INT WITH c AS (SELECT 1 x) SELECT * FROM c": "a server wants ; before WITH (319)",
     "SELECT 99999999999999999999999999999999999999999": "ranges are not grammar",
     "SELECT 1E999": "ranges are not grammar",

@@ -134,7 +134,7 @@ class BrokerParser(ExecuteParser):
     def end_conversation(self, start: int) -> EndConversation:
         """Read END CONVERSATION; WITH ERROR needs a DESCRIPTION."""
         self.expect("END", "CONVERSATION")
-        handle = self.string_or_variable()
+        handle = self.expression()
         statement = EndConversation(start, start, handle, False, None, None)
         if self.accept("WITH"):
             if self.accept("CLEANUP"):

@@ -30,6 +30,7 @@ from harness.tsql.lexer import (
     string_value,
     tokenize,
 )
+from harness.tsql.parser import outside
 
 T = TypeVar("T")
 
@@ -52,7 +53,8 @@ class TokenCursor:
     Words are compared through ``words`` (upper case; "" for names in brackets, strings and
     numbers), so ``[SELECT]`` is never taken for the keyword.
     depth: nesting so far; loops: WHILEs around; in_module, in_schema, return_value_allowed: where;
-    statement_depth: 1 for a statement of the batch itself; gotos: tokens of the labels jumped to;
+    statement_depth: 1 for a statement of the batch itself; statement_start: its first token, or the
+    innermost one's; gotos: tokens of the labels jumped to;
     labels: declared so far, lower case.
     """
 
@@ -71,6 +73,7 @@ class TokenCursor:
         self.in_schema = False
         self.return_value_allowed = False
         self.statement_depth = 0
+        self.statement_start = 0
         self.first_in_batch = True
         self.gotos: list[int] = []
         self.labels: set[str] = set()
@@ -83,6 +86,9 @@ class TokenCursor:
     def unexpected(self) -> NoReturn:
         """Raise 102, 156 or 319 for the next token; at the end, "near" names the last token."""
         i = self.i
+        construct = outside.construct(self.words, self.statement_start, i)
+        if construct:
+            self.not_supported(construct)
         if self.kinds[i] == END:
             while i and self.kinds[i] == END:
                 i -= 1
@@ -197,11 +203,13 @@ class TokenCursor:
         return self.parenthesised(self.name)
 
     def object_name(self, max_parts: int = 4, kind: str = "object") -> ObjectName:
-        """Read a name of up to ``max_parts`` parts; parts between dots may be left out.
+        """Read a name of up to ``max_parts`` parts; parts before dots may be left out.
 
-        kind: how error 117 calls it.
+        kind: how error 117 calls it. Dots in front (``..t``) stand for parts that are not given.
         """
         first = self.i
+        while self.words[self.i] == ".":
+            self.i += 1
         parts = [self.name()]
         while self.words[self.i] == ".":
             self.i += 1

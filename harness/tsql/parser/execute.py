@@ -136,21 +136,26 @@ class ExecuteParser(FlowParser):
             as_name = self.string()
         if self.accept("AT"):
             server = self.name()
+        if self.words[self.i] == "WITH" and self.words[self.i + 1] == "RESULT":
+            self.not_supported("WITH RESULT SETS of EXECUTE of a string")
         end = self.last_end()
         return ExecuteString(start, end, command, arguments, as_kind, as_name, server)
 
     def _command_text(self) -> Expression:
         """Read strings and variables joined by +; EXEC takes no other expression."""
         start = self.starts[self.i]
-        value: Expression = self.string_or_variable()
+        value: Expression = self._command_part()
         chain = 0
         while self.accept("+"):
             chain += 1
             if chain > MAX_CHAIN:
                 self.too_deep()
-            right = self.string_or_variable()
+            right = self._command_part()
             value = BinaryOp(start, self.last_end(), "+", value, right)
         return value
+
+    def _command_part(self) -> Expression:
+        return self.primary() if self.kinds[self.i] == GLOBAL else self.string_or_variable()
 
     def _execute_as(self, start: int) -> ExecuteAs:
         if self.accept("CALLER"):

@@ -383,6 +383,8 @@ class FlowParser(DmlParser):
         return SetOption(start, start, names, self.on_off())
 
     def _on_off_option(self, i: int) -> str:
+        if self.words[i] == "OFFSETS":
+            self.not_supported("SET OFFSETS", at=i)
         if self.words[i] not in SET_ON_OFF:
             self.error(195, self.raw(i), "SET option", at=i)
         return self.words[i]

@@ -24,7 +24,16 @@ _MODULES = frozenset({"PROC", "PROCEDURE", "FUNCTION", "TRIGGER", "VIEW"})
 _REFUSED_OBJECTS = frozenset(
     {
         *("AGGREGATE", "APPLICATION", "ASSEMBLY", "AVAILABILITY", "COLUMN", "CRYPTOGRAPHIC"),
-        *("DEFAULT", "EXTERNAL", "FULLTEXT", "PARTITION", "RESOURCE", "RULE", "SEARCH"),
+        *(
+            "DEFAULT",
+            "EXTERNAL",
+            "FEDERATION",
+            "FULLTEXT",
+            "PARTITION",
+            "RESOURCE",
+            "RULE",
+            "SEARCH",
+        ),
         *("SECURITY", "SELECTIVE", "SENSITIVITY", "SPATIAL", "WORKLOAD"),
     }
 )
@@ -87,6 +96,7 @@ class Parser(KeyParser):
         elif not fresh and (word in SOFT_STATEMENTS or word == "WITH"):
             self.unexpected()
         else:
+            self.statement_start = i
             statement = self._terminate(parse(self, self.starts[i]))
         self.statement_depth -= 1
         self.depth -= 1

@@ -125,6 +125,7 @@ class QueryParser(SourceParser):
             op = self.word()
             if op == "UNION" and self.accept("ALL"):
                 op = "UNION ALL"
+            self._refuse_all(op)
             right = self._intersections(self.starts[self.i])
             left = SetOperation(start, self.last_end(), op, left, right)
         return left
@@ -133,12 +134,18 @@ class QueryParser(SourceParser):
         left = self._query_term()
         chain = 0
         while self.accept("INTERSECT"):
+            self._refuse_all("INTERSECT")
             chain += 1
             if chain > MAX_CHAIN:
                 self.too_deep()
             right = self._query_term()
             left = SetOperation(start, self.last_end(), "INTERSECT", left, right)
         return left
+
+    def _refuse_all(self, operation: str) -> None:
+        """EXCEPT ALL and INTERSECT ALL are grammar without a meaning: error 324."""
+        if self.words[self.i] == "ALL":
+            self.error(324, operation, at=self.i - 1)
 
     def _query_term(self) -> Select | Query:
         if self.words[self.i] != "(":

@@ -105,6 +105,9 @@ class SourceParser(ExpressionParser):
         start = self.starts[self.i]
         if self.words[self.i] == "(":
             source = self._parenthesised_source()
+        elif self.accept_all("{", "OJ"):
+            source = self.table_source()
+            self.expect("}")
         elif self.kinds[self.i] == VARIABLE:
             source = self._variable_source()
         else:

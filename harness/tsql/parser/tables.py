@@ -65,7 +65,7 @@ class TableParser(OptionParser):
                 break
             elements.append(self._element())
         self.expect(")")
-        return elements
+        return _with_own_columns(elements)
 
     def _element(self) -> TableElement:
         word = self.words[self.i]
@@ -218,7 +218,7 @@ class TableParser(OptionParser):
         columns = None
         if self.accept("FOREIGN"):
             self.expect("KEY")
-            if of_table:
+            if of_table or self.words[self.i] == "(":
                 columns = self.name_list()
         self.expect("REFERENCES")
         table = self.object_name(3)
@@ -289,7 +289,7 @@ class TableParser(OptionParser):
             "SWITCH",
         )
         if word == "ADD":
-            elements = self.list_of(self._element)
+            elements = _with_own_columns(self.list_of(self._element))
             return AlterTableAdd(start, self.last_end(), name, check, elements)
         if word in ("CHECK", "NOCHECK"):
             self.expect("CONSTRAINT")
@@ -342,3 +342,24 @@ class TableParser(OptionParser):
             items.append(AlterTableDropItem(start, self.last_end(), kind, name, if_exists))
             if not self.accept(","):
                 return items
+
+
+def _with_own_columns(elements: list[TableElement]) -> list[TableElement]:
+    """The elements, with constraints that name their columns taken out of column definitions.
+
+    A comma left out in front of ``CONSTRAINT k PRIMARY KEY (a)`` makes it part of the column before
+    by grammar; the server takes it for what it says (F-291).
+    """
+    result: list[TableElement] = []
+    for element in elements:
+        result.append(element)
+        own = [c for c in getattr(element, "constraints", None) or () if _names_columns(c)]
+        if own:
+            kept = [c for c in element.constraints if c not in own]
+            element.constraints = kept or None
+            result += own
+    return result
+
+
+def _names_columns(constraint: Constraint) -> bool:
+    return isinstance(constraint, (KeyConstraint, ForeignKey)) and constraint.columns is not None

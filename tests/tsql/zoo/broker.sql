@@ -56,3 +56,4 @@ SEND ON CONVERSATION @h (N'untyped body'); --> Send
 SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'<a/>'); --> Send
 SEND ON CONVERSATION (@h, @h2) MESSAGE TYPE [//m] (CAST(N'<a/>' AS XML)); --> Send
 ;SEND ON CONVERSATION @h MESSAGE TYPE @mt (@b); --> Send
+END CONVERSATION (@h); --> EndConversation

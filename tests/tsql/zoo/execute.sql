@@ -15,3 +15,4 @@ EXEC p WITH RESULT SETS ((a int NOT NULL), (b nvarchar(10))) --> ExecuteProcedur
 EXEC p;1 5 --> ExecuteProcedure
 EXEC (N'SELECT ' + @x) --> ExecuteString
 EXECUTE ('x') AS USER = 'u' AT srv --> ExecuteString
+EXEC ('SELECT ' + @@SERVERNAME) --> ExecuteString

@@ -62,3 +62,6 @@ SELECT a AT TIME ZONE 'UTC' FROM t --> SelectStatement
 SELECT * FROM a LEFT OUTER HASH JOIN b ON 1=1 FULL JOIN c ON 2=2 CROSS APPLY f(1) x OUTER APPLY (SELECT 1 y) z --> SelectStatement
 SELECT *, a.* FROM t a --> SelectStatement
 SELECT GET_TRANSMISSION_STATUS(@h); --> SelectStatement
+SELECT * FROM ..t a, .db..u --> SelectStatement
+SELECT * FROM {oj a LEFT JOIN b ON a.x = b.x} --> SelectStatement
+SELECT£1.5, ￥2, ៛3 --> SelectStatement

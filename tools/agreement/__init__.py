@@ -1,0 +1,1 @@
+"""How far the embedded broker's parser agrees with Microsoft's own, statement by statement."""
