@@ -1,0 +1,30 @@
+"""Coverage-guided fuzzing in its bounded form; ``python tools/fuzz.py`` runs it for longer."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools.fuzz import MEMORY_MB, NAMES, RUNS, missing, run, show
+
+INPUTS = 3_000
+
+pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
+
+
+@pytest.mark.parametrize("target", NAMES)
+def test_every_input_is_answered_in_time_and_in_bounded_memory(target, tmp_path):
+    print(f"scale: {INPUTS} inputs of {RUNS}")
+    report = run(target, INPUTS, seed=1, corpus=tmp_path)
+    show([report])
+    assert report.crash == ""
+    assert report.figures["inputs"] >= INPUTS
+    assert 0 < report.figures["peak MB"] < MEMORY_MB
+    assert report.figures["edges"] > 0
+
+
+def test_a_crash_is_reported_with_its_input(tmp_path, monkeypatch):
+    """The tool can fail: a target that refuses a word of its own corpus ends with the reason."""
+    monkeypatch.setenv("REDIAL_FUZZ_PLANT", "DIALOG")
+    report = run("parser", 500, seed=1, corpus=tmp_path)
+    assert "planted" in report.crash
+    assert "input: " in report.crash

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of whatever takes bytes or text from strangers."""
