@@ -1,4 +1,4 @@
-"""Two hundred real connections at once: all are served, and all that end without a word are gone."""
+"""Two hundred real connections at once: all are served; all that end without a word are gone."""
 
 from __future__ import annotations
 
