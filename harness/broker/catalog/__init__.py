@@ -12,6 +12,7 @@ import harness.broker.catalog.object_views
 import harness.broker.catalog.principal_functions
 import harness.broker.catalog.procedures
 import harness.broker.catalog.runtime_views
+import harness.broker.catalog.security_functions
 import harness.broker.catalog.security_views
 import harness.broker.catalog.transaction_views
 import harness.broker.catalog.transport_views  # noqa: F401

@@ -6,29 +6,33 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.broker.catalog.views import view
+from harness.broker.catalog.visibility import (
+    sees_definitions,
+    visible_logins,
+    visible_principals,
+)
 from harness.broker.engine.messages import MESSAGES
 from harness.broker.engine.types import INT, Variant, nvarchar
 from harness.broker.exec.database import Database
-from harness.broker.exec.principals import SERVER_ROLES
-from harness.broker.exec.security import CLASS_NAMES, has_server_permission, user_of
+from harness.broker.exec.permission_table import code_of
+from harness.broker.exec.principals import LOGIN_TYPES, TYPE_NAMES
+from harness.broker.exec.security import (
+    CLASS_NAMES,
+    has_server_permission,
+    identities,
+    user_of,
+)
+from harness.broker.exec.tokens import SERVER_PRINCIPAL, server_identity
 
 STATE_NAMES = {"G": "GRANT", "D": "DENY", "W": "GRANT_WITH_GRANT_OPTION"}
 
-PERMISSION_CODES = {
-    "ALTER": "AL", "CONNECT": "CO", "CONTROL": "CL", "CREATE PROCEDURE": "CRPR",
-    "CREATE TABLE": "CRTB", "CREATE VIEW": "CRVW", "CREATE QUEUE": "CRQU", "CREATE SERVICE": "CRSV",
-    "CREATE SCHEMA": "CRSM", "DELETE": "DL", "EXECUTE": "EX", "IMPERSONATE": "IM", "INSERT": "IN",
-    "RECEIVE": "RC", "REFERENCES": "RF", "SELECT": "SL", "SEND": "SN", "TAKE OWNERSHIP": "TO",
-    "UPDATE": "UP", "VIEW DEFINITION": "VW", "VIEW DATABASE STATE": "VWDS",
+SERVER_CLASSES = {100: "SERVER", 101: "SERVER_PRINCIPAL", 105: "ENDPOINT"}
+CLASS_KINDS = {
+    0: "DATABASE", 1: "OBJECT", 3: "SCHEMA", 4: "USER", 6: "TYPE", 10: "XML SCHEMA COLLECTION",
+    15: "MESSAGE TYPE", 16: "CONTRACT", 17: "SERVICE", 18: "REMOTE SERVICE BINDING", 19: "ROUTE",
+    24: "SYMMETRIC KEY", 25: "CERTIFICATE", 26: "ASYMMETRIC KEY",
 }
-"""type of sys.database_permissions for the common permissions; others show their first letters."""
-
-
-def permission_code(name: str) -> str:
-    """The four-letter code of a permission, blank-padded."""
-    code = PERMISSION_CODES.get(name) or "".join(word[0] for word in name.split())
-    return code[:4].ljust(4)
-
+"""class of a permission -> kind of securable; a role's permissions have a user's codes."""
 
 @view("sys.database_principals", """
 name sysname
@@ -47,10 +51,13 @@ default_language_name sysname = None
 default_language_lcid int = None
 allow_encrypted_value_modifications bit = 0""")
 def database_principals(s: Any, db: Database) -> Iterable[tuple]:
-    """Users and roles."""
+    """Users and roles: those with fixed ids and oneself, others by any permission on them."""
+    seen = visible_principals(s, db)
     for p in sorted(db.principals.values(), key=lambda p: p.id):
-        authentication = (1, "INSTANCE") if p.login else (0, "NONE")
-        yield (p.name, p.id, p.type, "SQL_USER" if p.type == "S" else "DATABASE_ROLE",
+        if not seen(p):
+            continue
+        authentication = (1, "INSTANCE") if p.type == "S" and p.login else (0, "NONE")
+        yield (p.name, p.id, p.type, TYPE_NAMES[p.type],
                p.default_schema, db.created, db.created, p.owner if p.type == "R" else None,
                p.sid, int(p.fixed), *authentication)
 
@@ -59,8 +66,14 @@ def database_principals(s: Any, db: Database) -> Iterable[tuple]:
 role_principal_id int
 member_principal_id int""")
 def database_role_members(s: Any, db: Database) -> Iterable[tuple]:
-    """Who is in which role."""
-    return sorted(db.members)
+    """Who is in which role: one's own memberships, others with VIEW DEFINITION on the role."""
+    mine = identities(s, db) or frozenset()
+    seen = visible_principals(s, db)
+    for role, member in sorted(db.members):
+        found = db.principal(role)
+        if member in mine or (found is not None and not found.fixed and seen(found)) \
+                or sees_definitions(s, db):
+            yield role, member
 
 
 @view("sys.database_permissions", """
@@ -75,10 +88,15 @@ permission_name nvarchar(128)?
 state char(1)
 state_desc nvarchar(60)?""")
 def database_permissions(s: Any, db: Database) -> Iterable[tuple]:
-    """Every permission stated."""
-    for (class_, major, minor, name, grantee), (state, grantor) in sorted(db.permissions.items()):
-        yield (class_, CLASS_NAMES[class_], major, minor, grantee, grantor, permission_code(name),
-               name, state, STATE_NAMES[state])
+    """Every permission stated; a user sees its own, VIEW DEFINITION all."""
+    mine, everything = identities(s, db) or frozenset(), sees_definitions(s, db)
+    for (class_, major, minor, name, grantee), stated in sorted(db.permissions.items()):
+        if not everything and grantee not in mine:
+            continue
+        kind = CLASS_KINDS[class_]
+        for state, grantor in stated:
+            yield (class_, CLASS_NAMES[class_], major, minor, grantee, grantor,
+                   code_of(kind, name), name, state, STATE_NAMES[state])
 
 
 @view("sys.server_principals", """
@@ -95,17 +113,15 @@ default_language_name sysname? = 'us_english'
 credential_id int = None
 owning_principal_id int?
 is_fixed_role bit""")
-def server_principals(s: Any, db: Database) -> Iterable[tuple]:
-    """Logins and fixed server roles; a login sees itself and the roles, sysadmin sees all."""
-    server, everything = db.server, has_server_permission(s, "VIEW ANY DEFINITION")
+def server_principals_view(s: Any, db: Database) -> Iterable[tuple]:
+    """Logins and server roles; a login sees itself, sa and the fixed roles."""
+    server = db.server
     born = server.databases["master"].created
-    for login in sorted(server.logins.values(), key=lambda login: login.id):
-        if everything or login.name.lower() in {s.login_name.lower(), "sa"}:
-            yield (login.name, login.id, login.sid, "S", "SQL_LOGIN", int(login.disabled), born,
-                   born, login.default_database, None, 0)
-    for name, number in SERVER_ROLES.items():
-        yield (name, number, bytes([number]), "R", "SERVER_ROLE", 0, born, born, None, 1,
-               int(name != "public"))
+    for login in visible_logins(s, server):
+        role = login.type == "R"
+        yield (login.name, login.id, login.sid, login.type, LOGIN_TYPES[login.type],
+               int(login.disabled), born, born, None if role else login.default_database,
+               login.owner if role else None, int(login.fixed))
 
 
 @view("sys.sql_logins", """
@@ -116,16 +132,87 @@ type char(1)
 type_desc nvarchar(60)?
 is_disabled bit?
 default_database_name sysname?
-is_policy_checked bit? = 0
+is_policy_checked bit?
 is_expiration_checked bit? = 0
 - password_hash varbinary(256)?""")
 def sql_logins(s: Any, db: Database) -> Iterable[tuple]:
     """SQL logins, as far as the reader may see them."""
-    everything = has_server_permission(s, "VIEW ANY DEFINITION")
-    for login in sorted(db.server.logins.values(), key=lambda login: login.id):
-        if everything or login.name.lower() in {s.login_name.lower(), "sa"}:
+    for login in visible_logins(s, db.server):
+        if login.type == "S":
             yield (login.name, login.id, login.sid, "S", "SQL_LOGIN", int(login.disabled),
-                   login.default_database)
+                   login.default_database, int(login.policy))
+
+
+@view("sys.server_role_members", """
+role_principal_id int
+member_principal_id int""")
+def server_role_members(s: Any, db: Database) -> Iterable[tuple]:
+    """Who is in which server role: one's own memberships, others by VIEW ANY DEFINITION."""
+    ids = server_identity(s)
+    everything = has_server_permission(s, "VIEW ANY DEFINITION")
+    return [pair for pair in sorted(db.server.members) if everything or pair[1] in ids]
+
+
+@view("sys.server_permissions", """
+class tinyint
+class_desc nvarchar(60)?
+major_id int
+minor_id int = 0
+grantee_principal_id int
+grantor_principal_id int
+type char(4)
+permission_name nvarchar(128)?
+state char(1)
+state_desc nvarchar(60)?""")
+def server_permissions(s: Any, db: Database) -> Iterable[tuple]:
+    """Server permissions stated; a login sees its own, VIEW ANY DEFINITION all."""
+    server, ids = db.server, server_identity(s)
+    everything = has_server_permission(s, "VIEW ANY DEFINITION")
+    for (class_, major, name, grantee), stated in sorted(server.permissions.items()):
+        if not everything and grantee not in ids:
+            continue
+        kind = server_kind(server, class_, major)
+        for state, grantor in stated:
+            yield (class_, SERVER_CLASSES[class_], major, grantee, grantor, code_of(kind, name),
+                   name, state, STATE_NAMES[state])
+
+
+def server_kind(server: Any, class_: int, major: int) -> str:
+    """The permission table's name for a securable of the server."""
+    if class_ != SERVER_PRINCIPAL:
+        return SERVER_CLASSES[class_]
+    login = server.login_by_id(major)
+    return "SERVER ROLE" if login is not None and login.type == "R" else "LOGIN"
+
+
+# ---------------------------------------------------------------------- tokens
+_TOKEN = """
+principal_id int?
+sid varbinary(85)?
+name nvarchar(128)?
+type nvarchar(128)?
+usage nvarchar(128)?"""
+
+
+@view("sys.login_token", _TOKEN)
+def login_token(s: Any, db: Database) -> Iterable[tuple]:
+    """The server principals of the running context: the login, its roles, signers."""
+    server = db.server
+    names = {"S": "SQL LOGIN", "R": "SERVER ROLE", "C": "CERTIFICATE", "K": "ASYMMETRIC KEY"}
+    for number in sorted(server_identity(s), reverse=True):
+        login = server.login_by_id(number)
+        if login is not None:
+            yield login.id, login.sid, login.name, names[login.type], "GRANT OR DENY"
+
+
+@view("sys.user_token", _TOKEN)
+def user_token(s: Any, db: Database) -> Iterable[tuple]:
+    """The database principals of the running context: the user, its roles, signers."""
+    names = {"S": "SQL USER", "R": "ROLE", "C": "CERTIFICATE", "K": "ASYMMETRIC KEY"}
+    for number in sorted(identities(s, db) or ()):
+        p = db.principal(number)
+        if p is not None:
+            yield p.id, p.sid, p.name, names[p.type], "GRANT OR DENY"
 
 
 # ---------------------------------------------------------------------- databases
@@ -170,9 +257,9 @@ is_cursor_close_on_commit_on bit? = 0
 is_local_cursor_default bit? = 0
 is_fulltext_enabled bit? = 0
 is_trustworthy_on bit?
-is_db_chaining_on bit? = 0
+is_db_chaining_on bit?
 is_parameterization_forced bit? = 0
-is_master_key_encrypted_by_server bit = 0
+is_master_key_encrypted_by_server bit
 is_query_store_on bit? = 0
 is_published bit = 0
 is_subscribed bit = 0
@@ -212,6 +299,8 @@ def databases(s: Any, db: Database) -> Iterable[tuple]:
                int(item.options["snapshot"]), "ON" if item.options["snapshot"] else "OFF",
                int(item.rcsi),
                recovery, item.recovery, int(item.options["trustworthy"]),
+               int(item.options["db_chaining"]), int(item.master_key is not None
+                                                     and item.master_key.by_service),
                broker.guid if broker is not None else item.new_guid("broker"),
                int(broker.enabled) if broker is not None else 0,
                int(item.options["honor_broker_priority"]))
@@ -292,10 +381,3 @@ def syslanguages(s: Any, db: Database) -> Iterable[tuple]:
     return ((),)
 
 
-for _name in ("sys.certificates", "sys.symmetric_keys", "sys.asymmetric_keys"):
-    @view(_name, """
-name sysname
-principal_id int?""")
-    def no_keys(s: Any, db: Database) -> Iterable[tuple]:
-        """None: keys and certificates cannot be created."""
-        return ()

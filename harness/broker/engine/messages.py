@@ -11,6 +11,7 @@ from harness.broker.engine.ddl_messages import DDL_MESSAGES
 from harness.broker.engine.driver_messages import DRIVER_MESSAGES
 from harness.broker.engine.query_messages import QUERY_MESSAGES
 from harness.broker.engine.relational_messages import RELATIONAL_MESSAGES
+from harness.broker.engine.security_messages import SECURITY_MESSAGES
 from harness.broker.engine.xml_messages import XML_ABORTS, XML_MESSAGES
 
 MESSAGES: dict[int, tuple[int, str]] = {
@@ -325,7 +326,7 @@ MESSAGES: dict[int, tuple[int, str]] = {
     15134: (16, "No alias exists for the specified user."),
     15135: (16, "Object is invalid. Extended properties are not permitted on '%s', or the object"
                 " does not exist."),
-    15138: (16, "The database principal owns a schema in the database, and cannot be dropped."),
+    15138: (16, "The database principal owns a %s in the database, and cannot be dropped."),
     15144: (16, "The role has members. It must be empty before it can be dropped."),
     15150: (16, "Cannot %s the %s '%s'."),
     15151: (16, "Cannot %s the %s '%s', because it does not exist or you do not have permission."),
@@ -364,6 +365,7 @@ MESSAGES.update(QUERY_MESSAGES)
 MESSAGES.update(RELATIONAL_MESSAGES)
 MESSAGES.update(DRIVER_MESSAGES)
 MESSAGES.update(XML_MESSAGES)
+MESSAGES.update(SECURITY_MESSAGES)
 
 ABORTS: dict[int, str] = {
     # Conversion and XML failures end the batch and roll back, XACT_ABORT or not

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.exec import impersonation
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.options import DEADLOCK_PRIORITIES, ON_OFF, ONLY_ON
 from harness.tsql import ast
@@ -292,27 +293,38 @@ def use(node: ast.Use, context: Context) -> Run:
 @compiles(ast.ExecuteAs, shared=False)
 def execute_as(node: ast.ExecuteAs, context: Context) -> Run:
     """EXECUTE AS USER | LOGIN | CALLER: pushes the current principal; REVERT brings it back."""
-    if node.cookie is not None:
-        raise context.not_supported(node, "EXECUTE AS ... WITH COOKIE")
     name = context.expression(node.name) if node.name is not None else None
+    slot = None
+    if node.cookie is not None:
+        slot, _ = _cookie(node.cookie, context, "Execute As")
 
     def run(s: SessionState, v: list) -> None:
-        principal = s.instance.find_principal(s, node.kind, name.fn(s, v, ()) if name else None)
-        s.user_stack.append(s.user)
-        s.user = principal
+        cookie = impersonation.push(
+            s, node.kind, name.fn(s, v, ()) if name else None,
+            revertible=not node.no_revert, cookie=slot is not None)
+        if slot is not None:
+            v[slot] = cookie
 
     return run
+
+
+def _cookie(node: ast.Variable, context: Context, statement: str) -> tuple[int, Any]:
+    """Slot and type of a cookie's variable. Raises SqlError 15533 when it is not varbinary."""
+    slot, type_ = context.scope.variables[node.name.lower()]
+    if type_.name != "varbinary":
+        raise context.fail(node, SqlError(15533, statement, state=2))
+    return slot, type_
 
 
 @compiles(ast.Revert, shared=False)
 def revert(node: ast.Revert, context: Context) -> Run:
     """REVERT: nothing happens when nothing was impersonated (REVERT page)."""
+    slot = None
     if node.cookie is not None:
-        raise context.not_supported(node, "REVERT WITH COOKIE")
+        slot, _ = _cookie(node.cookie, context, "Revert")
 
-    def run(s: SessionState, _: list) -> None:
-        if s.user_stack:
-            s.user = s.user_stack.pop()
+    def run(s: SessionState, v: list) -> None:
+        impersonation.revert(s, v[slot] if slot is not None else None, slot is not None)
 
     return run
 

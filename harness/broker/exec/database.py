@@ -27,6 +27,9 @@ FIRST_ROWVERSION = 2000
 
 FIRST_SCHEMA = 5
 FIRST_USER_TYPE = 257
+FIRST_KEY = 256
+"""Ids of certificates and keys start here (sys.certificates as seen on servers)."""
+
 SYSTEM_SCHEMAS = {"sys": 4, "information_schema": 3}
 
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
@@ -38,7 +41,9 @@ class Database(Part):
     objects: {(schema, name) in lower case: Table, Module, Sequence, Constraint, ssb Queue ...};
     types: the same for alias and table types; schemas: {lower name: Schema}; principals: {lower
     name: Principal}; members: {(role id, member id): True}; permissions: {(class, major id, minor
-    id, permission, grantee id): (state G, W or D; grantor id)}; properties: extended properties
+    id, permission, grantee id): ((state G, W or D; grantor id), ...)}; keys: certificates and keys
+    {(kind, lower name): definition}; signatures: {object id: ((thumbprint, counter, signature),
+    ...)}; master_key: the database master key or None; properties: extended properties
     {(class, major id, minor id, name): value}; dates: {object id: (created, modified)}; owners:
     {object id: principal id} where it is not the schema's; broker: its ssb.Broker; changing: what
     an open transaction has defined anew or dropped {(schema, name): (transaction, object id)}.
@@ -46,9 +51,10 @@ class Database(Part):
 
     __slots__ = (
         "_allowed", "_next_object", "active_rowversions", "broker", "changing", "created", "dates",
-        "engine", "id", "members", "name", "next_principal", "next_schema", "next_type", "objects",
-        "options", "owner", "owners", "permissions", "principals", "properties", "recovery",
-        "rowversion", "schema_version", "schemas", "server", "types", "user_access",
+        "engine", "id", "keys", "master_key", "members", "name", "next_key", "next_principal",
+        "next_schema", "next_type", "objects", "options", "owner", "owners", "permissions",
+        "principals", "properties", "recovery", "rowversion", "schema_version", "schemas",
+        "server", "signatures", "types", "user_access",
     )
 
     def __init__(self, engine: Engine, database_id: int, name: str, server: Any = None) -> None:
@@ -67,13 +73,18 @@ class Database(Part):
         }
         self.principals: dict[str, Principal] = fixed_principals()
         self.members: dict[tuple[int, int], bool] = {(DB_OWNER, 1): True}
-        self.permissions: dict[tuple, tuple[str, int]] = {}
+        self.permissions: dict[tuple, tuple[tuple[str, int], ...]] = {}
+        self.keys: dict[tuple[str, str], Any] = {}
+        self.signatures: dict[int, tuple[tuple[bytes, bool, bytes], ...]] = {}
+        self.master_key: Any = None
+        self.next_key = FIRST_KEY
         self.properties: dict[tuple, Any] = {}
         self.dates: dict[int, tuple[Any, Any]] = {}
         self.owners: dict[int, int] = {}
         self.owner = "sa"
         self.options: dict[str, Any] = {
             "rcsi": False, "snapshot": False, "trustworthy": False, "honor_broker_priority": False,
+            "db_chaining": False,
             "collation": DEFAULT_COLLATION, "compatibility_level": 160,
         }
         self.recovery = "FULL"
@@ -217,6 +228,9 @@ class Database(Part):
         journal.put(transaction, self, self.objects, key, item)
         self._note_change(transaction, key, item.object_id)
         journal.put(transaction, self, self.dates, item.object_id, (created, now))
+        if item.object_id in self.signatures:
+            # A signature does not outlive a change of its module (ADD SIGNATURE page).
+            journal.put(transaction, self, self.signatures, item.object_id, MISSING)
         self.bump(transaction)
 
     def remove(self, transaction: Transaction | None, item: Any) -> None:
@@ -228,6 +242,7 @@ class Database(Part):
         self.forget(transaction, 1, item.object_id)
         journal.put(transaction, self, self.dates, item.object_id, MISSING)
         journal.put(transaction, self, self.owners, item.object_id, MISSING)
+        journal.put(transaction, self, self.signatures, item.object_id, MISSING)
         self.bump(transaction)
 
     def forget(self, transaction: Transaction | None, securable_class: int, major: int) -> None:
@@ -297,10 +312,10 @@ class Database(Part):
             else:
                 twin.objects[key] = item
         for field in ("types", "schemas", "principals", "members", "permissions", "properties",
-                      "dates", "owners", "options"):
+                      "dates", "owners", "options", "keys", "signatures"):
             setattr(twin, field, dict(getattr(self, field)))
         for field in ("owner", "recovery", "user_access", "_next_object", "next_principal",
-                      "next_schema", "next_type"):
+                      "next_schema", "next_type", "master_key", "next_key"):
             setattr(twin, field, getattr(self, field))
         if self.broker is not None:
             twin.broker = self.broker.copy(twin)
@@ -311,8 +326,9 @@ class Database(Part):
         """Definitions by name; the tables, queues and sequences hash themselves."""
         return (
             self.name, sorted(self.objects), sorted(self.types), sorted(self.schemas),
-            sorted(self.principals), sorted(self.members), sorted(map(repr, self.permissions)),
-            sorted(self.options.items(), key=repr),
+            sorted(self.principals), sorted(self.members),
+            sorted(map(repr, self.permissions.items())), sorted(self.options.items(), key=repr),
+            sorted(self.keys), sorted(self.signatures.items()), self.master_key is not None,
         )
 
 

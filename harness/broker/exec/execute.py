@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.types import INT, NVARCHAR_MAX, SqlType
+from harness.broker.exec import impersonation
 from harness.broker.exec.compiler import Context, ProgramCompiler, Run, compile_program, compiles
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.flow import declared_type, find_table_type
 from harness.broker.exec.objects import SYSTEM_PROCEDURES, Function, Procedure
 from harness.broker.exec.program import SWITCH, Frame, ParameterInfo, Program
+from harness.broker.exec.tokens import enter
 from harness.tsql import ast
 
 if TYPE_CHECKING:
@@ -192,8 +194,7 @@ def call_named(
     program = procedure_program(s, found, database)
     frame = call_program(s, program, arguments, next_pc, user=module_principal(found, database, s))
     frame.on_return = on_return
-    if database is not s.database:
-        s.database = database
+    enter(s, database)
     return SWITCH
 
 
@@ -219,8 +220,8 @@ def module_principal(procedure: Procedure, database: Any, s: SessionState) -> An
     if number == OWNER:
         number = database.owner_of(procedure)
     principal = database.principal(number)
-    if principal is None:
-        raise SqlError(15517, number)
+    if not impersonation.usable(database, principal):
+        raise SqlError(15517, principal.name if principal is not None else number)
     return principal
 
 
@@ -345,8 +346,6 @@ def execute_string(node: ast.ExecuteString, context: Context) -> Run:
     """EXEC (N'text'): its own scope for variables and SET options."""
     if node.server or node.arguments:
         raise context.not_supported(node, "EXECUTE ... AT a linked server")
-    if node.as_kind == "LOGIN":
-        raise context.not_supported(node, "EXECUTE (...) AS LOGIN")
     command = context.expression(node.command)
     who = context.expression(node.as_name) if node.as_name is not None else None
 
@@ -354,9 +353,11 @@ def execute_string(node: ast.ExecuteString, context: Context) -> Run:
         text = converted(command.fn(s, v, ()), command.type, NVARCHAR_MAX)
         if not text:
             return None
-        user = s.instance.find_principal(s, "USER", who.fn(s, v, ())) if who else None
+        become = impersonation.other(s, node.as_kind, who.fn(s, v, ())) if who else None
         program = text_program(s, text, "")
-        s.instance.machine.call(s, program, [], next_pc=s.frames[-1].pc + 1, user=user)
+        s.instance.machine.call(s, program, [], next_pc=s.frames[-1].pc + 1)
+        if become is not None:
+            become()
         return SWITCH
 
     return run

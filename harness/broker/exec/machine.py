@@ -20,6 +20,7 @@ from harness.broker.engine.errors import (
     Wait,
 )
 from harness.broker.engine.types import Message
+from harness.broker.exec.impersonation import become_user
 from harness.broker.exec.program import Frame, Program
 from harness.broker.exec.session import ErrorInfo
 from harness.broker.exec.switches import value
@@ -166,7 +167,7 @@ class Machine:
             s.frames[-1].pc = next_pc
         frame = Frame(program, v, s)
         if user is not None:
-            s.user = user
+            become_user(s, program.database, user)
         if program.object_id:
             options = s.options
             if options.quoted_identifier != program.quoted_identifier \
@@ -182,9 +183,7 @@ class Machine:
         del s.error_stack[frame.errors:]
         if s.frames:
             s.options = frame.saved_options
-            s.user = frame.saved_user
-            if s.database is not frame.database:
-                s.database = frame.database
+            frame.restore_caller(s)
         self._drop_locals(s, frame)
         for slot, give in frame.outputs:
             give(frame.v[slot])
@@ -307,9 +306,9 @@ class Machine:
     def unwind(self, s: SessionState) -> None:
         """Leave a frame because of an error: no output values, no return status."""
         frame = s.frames.pop()
-        s.options = frame.saved_options if s.frames else s.options
-        s.user = frame.saved_user
-        s.database = frame.database
+        if s.frames:  # what a client's own batch has set stays, error or not
+            s.options = frame.saved_options
+            frame.restore_caller(s)
         self._drop_locals(s, frame)
         if frame.firing is not None:
             frame.firing.abandon(s)

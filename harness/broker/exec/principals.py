@@ -41,11 +41,31 @@ SERVER_ROLES = {
 """Fixed server roles with their principal ids."""
 
 
+SERVER_STATE_ROLES = {
+    "##MS_ServerStateReader##": 11, "##MS_ServerStateManager##": 12,
+    "##MS_DefinitionReader##": 13, "##MS_DatabaseConnector##": 14,
+    "##MS_DatabaseManager##": 15, "##MS_LoginManager##": 16,
+}
+"""The fixed server roles of 2022 that mean something here ("Server-level roles" page)."""
+
+USER, ROLE, CERTIFICATE_USER, KEY_USER = "S", "R", "C", "K"
+TYPE_NAMES = {
+    USER: "SQL_USER", ROLE: "DATABASE_ROLE", CERTIFICATE_USER: "CERTIFICATE_MAPPED_USER",
+    KEY_USER: "ASYMMETRIC_KEY_MAPPED_USER",
+}
+LOGIN_TYPES = {
+    USER: "SQL_LOGIN", ROLE: "SERVER_ROLE", CERTIFICATE_USER: "CERTIFICATE_MAPPED_LOGIN",
+    KEY_USER: "ASYMMETRIC_KEY_MAPPED_LOGIN",
+}
+"""type and type_desc of sys.database_principals and sys.server_principals."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """A user or role of one database. type: S (user) or R (role); sid: the login's, None without.
+    """A user or role of one database. type: S (user), R (role), C (of a certificate), K (of a key).
 
-    owner: principal id of the owner; login: lower-case name of its login, "" without one.
+    sid: the login's, its own for a user without login, the certificate's; owner: principal id of
+    the owner; login: lower-case name of its login when it was made, "" without one.
     """
 
     id: int
@@ -65,35 +85,68 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """A SQL login. password: salted digest; roles: names of fixed server roles."""
+    """A login or a server role. type: S, C, K or R (role); password: salted digest.
+
+    policy: CHECK_POLICY; owner: id of the owner of a role; fixed: a fixed server role.
+    """
 
     id: int
     name: str
     sid: bytes
-    password: bytes
+    password: bytes = b""
     default_database: str = "master"
     disabled: bool = False
-    roles: frozenset[str] = frozenset()
-
-    @property
-    def sysadmin(self) -> bool:
-        """May do everything."""
-        return "sysadmin" in self.roles
+    type: str = "S"
+    policy: bool = False
+    owner: int = 1
+    fixed: bool = False
 
     def accepts(self, password: str) -> bool:
-        """Whether this is the login's password (case counts)."""
-        return not self.disabled and password_digest(self.name, password) == self.password
+        """Whether this is the login's password (case counts). Only SQL logins have one."""
+        return self.type == USER and not self.disabled \
+            and password_digest(self.sid, password) == self.password
 
 
-def password_digest(name: str, password: str) -> bytes:
+def password_digest(sid: bytes, password: str) -> bytes:
     """What is kept of a password: a test double needs no slow hash, but keeps no plain text."""
-    return blake2b(password.encode("utf-16-le"), salt=blake2b(
-        name.lower().encode(), digest_size=16).digest()).digest()
+    return blake2b(password.encode("utf-16-le"),
+                   salt=blake2b(sid, digest_size=16).digest()).digest()
 
 
 def login_sid(name: str, number: int) -> bytes:
     """A stable 16-byte security identifier for a SQL login."""
     return blake2b(f"{name.lower()}/{number}".encode(), digest_size=16).digest()
+
+
+def loginless_sid(database: str, name: str, number: int) -> bytes:
+    """The security identifier of a user without login: S-1-9-3 and four random parts."""
+    own = blake2b(f"{database}/{name.lower()}/{number}".encode(), digest_size=16).digest()
+    return b"\x01\x05\x00\x00\x00\x00\x00\x09\x03\x00\x00\x00" + own
+
+
+def certificate_sid(thumbprint: bytes) -> bytes:
+    """The security identifier of the user or login of a certificate: S-1-9-1 and its thumbprint.
+
+    It is the same in every database that has the certificate.
+    """
+    return b"\x01\x06\x00\x00\x00\x00\x00\x09\x01\x00\x00\x00" + thumbprint
+
+
+def sid_text(sid: bytes) -> str:
+    """A security identifier in its written form, S-1-9-..."""
+    count = sid[1]
+    authority = int.from_bytes(sid[2:8], "big")
+    parts = [int.from_bytes(sid[8 + 4 * i: 12 + 4 * i], "little") for i in range(count)]
+    return "-".join(["S", str(sid[0]), str(authority), *map(str, parts)])
+
+
+def server_roles() -> dict[str, Login]:
+    """The server roles an instance is born with, by lower-case name."""
+    found = {name: Login(number, name, bytes([number]), type=ROLE, fixed=name != "public")
+             for name, number in SERVER_ROLES.items()}
+    found |= {name.lower(): Login(number, name, bytes([number]), type=ROLE, fixed=True)
+              for name, number in SERVER_STATE_ROLES.items()}
+    return found
 
 
 def fixed_principals() -> dict[str, Principal]:

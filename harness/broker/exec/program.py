@@ -94,17 +94,39 @@ class Program:
         return f"{self.database.name}.{self.schema}.{self.name}"
 
 
+NO_SIGNERS: frozenset[bytes] = frozenset()
+
+
+def signatures(program: Program, session: SessionState) -> frozenset[bytes]:
+    """Who signed what is about to run (ADD SIGNATURE page).
+
+    A module has its own signatures, and of its caller's those that countersigned it; dynamic text
+    keeps its caller's.
+    """
+    caller = session.frames[-1].signers if session.frames else NO_SIGNERS
+    if not program.object_id:
+        return caller
+    signed = program.database.signatures
+    if not signed:
+        return NO_SIGNERS
+    own = signed.get(program.object_id, ())
+    return frozenset(mark for mark, counter, _ in own if not counter or mark in caller)
+
+
 class Frame:
     """One activation of a program: counter, local values, active TRY blocks.
 
     handlers: (catch pc, depth of the session's error stack) per TRY block entered.
     outputs: (parameter slot, setter) to run when a call returns. on_return: (session, status).
     firing: of a trigger's frame, the statement that fired it (never changed afterwards).
+    saved_*, impersonations: of the caller, and how many EXECUTE AS were open there. signers:
+    thumbprints of the certificates whose rights the running code has.
     """
 
     __slots__ = (
-        "database", "errors", "firing", "handlers", "on_return", "outputs", "pc", "program",
-        "saved_options", "saved_user", "status", "trancount", "v",
+        "database", "errors", "firing", "handlers", "impersonations", "on_return", "outputs", "pc",
+        "program", "saved_identity", "saved_options", "saved_user", "signers", "status",
+        "trancount", "v",
     )
 
     def __init__(self, program: Program, v: list, session: SessionState) -> None:
@@ -120,11 +142,21 @@ class Frame:
         self.trancount = session.trancount
         self.saved_options = session.options
         self.saved_user = session.user
+        self.saved_identity = (session.login_name, session.sandbox)
+        self.impersonations = len(session.user_stack)
+        self.signers = signatures(program, session)
         self.database = session.database
 
     def copy(self) -> tuple:
         """The mutable fields, for a memento."""
         return (self, self.pc, self.v[:], self.handlers[:], self.status)
+
+    def restore_caller(self, session: SessionState) -> None:
+        """The session acts as the caller again, in the caller's database."""
+        session.user = self.saved_user
+        session.login_name, session.sandbox = self.saved_identity
+        del session.user_stack[self.impersonations:]
+        session.database = self.database
 
     @staticmethod
     def back(saved: tuple) -> Frame:

@@ -22,6 +22,7 @@ from harness.broker.exec.objects import Function
 from harness.broker.exec.program import ParameterInfo, Program
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn
+from harness.broker.exec.tokens import enter
 from harness.tsql import ast
 
 SCALAR, INLINE, TABLE = "SCALAR FUNCTION", "INLINE FUNCTION", "TABLE FUNCTION"
@@ -87,7 +88,7 @@ def run_function(s: Any, function: Function, program: Program, values: list) -> 
     try:
         user = module_principal(function, function.database, s)
         frame = machine.call(s, program, values, user=user)
-        s.database = function.database
+        enter(s, function.database)
         code, pc = program.code, 0
         while len(frames) > depth:
             frame.pc = pc

@@ -1,8 +1,8 @@
 """Who may do what: permissions with roles, DENY, covering permissions and ownership chains.
 
 Rules: "Permissions (Database Engine)", "Ownership chains" and "Determining effective permissions"
-pages. dbo may do everything and cannot be denied anything; DENY on any of a user's principals wins
-over every GRANT; CONTROL and the permission of a wider securable cover the narrower one.
+pages; what covers what is ``permission_table``, who somebody is ``tokens``. dbo may do everything
+and cannot be denied anything.
 """
 
 from __future__ import annotations
@@ -13,27 +13,49 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.database import Database
 from harness.broker.exec.objects import Schema, VirtualTable
-from harness.broker.exec.principals import DB_OWNER, DBO, FIXED_ROLES, PUBLIC, Principal
+from harness.broker.exec.permission_table import covering
+from harness.broker.exec.principals import DB_OWNER, DBO, ROLE, USER, Principal
 from harness.broker.exec.switches import value
+from harness.broker.exec.tokens import (
+    is_member,
+    login_permitted,
+    outside_user,
+    principals_of,
+    role_denials,
+    role_rights,
+    server_identity,
+    server_states,
+    signer_users,
+    signers,
+    user_for_login,
+    user_in,
+)
 
-DATABASE, OBJECT, SCHEMA, PRINCIPAL, TYPE = 0, 1, 3, 4, 6
+__all__ = ["is_member", "user_for_login"]
+
+DATABASE, OBJECT, SCHEMA, PRINCIPAL, TYPE, XML_COLLECTION = 0, 1, 3, 4, 6, 10
 MESSAGE_TYPE, CONTRACT, SERVICE, REMOTE_BINDING, ROUTE = 15, 16, 17, 18, 19
+SYMMETRIC_KEY, CERTIFICATE, ASYMMETRIC_KEY = 24, 25, 26
 
 CLASS_NAMES = {
     DATABASE: "DATABASE", OBJECT: "OBJECT_OR_COLUMN", SCHEMA: "SCHEMA",
-    PRINCIPAL: "DATABASE_PRINCIPAL", TYPE: "TYPE", MESSAGE_TYPE: "MESSAGE_TYPE",
-    CONTRACT: "SERVICE_CONTRACT", SERVICE: "SERVICE", REMOTE_BINDING: "REMOTE_SERVICE_BINDING",
-    ROUTE: "ROUTE",
+    PRINCIPAL: "DATABASE_PRINCIPAL", TYPE: "TYPE", XML_COLLECTION: "XML_SCHEMA_COLLECTION",
+    MESSAGE_TYPE: "MESSAGE_TYPE", CONTRACT: "SERVICE_CONTRACT", SERVICE: "SERVICE",
+    REMOTE_BINDING: "REMOTE_SERVICE_BINDING", ROUTE: "ROUTE", SYMMETRIC_KEY: "SYMMETRIC_KEYS",
+    CERTIFICATE: "CERTIFICATE", ASYMMETRIC_KEY: "ASYMMETRIC_KEY",
 }
 """class and class_desc of sys.database_permissions."""
 
+_KINDS = {
+    DATABASE: "DATABASE", OBJECT: "OBJECT", SCHEMA: "SCHEMA", PRINCIPAL: "USER", TYPE: "TYPE",
+    XML_COLLECTION: "XML SCHEMA COLLECTION", MESSAGE_TYPE: "MESSAGE TYPE", CONTRACT: "CONTRACT",
+    SERVICE: "SERVICE", REMOTE_BINDING: "REMOTE SERVICE BINDING", ROUTE: "ROUTE",
+    SYMMETRIC_KEY: "SYMMETRIC KEY", CERTIFICATE: "CERTIFICATE", ASYMMETRIC_KEY: "ASYMMETRIC KEY",
+}
+
 BROKER_VERBS = frozenset({"SEND", "RECEIVE"})
 CHAINED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "REFERENCES"})
-_READER, _WRITER = FIXED_ROLES["db_datareader"], FIXED_ROLES["db_datawriter"]
-_NO_READER, _NO_WRITER = FIXED_ROLES["db_denydatareader"], FIXED_ROLES["db_denydatawriter"]
-_DDL, _SECURITY = FIXED_ROLES["db_ddladmin"], FIXED_ROLES["db_securityadmin"]
-_ACCESS = FIXED_ROLES["db_accessadmin"]
-_WRITES = frozenset({"INSERT", "UPDATE", "DELETE"})
+NOBODY: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +68,12 @@ class Securable:
     schema: str
     owner: int
     database: Database
+    role: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The class by its name in ``permission_table``; a principal is a USER or a ROLE."""
+        return "ROLE" if self.role else _KINDS[self.class_]
 
 
 _BROKER_CLASSES = {
@@ -54,6 +82,9 @@ _BROKER_CLASSES = {
     "MessageType": (MESSAGE_TYPE, "message_type_id"),
     "Route": (ROUTE, "route_id"),
     "RemoteServiceBinding": (REMOTE_BINDING, "binding_id"),
+    "Certificate": (CERTIFICATE, "certificate_id"),
+    "AsymmetricKey": (ASYMMETRIC_KEY, "key_id"),
+    "SymmetricKey": (SYMMETRIC_KEY, "key_id"),
 }
 """Service Broker objects by the name of their class, with the attribute that holds their id."""
 
@@ -67,7 +98,9 @@ def securable(item: Any, database: Database) -> Securable:
     if isinstance(item, Schema):
         return Securable(SCHEMA, item.schema_id, item.name, "", item.owner, database)
     if isinstance(item, Principal):
-        return Securable(PRINCIPAL, item.id, item.name, "", item.owner or DBO, database)
+        # A user is not its own securable's owner: it may not grant IMPERSONATE on itself.
+        owner = item.owner or DBO if item.type == ROLE else DBO
+        return Securable(PRINCIPAL, item.id, item.name, "", owner, database, item.type == ROLE)
     broker = _BROKER_CLASSES.get(type(item).__name__)
     if broker is not None:
         class_, attribute = broker
@@ -89,27 +122,6 @@ def securable(item: Any, database: Database) -> Securable:
 
 
 # ---------------------------------------------------------------------- who
-def principals_of(database: Database, user: Principal) -> frozenset[int]:
-    """Ids of a user, of public, and of every role the user is in, directly or not."""
-    found = {user.id, PUBLIC}
-    pending = [user.id]
-    while pending:
-        member = pending.pop()
-        for role, inner in database.members:
-            if inner == member and role not in found:
-                found.add(role)
-                pending.append(role)
-    return frozenset(found)
-
-
-def is_member(database: Database, user: Principal, role: str) -> bool | None:
-    """IS_ROLEMEMBER: None when there is no such role."""
-    found = database.principals.get(role.lower())
-    if found is None:
-        return None
-    return user.id == DBO or found.id in principals_of(database, user)
-
-
 def is_db_owner(session: Any, database: Database | None = None) -> bool:
     """Whether the current user is dbo or a member of db_owner in the database."""
     database = database or session.database
@@ -117,75 +129,28 @@ def is_db_owner(session: Any, database: Database | None = None) -> bool:
     return user is not None and (user.id == DBO or DB_OWNER in principals_of(database, user))
 
 
-def user_in(session: Any, database: Database) -> Principal | None:
-    """The session's user in a database: its own in the current one, else by its login.
-
-    None when the login has no user there and guest may not connect.
-    """
-    if database is session.database:
-        return session.user
-    return user_for_login(database, session.login_name)
-
-
-def user_for_login(database: Database, login: str) -> Principal | None:
-    """The user a login enters a database as: dbo for sysadmin and the owner, its user, or guest."""
-    server = database.server
-    found = server.logins.get(login.lower()) if server is not None else None
-    if found is not None and (found.sysadmin or database.owner.lower() == login.lower()):
-        return database.principals["dbo"]
-    for user in database.principals.values():
-        if user.type == "S" and user.login == login.lower() and user.id != DBO:
-            return user
-    if database.name.lower() in {"master", "tempdb", "msdb"}:
-        return database.principals["guest"]
-    return None
+def identities(session: Any, database: Database) -> frozenset[int] | None:
+    """Ids of everything the session is in a database, signers included; None outside it."""
+    user = user_in(session, database)
+    if user is None:
+        return None
+    mine = principals_of(database, user)
+    for signer in signer_users(database, signers(session)):
+        mine |= principals_of(database, signer)
+    return mine
 
 
 def user_of(session: Any, database: Database) -> Principal | None:
-    """The user the session's login enters a database as; None when it may not enter."""
-    user = user_for_login(database, session.login_name)
-    if user is None or user.id == DBO or DB_OWNER in principals_of(database, user):
+    """The user the session enters a database as; None when it may not enter."""
+    user = outside_user(session, database)
+    if user is None or user.id == DBO:
         return user
-    connect = Securable(DATABASE, 0, database.name, "", DBO, database)
-    guest = user.name == "guest"
-    return user if guest or permitted(connect, user, "CONNECT") else None
-
-
-def impersonate(session: Any, kind: str, name: str | None) -> Principal:
-    """Whom EXECUTE AS USER | LOGIN | CALLER | SELF | OWNER names in the current database.
-
-    Raises SqlError 15517 (user) or 15406 (login) when there is none or without IMPERSONATE.
-    """
-    database = session.database
-    if kind in {"CALLER", "SELF"}:
-        return session.user
-    if kind == "LOGIN":
-        login = database.server.logins.get((name or "").lower()) if database.server else None
-        own = session.login_name.lower() == (name or "").lower()
-        if login is None or not (own or session.user.id == DBO):
-            raise SqlError(15406, name)
-        user = user_for_login(database, login.name)
-        if user is None:
-            raise SqlError(916, login.name, database.name)
-        return user
-    if kind == "OWNER":
-        program = session.frames[-1].program if session.frames else None
-        module = database.object_by_id(program.object_id) if program else None
-        found = database.principal(database.owner_of(module) if module is not None else DBO)
-    else:
-        found = database.principals.get((name or "").lower())
-    if found is None or found.type != "S" or not may_impersonate(session, found):
-        raise SqlError(15517, name)
-    return found
-
-
-def may_impersonate(session: Any, user: Principal) -> bool:
-    """dbo may impersonate anyone, everyone itself, others need IMPERSONATE on the user."""
-    if session.user is None or session.user.id in {DBO, user.id}:
-        return True
-    if user.id == DBO:
-        return False
-    return has_permission(session, "IMPERSONATE", user)
+    connect = securable(database, database)
+    mine = principals_of(database, user)
+    for signer in signer_users(database, signers(session)):
+        mine |= principals_of(database, signer)
+    allowed = decide(connect, mine, "CONNECT", 0, server_identity(session, database.server))
+    return user if allowed else None
 
 
 # ---------------------------------------------------------------------- may
@@ -195,118 +160,135 @@ def has_permission(session: Any, permission: str, item: Any, column: int = 0) ->
     user = user_in(session, target.database)
     if user is None:
         return False
-    return permitted(target, user, permission.upper(), column)
+    if user.id == DBO:
+        return True
+    mine = identities(session, target.database)
+    home = target.database.server
+    server = server_identity(session, home) if home is not None else NOBODY
+    return decide(target, mine or NOBODY, permission.upper(), column, server)
 
 
 def permitted(target: Securable, user: Principal, permission: str, column: int = 0) -> bool:
-    """Effective permission of a database principal on a securable."""
-    if user.id == DBO:
-        return True
-    database = target.database
-    mine = principals_of(database, user)
-    names = _covering(target.class_, permission)
-    places = _places(target, column)
-    if _stated(database, mine, names, places, "D"):
-        return False
-    if _NO_READER in mine and permission == "SELECT" and target.class_ == OBJECT:
-        return False
-    if _NO_WRITER in mine and permission in _WRITES and target.class_ == OBJECT:
-        return False
-    if DB_OWNER in mine or target.owner in mine:
-        return True
-    if target.schema and database.schemas[target.schema.lower()].owner in mine:
-        return True
-    return _by_fixed_role(target, permission, mine) or \
-        _stated(database, mine, names, places, "GW")
+    """Effective permission of a database principal on a securable, whoever's session it is."""
+    return user.id == DBO or decide(
+        target, principals_of(target.database, user), permission, column, NOBODY)
 
 
-def _by_fixed_role(target: Securable, permission: str, mine: frozenset[int]) -> bool:
-    """What the fixed roles other than db_owner may do (database-level roles page)."""
-    if target.class_ == OBJECT and (
-            (permission == "SELECT" and _READER in mine)
-            or (permission in _WRITES and _WRITER in mine)):
+def decide(target: Securable, mine: frozenset[int], permission: str, column: int = 0,
+           server: frozenset[int] = NOBODY) -> bool:
+    """The permission check ("Permissions (Database Engine)", summary of the algorithm).
+
+    Whoever owns the securable may; else a DENY of the permission, or of one that covers it, on it
+    or on what contains it, given to any of the identities, decides; then a GRANT does. A grant on a
+    column overrides a denial on its object, and a denial on it a grant there.
+    """
+    if target.owner in mine:
         return True
-    if _DDL in mine and target.class_ not in {PRINCIPAL} and \
-            (permission == "ALTER" or permission.startswith("CREATE ")) and \
-            permission not in {"CREATE ROLE", "CREATE DATABASE"}:
-        return True
-    if _SECURITY in mine and permission in {"ALTER ANY ROLE", "CREATE ROLE", "VIEW DEFINITION"}:
-        return True
-    return _ACCESS in mine and permission in {"ALTER ANY USER", "CONNECT"}
-
-
-def _covering(class_: int, permission: str) -> dict[str, bool]:
-    """Permission names that include ``permission``; True: only on a wider securable."""
-    names = {permission: False, "CONTROL": False}
-    if class_ == DATABASE:
-        if permission.startswith("CREATE "):
-            names["ALTER"] = False
-        if permission.startswith("ALTER ANY"):
-            names["ALTER"] = False
-    elif permission == "ALTER":
-        any_of = {SCHEMA: "ALTER ANY SCHEMA", MESSAGE_TYPE: "ALTER ANY MESSAGE TYPE",
-                  CONTRACT: "ALTER ANY CONTRACT", SERVICE: "ALTER ANY SERVICE",
-                  ROUTE: "ALTER ANY ROUTE", OBJECT: "ALTER ANY SCHEMA"}.get(class_)
-        if any_of:
-            names[any_of] = True
-    return names
-
-
-def _places(target: Securable, column: int) -> list[tuple[int, int, int]]:
-    """(class, major, minor) where a permission on the target may have been stated."""
-    places = [(target.class_, target.major, 0)]
+    stated = states(target, mine, permission, server)
     if column:
-        places.append((target.class_, target.major, column))
+        own = _found(target.database, (target.class_, target.major, column), permission, mine)
+        if own:
+            return "D" not in own
+    return "D" not in stated and bool(stated & {"G", "W"})
+
+
+def states(target: Securable, mine: frozenset[int], permission: str,
+           server: frozenset[int] = NOBODY) -> set[str]:
+    """G, W and D as they are stated for the identities, by anything that covers the permission."""
+    database = target.database
+    places = _places(target)
+    found: set[str] = set()
+    for kind, name in covering(target.kind, permission):
+        if kind == "SERVER":
+            if server and database.server is not None:
+                found |= server_states(database.server, server, name)
+            continue
+        place = places.get(kind)
+        if place is None:
+            continue
+        found |= _found(database, place, name, mine)
+        if kind == "DATABASE":
+            if any(name in role_denials(i) for i in mine):
+                found.add("D")
+            if any(name in role_rights(i) for i in mine):
+                found.add("G")
+        elif kind == "SCHEMA" and name == "CONTROL" and target.schema and \
+                database.schemas[target.schema.lower()].owner in mine:
+            found.add("G")
+    return found
+
+
+def _places(target: Securable) -> dict[str, tuple[int, int, int]]:
+    """Kind of securable -> (class, major, minor) where a permission may be stated."""
+    places = {"DATABASE": (DATABASE, 0, 0), target.kind: (target.class_, target.major, 0)}
     if target.schema:
         schema = target.database.schemas[target.schema.lower()]
-        places.append((SCHEMA, schema.schema_id, 0))
-    if target.class_ != DATABASE:
-        places.append((DATABASE, 0, 0))
+        places["SCHEMA"] = (SCHEMA, schema.schema_id, 0)
     return places
 
 
-def _stated(database: Database, mine: frozenset[int], names: dict[str, bool],
-            places: list[tuple[int, int, int]], states: str) -> bool:
-    """Whether one of my principals has one of the permissions, in one of the states, somewhere."""
+def _found(database: Database, place: tuple[int, int, int], name: str,
+           mine: frozenset[int]) -> set[str]:
     permissions = database.permissions
-    if not permissions:
-        return False
-    for position, (class_, major, minor) in enumerate(places):
-        for name, wider in names.items():
-            if wider and position == 0:
-                continue
-            for principal in mine:
-                found = permissions.get((class_, major, minor, name, principal))
-                if found is not None and found[0] in states:
-                    return True
-    return False
+    return {state for principal in mine
+            for state, _ in permissions.get((*place, name, principal), ())}
 
 
 # ---------------------------------------------------------------------- checks that raise
-def check(session: Any, permission: str, item: Any) -> None:
-    """Raise SqlError 229 (or 15151, 262 by class) unless the current user may.
+def check(session: Any, permission: str, item: Any, columns: tuple[int, ...] = ()) -> None:
+    """Raise SqlError 229 (230 for a column; 15151, 262 by class) unless the current user may.
 
     item: Table, Queue, Module, VirtualTable, Schema, Database, a Service Broker object or a
-    Securable. Inside a module whose owner owns the object too, nothing is checked.
+    Securable. columns: 1-based, the columns that are read or changed; () for the whole object.
+    Inside a module whose owner owns the object too, nothing is checked. 916: no way in there.
     """
     user, database = session.user, session.database
-    if user is None or isinstance(item, VirtualTable):
+    if user is None or item is None or isinstance(item, VirtualTable):
         return
     home = getattr(item, "database", None)
-    if user.id == DBO and (home is None or home is database):
+    here = home is None or home is database or not isinstance(home, Database)
+    if user.id == DBO and here:
         return
     program = session.frames[-1].program if session.frames else None
     module = program.object_id if program is not None else 0
     known = database.permission_cache()
-    key = (permission, item, user.id, module)
+    server = database.server
+    key = (permission, item, user.id, module, columns, signers(session),
+           server.security_version if server is not None else 0)
     if key in known:
         return
     permission = permission.upper()
     target = securable(item, database)
-    if not chained(session, target, permission) and not has_permission(session, permission, target):
-        raise denial(target, permission)
-    if target.database is database and (program is None or program.database is database):
+    if user_in(session, target.database) is None:
+        raise SqlError(916, session.login_name, target.database.name)
+    if not chained(session, target, permission):
+        _check(session, target, permission, columns)
+    if here and (program is None or program.database is database):
         known[key] = True
+
+
+def _check(session: Any, target: Securable, permission: str, columns: tuple[int, ...]) -> None:
+    if not columns or not _by_column(target.database, target):
+        if not has_permission(session, permission, target):
+            raise denial(target, permission)
+        return
+    refused = [c for c in columns if not has_permission(session, permission, target, c)]
+    if not refused:
+        return
+    mine = identities(session, target.database) or NOBODY
+    own = any("G" in _found(target.database, (OBJECT, target.major, c), permission, mine)
+              for c in range(1, 1025))
+    if not own and not has_permission(session, permission, target):
+        raise denial(target, permission)
+    table = target.database.object_by_id(target.major)
+    name = table.columns[refused[0] - 1].name
+    raise SqlError(230, permission, name, target.name, target.database.name, target.schema)
+
+
+def _by_column(database: Database, target: Securable) -> bool:
+    """Whether anything is stated about single columns of an object."""
+    return any(key[2] and key[0] == OBJECT and key[1] == target.major
+               for key in database.permissions)
 
 
 def denial(target: Securable, permission: str) -> SqlError:
@@ -327,8 +309,8 @@ def denial(target: Securable, permission: str) -> SqlError:
 def chained(session: Any, target: Securable, permission: str) -> bool:
     """Whether the running module's owner owns the object: then only the module was checked.
 
-    Dynamic SQL breaks the chain (its frame is no module), a chain never crosses databases here
-    (cross db ownership chaining is off by default).
+    Dynamic SQL breaks the chain (its frame is no module). Between databases a chain holds only
+    when both have DB_CHAINING on and the owners are one login ("Ownership chains" page).
     """
     if permission in BROKER_VERBS:
         if not value(session.engine, "ownership_chain_over_broker_verbs"):
@@ -336,17 +318,32 @@ def chained(session: Any, target: Securable, permission: str) -> bool:
     elif permission not in CHAINED:
         return False
     frames = session.frames
-    if not frames:
+    program = frames[-1].program if frames else None
+    if program is None or not program.object_id:
         return False
-    program = frames[-1].program
-    if not program.object_id or program.database is not target.database:
-        return False
-    module = program.database.object_by_id(program.object_id)
+    source = program.database
+    module = source.object_by_id(program.object_id)
     if module is None:
         return False
-    return program.database.owner_of(module) == target.owner
+    owner = source.owner_of(module)
+    if source is target.database:
+        return owner == target.owner
+    if not (source.options.get("db_chaining") and target.database.options.get("db_chaining")):
+        return False
+    sid = owner_sid(source, owner)
+    return sid is not None and sid == owner_sid(target.database, target.owner)
 
 
+def owner_sid(database: Database, principal: int) -> bytes | None:
+    """Security identifier of the login behind an owner: dbo stands for the database's owner."""
+    if principal == DBO:
+        login = database.server.logins.get(database.owner.lower())
+        return login.sid if login is not None else None
+    found = database.principal(principal)
+    return found.sid if found is not None and found.type == USER else None
+
+
+# ---------------------------------------------------------------------- the server
 def check_server(session: Any, permission: str) -> None:
     """Raise SqlError 300 unless the login has a server permission (VIEW SERVER STATE)."""
     if not has_server_permission(session, permission):
@@ -354,24 +351,6 @@ def check_server(session: Any, permission: str) -> None:
 
 
 def has_server_permission(session: Any, permission: str) -> bool:
-    """Whether the login may; a user impersonated in a database has no server permissions."""
+    """Whether the session may; a user of one database (see ``tokens``) has only public's rights."""
     server = session.database.server
-    if server is None:
-        return True
-    if session.background and (session.user is None or session.user.id != DBO):
-        return False
-    login = server.logins.get(session.login_name.lower())
-    if login is None:
-        return session.user is None or session.user.id == DBO
-    if session.user_stack or _runs_as_other(session, login.name):
-        return False
-    if login.sysadmin:
-        return True
-    return any(server.permissions.get((name, login.id)) in {"G", "W"}
-               for name in (permission, "CONTROL SERVER"))
-
-
-def _runs_as_other(session: Any, login: str) -> bool:
-    """Whether EXECUTE AS or activation put another user in place of the login's own."""
-    own = user_for_login(session.database, login)
-    return session.user is not None and own is not None and own.id != session.user.id
+    return server is None or login_permitted(server, server_identity(session), permission)

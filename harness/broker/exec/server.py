@@ -11,7 +11,16 @@ from harness.broker.engine.kernel import Engine
 from harness.broker.engine.transactions import Transaction
 from harness.broker.exec.authority import may_send, no_entry
 from harness.broker.exec.database import Database
-from harness.broker.exec.principals import FIRST_LOGIN, Login, login_sid, password_digest
+from harness.broker.exec.principals import (
+    FIRST_LOGIN,
+    GUEST,
+    SERVER_ROLES,
+    Login,
+    login_sid,
+    password_digest,
+    server_roles,
+)
+from harness.broker.exec.tokens import SERVER, SERVER_PUBLIC
 from harness.broker.ssb.transport import Transport
 
 SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
@@ -21,16 +30,20 @@ FIRST_DATABASE = 5
 class Server(Part):
     """Databases and logins.
 
-    databases: {lower name: Database}; logins: {lower name: Login}; permissions: {(permission,
-    login id): state}; sessions: gives the live sessions (set by the instance); new_broker: makes
-    the broker of a database (set by the instance); deadlocks: reports as the ring buffer has them;
-    messages: of sp_addmessage; session_locks: {session id: stand-in transaction that owns the
-    session's application locks}; applock_counts: {(owner, lock): times it was asked for}.
+    databases: {lower name: Database}; logins: {lower name: Login}, server roles among them;
+    members: {(role id, member id): True}; permissions: {(class, major id, permission, grantee id):
+    ((state, grantor id), ...)}; security_version: changes with any of these; files: {lower path:
+    content}, what BACKUP CERTIFICATE wrote (never on a disk); sessions: gives the live sessions
+    (set by the instance); new_broker: makes the broker of a database (set by the instance);
+    deadlocks: reports as the ring buffer has them; messages: of sp_addmessage; session_locks:
+    {session id: stand-in transaction that owns the session's application locks}; applock_counts:
+    {(owner, lock): times it was asked for}.
     """
 
     __slots__ = (
-        "applock_counts", "databases", "deadlocks", "engine", "logins", "messages", "new_broker",
-        "next_database", "next_login", "permissions", "session_locks", "sessions", "transport",
+        "applock_counts", "databases", "deadlocks", "engine", "files", "logins", "members",
+        "messages", "new_broker", "next_database", "next_login", "permissions",
+        "security_version", "session_locks", "sessions", "transport",
     )
 
     def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
@@ -39,8 +52,13 @@ class Server(Part):
         self.new_broker = new_broker
         self.sessions: Callable[[], list[Any]] = list
         self.databases: dict[str, Database] = {}
-        self.logins: dict[str, Login] = {}
-        self.permissions: dict[tuple[str, int], str] = {}
+        self.logins: dict[str, Login] = server_roles()
+        self.members: dict[tuple[int, int], bool] = {}
+        # public has VIEW ANY DATABASE on every server (sys.databases page).
+        self.permissions: dict[tuple[int, int, str, int], tuple[tuple[str, int], ...]] = {
+            (SERVER, 0, "VIEW ANY DATABASE", SERVER_PUBLIC): (("G", 1),)}
+        self.security_version = 0
+        self.files: dict[str, bytes] = {}
         self.messages: dict[tuple[int, int], Any] = {}
         self.session_locks: dict[int, Transaction] = {}
         self.applock_counts: dict[tuple[Transaction, tuple], int] = {}
@@ -54,6 +72,10 @@ class Server(Part):
                 database.broker.enabled = False  # as on a server
             if name == "msdb":
                 database.options["trustworthy"] = True  # alone of all (ALTER DATABASE SET page)
+            if name != "model":
+                database.permissions[0, 0, 0, "CONNECT", GUEST] = (("G", 1),)
+            if name in {"master", "tempdb", "msdb"}:
+                database.options["db_chaining"] = True
 
     # ------------------------------------------------------------------ databases
     def create_database(self, transaction: Transaction | None, name: str,
@@ -105,16 +127,39 @@ class Server(Part):
     # ------------------------------------------------------------------ logins
     def create_login(self, transaction: Transaction | None, name: str, password: str,
                      default_database: str = "master", roles: frozenset[str] = frozenset(),
-                     sid: bytes | None = None) -> Login:
+                     sid: bytes | None = None, policy: bool = False) -> Login:
         """A new SQL login. Raises SqlError 15025 when the name is taken."""
-        if name.lower() in self.logins:
-            raise SqlError(15025, name)
         number = 1 if name.lower() == "sa" else self.next_login
-        self.engine.journal.assign(None, self, "next_login", self.next_login + 1)
-        login = Login(number, name, b"\x01" if number == 1 else sid or login_sid(name, number),
-                      password_digest(name, password), default_database, False, roles)
-        self.engine.journal.put(transaction, self, self.logins, name.lower(), login)
+        sid = b"\x01" if number == 1 else sid or login_sid(name, number)
+        login = Login(number, name, sid, password_digest(sid, password), default_database,
+                      policy=policy)
+        self.add_login(transaction, login)
+        for role in sorted(roles):
+            self.engine.journal.put(transaction, self, self.members,
+                                    (SERVER_ROLES[role], number), True)
         return login
+
+    def add_login(self, transaction: Transaction | None, login: Login) -> None:
+        """Keep a login or server role, made with ``next_login``. Raises SqlError 15025."""
+        if login.name.lower() in self.logins:
+            raise SqlError(15025, login.name)
+        journal = self.engine.journal
+        journal.assign(None, self, "next_login", self.next_login + 1)
+        journal.put(transaction, self, self.logins, login.name.lower(), login)
+        if login.type != "R":
+            # CREATE LOGIN gives CONNECT SQL (GRANT Server Permissions page).
+            journal.put(transaction, self, self.permissions,
+                        (SERVER, 0, "CONNECT SQL", login.id), (("G", 1),))
+        self.bump(transaction)
+
+    def login_by_id(self, number: int) -> Login | None:
+        """The login or server role with that id."""
+        return next((x for x in self.logins.values() if x.id == number), None)
+
+    def bump(self, transaction: Transaction | None) -> None:
+        """Say that logins, roles or server permissions have changed."""
+        self.engine.journal.assign(transaction, self, "security_version",
+                                   self.security_version + 1)
 
     # ------------------------------------------------------------------ sessions
     def session_holder(self, session: Any) -> Transaction:
@@ -138,4 +183,5 @@ class Server(Part):
 
     def content(self) -> Any:
         """Databases and logins by name; each database hashes itself."""
-        return sorted(self.databases), sorted(self.logins), sorted(self.permissions)
+        return (sorted(self.databases), sorted(self.logins), sorted(self.members),
+                sorted(self.permissions.items()))

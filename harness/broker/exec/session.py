@@ -58,8 +58,8 @@ class SessionState(Part):
         "deadline", "engine", "error", "error_stack", "expired", "fetch_status", "frames",
         "guids", "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
         "instance", "last_identity", "lock_mark", "login_name", "mark", "options",
-        "original_login", "pending", "return_status", "rowcount", "scope_identity",
-        "session_context", "sink", "statement_started", "stream", "temp_tables", "trancount",
+        "original_login", "pending", "return_status", "rowcount", "sandbox",
+        "scope_identity", "session_context", "sink", "statement_started", "stream", "temp_tables", "trancount",
         "transaction", "user", "user_stack", "wait",
     )
 
@@ -75,6 +75,7 @@ class SessionState(Part):
         self.sink: Any = None
         self.database: Any = None
         self.user: Any = None
+        self.sandbox: Any = None  # (database, user) when it acts as a user of one database
         self.user_stack: list[Any] = []
         self.login_name = self.original_login = "sa"
         self.app_name = self.host_name = ""
@@ -187,9 +188,10 @@ class SessionState(Part):
         """A catalog-dependent built-in function, answered by the catalog."""
         return self.instance.catalog_function(self, name, args)
 
-    def check_permission(self, permission: str, securable: Any) -> None:
-        """Raise 229 and its kin when the current principal may not."""
-        self.instance.check_permission(self, permission, securable)
+    def check_permission(self, permission: str, securable: Any,
+                         columns: tuple[int, ...] = ()) -> None:
+        """Raise 229, 230 for a column, and their kin when the current principal may not."""
+        self.instance.check_permission(self, permission, securable, columns)
 
     def stack(self) -> list[tuple[str, int, int, int, str]]:
         """(procedure, line, start, end, text) of each frame, innermost first, for reports.
@@ -333,8 +335,8 @@ class SessionState(Part):
             self.error_stack[:], self.rowcount, self.fetch_status, self.last_identity,
             self.scope_identity, self.identity_insert, self.insert_exec, self.return_status,
             self.context_info, dict(self.session_context), dict(self.temp_tables),
-            dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:], self.bulk,
-            self.lock_mark,
+            dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:],
+            self.login_name, self.sandbox, self.bulk, self.lock_mark,
         )
 
     def restore(self, memento: Any) -> None:
@@ -346,7 +348,7 @@ class SessionState(Part):
          self.fetch_status, self.last_identity, self.scope_identity, self.identity_insert,
          self.insert_exec, self.return_status, self.context_info, self.session_context,
          self.temp_tables, self.cursors, self.guids, self.database, self.user,
-         self.user_stack, self.bulk, self.lock_mark) = memento
+         self.user_stack, self.login_name, self.sandbox, self.bulk, self.lock_mark) = memento
         self.frames = [Frame.back(saved) for saved in frames]
 
     def content(self) -> Any:
@@ -356,6 +358,7 @@ class SessionState(Part):
             [(frame.program.full_name, frame.pc, _live_values(frame), frame.handlers,
               frame.trancount) for frame in self.frames],
             self.trancount, self.auto, self.options.text, self.error, self.rowcount,
+            self.login_name, self.sandbox[1].name if self.sandbox else "",
             [info.number for info in self.error_stack],
             (wait.kind, str(wait.resource.key) if wait.kind == "lock" else str(wait.what))
             if wait is not None else None,

@@ -8,6 +8,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import Message
 from harness.broker.exec.execute import Argument, call_named, parse_name
 from harness.broker.exec.flow import end_of_program
+from harness.broker.exec.impersonation import become_user
 from harness.broker.exec.program import Program, StatementInfo
 from harness.broker.exec.switches import value
 from harness.tsql.ast.base import Source
@@ -60,12 +61,12 @@ class Activation:
         session.sink = ActivatedSink(instance, session, procedure, shown)
         session.queue = queue
         session.database = database
-        session.user = self._principal(database, queue)
         session.app_name = ""
         if value(instance.engine, "activated_set_options") == "database defaults":
             session.options = session.options.changed(
                 ansi_padding=False, ansi_warnings=False, concat_null_yields_null=False)
-        session.login_name = session.original_login = "sa"
+        session.original_login = "sa"
+        become_user(session, database, self._principal(database, queue))
 
         def ended(s: Session) -> None:
             self._ended(s, queue, shown)

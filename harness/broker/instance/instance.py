@@ -309,13 +309,10 @@ class Instance:
         session.database = database
         session.user = user
 
-    def find_principal(self, session: Session, kind: str, name: str | None) -> Any:
-        """Whom EXECUTE AS names; 15517 or 15406 when it cannot be impersonated."""
-        return security.impersonate(session, kind, name)
-
-    def check_permission(self, session: Session, permission: str, securable: Any) -> None:
+    def check_permission(self, session: Session, permission: str, securable: Any,
+                         columns: tuple[int, ...] = ()) -> None:
         """Raises 229 and its kin when the current principal may not."""
-        security.check(session, permission, securable)
+        security.check(session, permission, securable, columns)
 
     def catalog_function(self, session: Session, name: str, args: tuple) -> Any:
         """A built-in function that reads the catalog."""
@@ -333,8 +330,8 @@ class Instance:
         return found
 
     def may_log(self, session: Session) -> bool:
-        """RAISERROR WITH LOG: sysadmin only, and not from inside a database-level impersonation."""
-        return bool(session.login and session.login.sysadmin and not session.impersonating)
+        """RAISERROR WITH LOG: sysadmin or ALTER TRACE (its page), so not as a database's user."""
+        return security.has_server_permission(session, "ALTER TRACE")
 
     def log_error(
         self, session: Session, number: int, severity: int, state: int, text: str

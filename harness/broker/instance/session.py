@@ -73,8 +73,7 @@ class Session(SessionState):
     @property
     def impersonating(self) -> bool:
         """Whether a module or EXECUTE AS has changed the database principal."""
-        return bool(self.user_stack) or any(
-            frame.saved_user is not self.user for frame in self.frames[:1])
+        return bool(self.user_stack) or self.sandbox is not None
 
     def memento(self) -> Any:
         """The executor's fields and the request's."""
@@ -249,7 +248,8 @@ class Session(SessionState):
         if value(self.engine, "reset_context_info") == "cleared":
             self.context_info = None
         self.error = self.rowcount = 0
-        self.user_stack = []
+        self.user_stack, self.sandbox = [], None
+        self.login_name = self.original_login
         self.instance.server.session_ended(self)
         self.instance.enter_database(self, self.initial_database or self.login.default_database)
 

@@ -10,7 +10,7 @@ from harness.broker.exec.broker.definitions import dropper, may_change, may_crea
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.ddl.drop import drops
 from harness.broker.exec.ddl.naming import check_length
-from harness.broker.exec.security import may_impersonate
+from harness.broker.exec.impersonation import may_impersonate
 from harness.broker.ssb import routes
 from harness.broker.ssb.routing import CONFIGURATION_SERVICE
 from harness.tsql import ast

@@ -3,9 +3,11 @@
 Importing the package registers their compilers.
 """
 
+import harness.broker.exec.ddl.authorization
 import harness.broker.exec.ddl.databases
 import harness.broker.exec.ddl.drop
 import harness.broker.exec.ddl.indexes
+import harness.broker.exec.ddl.logins
 import harness.broker.exec.ddl.modules
 import harness.broker.exec.ddl.permissions
 import harness.broker.exec.ddl.principals

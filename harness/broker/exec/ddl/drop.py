@@ -8,7 +8,8 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.ddl.common import dotted, lock_definition
-from harness.broker.exec.ddl.principals import drop_login, drop_principal
+from harness.broker.exec.ddl.logins import drop_login, drop_server_role
+from harness.broker.exec.ddl.principals import drop_principal
 from harness.broker.exec.ddl.tables import drop_table
 from harness.broker.exec.ddl.types import drop_schema, drop_type
 from harness.broker.exec.objects import Function, Procedure, Sequence, Trigger, View
@@ -102,3 +103,8 @@ def _drop_role(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
 @drops("LOGIN")
 def _drop_login(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     drop_login(s, name.name)
+
+
+@drops("SERVER ROLE")
+def _drop_server_role(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    drop_server_role(s, name.name)

@@ -25,9 +25,10 @@ from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import word
 from harness.broker.exec.ddl.probing import probe
 from harness.broker.exec.execute import procedure_program
+from harness.broker.exec.impersonation import may_impersonate
 from harness.broker.exec.objects import Function, Module, Procedure, View
 from harness.broker.exec.routines import function_program
-from harness.broker.exec.security import has_permission, may_impersonate
+from harness.broker.exec.security import has_permission
 from harness.tsql import ast
 
 OWNER = -2

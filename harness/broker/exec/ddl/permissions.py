@@ -1,267 +1,261 @@
-"""GRANT, DENY, REVOKE and ALTER AUTHORIZATION.
+"""GRANT, DENY and REVOKE in a database; ``server_permissions`` has those of the server.
 
-Rules: GRANT, DENY and REVOKE pages, "Permissions" page for what applies to what. Grant chains are
-not followed: CASCADE is refused where it would matter.
+Rules: GRANT, DENY and REVOKE pages, and the page of each class of securable. A permission is kept
+with its grantor: the owner of the securable when whoever may do it by right of control did, else
+the holder of the grant option. REVOKE takes back what the same grantor gave, and with CASCADE what
+was passed on.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.journal import MISSING, Part
-from harness.broker.engine.storage import Table
+from harness.broker.engine.journal import MISSING
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.database import Database
-from harness.broker.exec.objects import Module, Sequence
-from harness.broker.exec.principals import DBO
+from harness.broker.exec.ddl.securables import class_word, find_securable
+from harness.broker.exec.ddl.server_permissions import SERVER_KINDS, change_server_permissions
+from harness.broker.exec.objects import type_code
+from harness.broker.exec.permission_table import (
+    ALL_OF,
+    EVERY_OBJECT,
+    OBJECT_PERMISSIONS,
+    RULES,
+    covering,
+)
+from harness.broker.exec.principals import DBO, FIXED_ROLES, ROLE, Principal
 from harness.broker.exec.security import (
-    CONTRACT,
     DATABASE,
-    MESSAGE_TYPE,
     OBJECT,
     PRINCIPAL,
-    ROUTE,
-    SCHEMA,
-    SERVICE,
-    TYPE,
     Securable,
     has_permission,
-    has_server_permission,
-    securable,
+    identities,
 )
 from harness.tsql import ast
 
-_ANY = ("CONTROL", "ALTER", "TAKE OWNERSHIP", "VIEW DEFINITION", "REFERENCES")
-APPLICABLE = {
-    OBJECT: ("SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "RECEIVE", "VIEW CHANGE TRACKING",
-             "UNMASK", *_ANY),
-    SCHEMA: ("SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "CREATE SEQUENCE",
-             "VIEW CHANGE TRACKING", "UNMASK", *_ANY),
-    PRINCIPAL: ("IMPERSONATE", "CONTROL", "ALTER", "VIEW DEFINITION", "TAKE OWNERSHIP"),
-    TYPE: ("EXECUTE", "CONTROL", "REFERENCES", "TAKE OWNERSHIP", "VIEW DEFINITION"),
-    MESSAGE_TYPE: _ANY,
-    CONTRACT: _ANY,
-    SERVICE: ("SEND", "CONTROL", "ALTER", "TAKE OWNERSHIP", "VIEW DEFINITION"),
-    ROUTE: ("CONTROL", "ALTER", "TAKE OWNERSHIP", "VIEW DEFINITION"),
-}
-"""Permissions that may be given per class of securable."""
-
-DATABASE_PERMISSIONS = frozenset({
-    "CONNECT", "CONTROL", "ALTER", "SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "REFERENCES",
-    "VIEW DEFINITION", "VIEW DATABASE STATE", "TAKE OWNERSHIP", "CREATE TABLE", "CREATE VIEW",
-    "CREATE PROCEDURE", "CREATE FUNCTION", "CREATE TYPE", "CREATE SCHEMA", "CREATE ROLE",
-    "CREATE QUEUE", "CREATE SERVICE", "CREATE CONTRACT", "CREATE MESSAGE TYPE", "CREATE ROUTE",
-    "CREATE REMOTE SERVICE BINDING", "CREATE SYNONYM", "CREATE DEFAULT", "CREATE RULE",
-    "CREATE ASSEMBLY", "ALTER ANY SCHEMA", "ALTER ANY USER", "ALTER ANY ROLE",
-    "ALTER ANY MESSAGE TYPE", "ALTER ANY CONTRACT", "ALTER ANY SERVICE", "ALTER ANY ROUTE",
-    "ALTER ANY REMOTE SERVICE BINDING", "BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT", "SHOWPLAN",
-    "SUBSCRIBE QUERY NOTIFICATIONS", "UNMASK", "AUTHENTICATE",
-})
-SERVER_PERMISSIONS = frozenset({
-    "VIEW SERVER STATE", "CONTROL SERVER", "ALTER ANY LOGIN", "CREATE ANY DATABASE",
-    "ALTER ANY CONNECTION", "VIEW ANY DATABASE", "VIEW ANY DEFINITION", "ALTER TRACE",
-    "ALTER ANY SERVER ROLE", "ALTER ANY DATABASE", "CONNECT SQL",
-})
-_SHORT = {"ALL": None, "ALL PRIVILEGES": None, "EXEC": "EXECUTE"}
-_BROKER_KINDS = {
-    "SERVICE": (SERVICE, "services"), "CONTRACT": (CONTRACT, "contracts"),
-    "MESSAGE TYPE": (MESSAGE_TYPE, "message_types"), "ROUTE": (ROUTE, "routes"),
-}
+COLUMN_PERMISSIONS = frozenset({"SELECT", "UPDATE", "REFERENCES"})
+_SHORT = {"EXEC": "EXECUTE"}
+_SECURITY_ADMIN = FIXED_ROLES["db_securityadmin"]
+_SPECIAL = frozenset({"sys", "information_schema"})
 
 
 @compiles(ast.Permission)
 def permission(node: ast.Permission, context: Context) -> Run:
-    """GRANT | DENY | REVOKE permissions [ON securable] TO | FROM principals."""
-    if node.grantor is not None:
-        raise context.not_supported(node, "AS grantor")
-    names: list[str] = []
-    for item in node.permissions:
-        name = _SHORT.get(item.name, item.name)
-        if name is None:
-            raise context.not_supported(item, f"{node.verb} {item.name}")
-        if item.columns:
-            raise context.not_supported(item, "permissions on columns")
-        names.append(name)
+    """GRANT | DENY | REVOKE permissions [ON securable] TO | FROM principals [AS grantor]."""
+    stated = [(_SHORT.get(item.name, item.name), item.columns) for item in node.permissions]
+    names = [name for name, _ in stated]
+    if on_server(node, names):
+        return lambda s, v: change_server_permissions(s, node, names, context)
+    for item, (name, columns) in zip(node.permissions, stated):
+        if name not in {"ALL", "ALL PRIVILEGES"} and \
+                not any(each == name for _, each in RULES):
+            raise context.not_supported(item, f"the permission {name}")
+        if columns and name not in COLUMN_PERMISSIONS:
+            raise context.fail(item, SqlError(1020))
 
     def run(s: Any, v: list) -> None:
-        if node.securable is None and set(names) <= SERVER_PERMISSIONS - DATABASE_PERMISSIONS:
-            change_server_permissions(s, node, names)
-            return
         target = find_securable(s, node.securable, context)
-        check_applicable(target, names)
-        if not may_grant(s, target):
-            raise SqlError(15151, "find", class_word(target), target.name)
-        for principal in node.principals:
-            grantee = s.database.principals.get(principal.text.lower())
-            if grantee is None:
-                raise SqlError(15151, "find", "user", principal.text)
-            if grantee.id in {DBO, s.user.id, target.owner} or grantee.fixed:
-                raise SqlError(4617 if grantee.fixed else 4624)
-            for name in names:
-                state_permission(s, node, target, name, grantee.id)
+        wanted = expand(s, target, stated)
+        check_applicable(s, target, [name for name, _ in wanted])
+        grantees = [find_grantee(s, target, principal.text, node) for principal in node.principals]
+        for name, column in wanted:
+            grantor = find_grantor(s, target, name, column, node)
+            for grantee in grantees:
+                change(s, node, (target.class_, target.major, column, name), grantee.id, grantor)
         s.database.bump(s.work())
 
     return run
 
 
-def state_permission(s: Any, node: ast.Permission, target: Securable, name: str,
-                     grantee: int) -> None:
-    """One permission of one principal."""
-    database = target.database
-    key = (target.class_, target.major, 0, name, grantee)
-    journal, transaction = s.engine.journal, s.work()
-    old = database.permissions.get(key)
-    if node.verb == "REVOKE":
-        if old is None:
-            return
-        value: Any = ("G", old[1]) if node.grant_option and old[0] == "W" else MISSING
-    elif node.verb == "DENY":
-        value = ("D", s.user.id)
-    else:
-        value = ("W" if node.grant_option else "G", s.user.id)
-    journal.put(transaction, database, database.permissions, key, value)
+def on_server(node: ast.Permission, names: list[str]) -> bool:
+    """Whether the statement is about the server or one of its securables."""
+    if node.securable is not None:
+        return node.securable.kind in SERVER_KINDS
+    return all(("SERVER", name) in RULES and ("DATABASE", name) not in RULES for name in names)
 
 
-def check_applicable(target: Securable, names: list[str]) -> None:
-    """Raise SqlError 102 or 4621 for a permission that does not exist for the class."""
-    allowed = DATABASE_PERMISSIONS if target.class_ == DATABASE else APPLICABLE[target.class_]
+def expand(s: Any, target: Securable, stated: list[tuple[str, Any]]) -> list[tuple[str, int]]:
+    """(permission, column) pairs: ALL becomes what it stands for, column names their numbers."""
+    found: list[tuple[str, int]] = []
+    for name, columns in stated:
+        if name in {"ALL", "ALL PRIVILEGES"}:
+            kind = target.kind if target.class_ != OBJECT else object_kind(target)
+            if kind not in ALL_OF:
+                raise SqlError(4623)
+            s.info("The ALL permission is deprecated and maintained only for compatibility. It "
+                   "DOES NOT imply ALL permissions defined on the entity.", 10, 4628)
+            found += [(each, 0) for each in ALL_OF[kind]]
+        elif columns:
+            if target.class_ != OBJECT:
+                raise SqlError(1020)
+            found += [(name, column_number(target, column)) for column in columns]
+        else:
+            found.append((name, 0))
+    return found
+
+
+def column_number(target: Securable, name: str) -> int:
+    """Number of a column, from 1. Raises SqlError 4615."""
+    item = target.database.object_by_id(target.major)
+    for number, column in enumerate(getattr(item, "columns", None) or (), 1):
+        if column.name.lower() == name.lower():
+            return number
+    raise SqlError(4615, name)
+
+
+def object_kind(target: Securable) -> str:
+    """What kind of object a securable is: TABLE, VIEW, PROCEDURE, QUEUE ..."""
+    item = target.database.object_by_id(target.major)
+    if type_code(item)[0] == "SQ":
+        return "QUEUE"
+    return getattr(item, "kind", "") or "TABLE"
+
+
+def check_applicable(s: Any, target: Securable, names: Iterable[str]) -> None:
+    """Raise SqlError 4606, 4621, 4619 for a permission that the securable cannot have."""
     for name in names:
-        if name not in allowed:
-            raise SqlError(4621) if target.class_ == DATABASE else SqlError(4606, name)
+        if target.class_ == DATABASE:
+            if name == "CREATE DATABASE" and target.database.name.lower() != "master":
+                raise SqlError(4619)
+            if ("DATABASE", name) not in RULES:
+                raise SqlError(4621, state=10)
+        elif target.class_ == OBJECT:
+            kind = OBJECT_PERMISSIONS.get(object_kind(target), frozenset())
+            if name not in EVERY_OBJECT and name not in kind:
+                raise SqlError(4606, name)
+        elif (target.kind, name) not in RULES:
+            raise SqlError(4606, name)
 
 
-def may_grant(s: Any, target: Securable) -> bool:
-    """The owner, whoever has CONTROL, and db_securityadmin may grant."""
-    return has_permission(s, "CONTROL", target) or s.user.id == target.owner
-
-
-def class_word(target: Securable) -> str:
-    """A class as error texts call it."""
-    return {OBJECT: "object", SCHEMA: "schema", SERVICE: "service", CONTRACT: "contract",
-            MESSAGE_TYPE: "message type", TYPE: "type", PRINCIPAL: "user",
-            ROUTE: "route"}.get(target.class_, "database")
-
-
-def find_securable(s: Any, node: ast.Securable | None, context: Context) -> Securable:
-    """What ON names. Raises SqlError 15151."""
+def find_grantee(s: Any, target: Securable, name: str, node: ast.Permission) -> Principal:
+    """Who gets or loses it. Raises SqlError 15151, 4617, 4624, 4627."""
     database: Database = s.database
-    if node is None:
-        return securable(database, database)
-    kind, name = node.kind, node.name.name
-    found: Any = None
-    if kind in {None, "OBJECT"}:
-        found = database.resolve(node.name.schema, name, s)
-        kind = "object"
-    elif kind == "SCHEMA":
-        found = database.schemas.get(name.lower())
-    elif kind == "DATABASE":
-        found = database if database.name.lower() == name.lower() else None
-    elif kind == "TYPE":
-        found = database.resolve_type(node.name.schema, name, s)
-    elif kind in {"USER", "ROLE"}:
-        found = database.principals.get(name.lower())
-    elif kind in _BROKER_KINDS:
-        # Names of broker objects are compared byte by byte.
-        found = getattr(database.broker, _BROKER_KINDS[kind][1]).get(name)
+    grantee = database.principals.get(name.lower())
+    if grantee is None:
+        raise SqlError(15151, "find", "user", name)
+    if grantee.fixed:
+        raise SqlError(4617)
+    if grantee.id in {DBO, target.owner if target.class_ != PRINCIPAL else DBO} \
+            or name.lower() in _SPECIAL or (s.user is not None and grantee.id == s.user.id):
+        raise SqlError(4624)
+    connects = any(item.name == "CONNECT" for item in node.permissions)
+    if target.class_ == DATABASE and connects and grantee.type == ROLE:
+        raise SqlError(4627)
+    return grantee
+
+
+def find_grantor(s: Any, target: Securable, name: str, column: int, node: ast.Permission) -> int:
+    """Principal id that the permission is given by.
+
+    Who controls the securable acts for its owner; another needs the permission WITH GRANT OPTION,
+    as itself or, with AS, as a role it is in. Raises SqlError 15151 or 4613 (database), 4618.
+    """
+    database, user = target.database, s.user
+    if node.grantor is not None:
+        acting = database.principals.get(node.grantor.text.lower())
+        if acting is None or not may_act_as(s, acting):
+            raise SqlError(4618, node.grantor.text)
+        mine = frozenset({acting.id})
+        if acting.id in {target.owner, DBO} or \
+                holds_option(database, target, name, column, mine):
+            return acting.id
+        raise refusal(target)
+    if user is None or may_control(s, target, name):
+        return target.owner
+    if holds_option(database, target, name, column, frozenset({user.id})):
+        return user.id
+    raise refusal(target)
+
+
+def refusal(target: Securable) -> SqlError:
+    """Nobody who may not grant is told whether there is something to grant."""
+    if target.class_ == DATABASE:
+        return SqlError(4613)
+    return SqlError(15151, "find", class_word(target), target.name)
+
+
+def may_control(s: Any, target: Securable, name: str) -> bool:
+    """Whether the user may give the permission by right of control.
+
+    CONTROL on the securable; db_securityadmin may give any permission of the database (its page).
+    """
+    if has_permission(s, "CONTROL", target):
+        return True
+    mine = identities(s, target.database) or frozenset()
+    return _SECURITY_ADMIN in mine and name != "CONTROL"
+
+
+def may_act_as(s: Any, acting: Principal) -> bool:
+    """AS: IMPERSONATE on a user, membership in or ALTER on a role (GRANT pages)."""
+    if s.user is None or s.user.id in {DBO, acting.id}:
+        return True
+    mine = identities(s, s.database) or frozenset()
+    if _SECURITY_ADMIN in mine or (acting.type == ROLE and acting.id in mine):
+        return True
+    return has_permission(s, "ALTER" if acting.type == ROLE else "IMPERSONATE", acting)
+
+
+def holds_option(database: Database, target: Securable, name: str, column: int,
+                 mine: frozenset[int]) -> bool:
+    """Whether a principal has the permission, or one that covers it, WITH GRANT OPTION."""
+    for kind, each in covering(target.kind, name):
+        place = {target.kind: (target.class_, target.major), "DATABASE": (DATABASE, 0)}.get(kind)
+        if place is None:
+            continue
+        for minor in {0, column}:
+            for principal in mine:
+                stated = database.permissions.get((*place, minor, each, principal), ())
+                if any(state == "W" for state, _ in stated):
+                    return True
+    return False
+
+
+# ---------------------------------------------------------------------- what changes
+def change(s: Any, node: ast.Permission, place: tuple[int, int, int, str], grantee: int,
+           grantor: int) -> None:
+    """One permission of one grantee. Raises SqlError 4611 without CASCADE."""
+    stated = s.database.permissions.get((*place, grantee), ())
+    old = next((state for state, by in stated if by == grantor), None)
+    if old == "W" and node.verb != "GRANT" and not node.cascade:
+        raise SqlError(4611)
+    if node.verb == "GRANT":
+        new = "W" if node.grant_option or old == "W" else "G"
+        others = [item for item in stated if item[1] != grantor and item[0] != "D"]
+        put(s, place, grantee, [*others, (new, grantor)])
+        return
+    others = [item for item in stated if item[1] != grantor]
+    if node.verb == "DENY":
+        others = []
+        kept = "D"
     else:
-        raise context.not_supported(node, f"permissions on {kind}")
-    if found is None:
-        raise SqlError(15151, "find", kind.lower(), name)
-    return securable(found, database)
+        kept = "G" if node.grant_option and old == "W" else ""
+    if node.verb == "REVOKE" and old is None:
+        return
+    put(s, place, grantee, [*others, (kept, grantor)] if kept else others)
+    if node.cascade:
+        passed_on(s, node, place, grantee)
 
 
-def change_server_permissions(s: Any, node: ast.Permission, names: list[str]) -> None:
-    """GRANT | DENY | REVOKE of server permissions: in master, by who controls the server."""
-    if s.database.name.lower() != "master":
-        raise SqlError(4621)
-    if not has_server_permission(s, "CONTROL SERVER"):
-        raise SqlError(4613)
-    server, transaction = s.database.server, s.work()
-    for principal in node.principals:
-        login = server.logins.get(principal.text.lower())
-        if login is None:
-            raise SqlError(15151, "find", "login", principal.text)
-        for name in names:
-            state: Any = {"GRANT": "W" if node.grant_option else "G", "DENY": "D",
-                          "REVOKE": MISSING}[node.verb]
-            s.engine.journal.put(transaction, server, server.permissions, (name, login.id), state)
+def passed_on(s: Any, node: ast.Permission, place: tuple[int, int, int, str],
+              grantor: int) -> None:
+    """CASCADE: what the grantee had given goes (REVOKE) or is denied as well (DENY)."""
+    permissions = s.database.permissions
+    if any(state == "W" for state, _ in permissions.get((*place, grantor), ())):
+        return  # it holds the option from somebody else too
+    for key in [k for k in permissions if k[:4] == place]:
+        stated = permissions.get(key, ())
+        given = [item for item in stated if item[1] == grantor and item[0] in "GW"]
+        if not given:
+            continue
+        left = [item for item in stated if item not in given]
+        put(s, place, key[4], [*left, ("D", grantor)] if node.verb == "DENY" else left)
+        passed_on(s, node, place, key[4])
 
 
-# ---------------------------------------------------------------------- ALTER AUTHORIZATION
-@compiles(ast.AlterAuthorization)
-def alter_authorization(node: ast.AlterAuthorization, context: Context) -> Run:
-    """ALTER AUTHORIZATION ON securable TO principal: permissions on it are dropped."""
-
-    def run(s: Any, v: list) -> None:
-        database: Database = s.database
-        if node.securable.kind == "DATABASE":
-            change_database_owner(s, node)
-            return
-        target = find_securable(s, node.securable, context)
-        if not has_permission(s, "TAKE OWNERSHIP", target):
-            raise SqlError(15151, "find", class_word(target), target.name)
-        owner = None
-        if node.owner is not None:
-            owner = database.principals.get(node.owner.text.lower())
-            if owner is None:
-                raise SqlError(15151, "find", "principal", node.owner.text)
-        change_owner(s, node, context, target, owner.id if owner else None)
-        for key in [k for k in database.permissions
-                    if k[0] == target.class_ and k[1] == target.major]:
-            s.engine.journal.put(s.work(), database, database.permissions, key, MISSING)
-        database.bump(s.work())
-
-    return run
-
-
-def change_owner(s: Any, node: ast.AlterAuthorization, context: Context, target: Securable,
-                 owner: int | None) -> None:
-    """Give something another owner; None (SCHEMA OWNER) for an object that follows its schema."""
-    database, journal, transaction = target.database, s.engine.journal, s.work()
-    if target.class_ == OBJECT:
-        item = database.resolve(target.schema, target.name)
-        if not isinstance(item, Table | Module | Sequence) and \
-                type(item).__name__ != "Queue":
-            raise context.not_supported(node, "ALTER AUTHORIZATION on this object")
-        journal.put(transaction, database, database.owners, target.major,
-                    MISSING if owner is None else owner)
-    elif target.class_ == SCHEMA:
-        old = database.schemas[target.name.lower()]
-        journal.put(transaction, database, database.schemas, target.name.lower(),
-                    replace(old, owner=owner if owner is not None else DBO))
-    elif target.class_ == PRINCIPAL:
-        role = database.principals[target.name.lower()]
-        if role.type != "R":
-            raise context.not_supported(node, "ALTER AUTHORIZATION on a user")
-        journal.put(transaction, database, database.principals, target.name.lower(),
-                    replace(role, owner=owner))
-    elif target.class_ in {SERVICE, CONTRACT, MESSAGE_TYPE, ROUTE}:
-        change_broker_owner(s, target, owner if owner else DBO)
-    else:
-        raise context.not_supported(node, "ALTER AUTHORIZATION on this securable")
-
-
-def change_broker_owner(s: Any, target: Securable, owner: int) -> None:
-    """Another owner for a service (which is state) or a definition (which is replaced)."""
-    broker = target.database.broker
-    mapping = getattr(broker, dict(_BROKER_KINDS.values())[target.class_])
-    item = mapping[target.name]
-    if isinstance(item, Part):
-        s.engine.journal.assign(s.work(), item, "owner", owner)
-    else:
-        s.engine.journal.put(s.work(), broker, mapping, target.name, replace(item, owner=owner))
-
-
-def change_database_owner(s: Any, node: ast.AlterAuthorization) -> None:
-    """ALTER AUTHORIZATION ON DATABASE::name TO login."""
-    server = s.database.server
-    name = node.securable.name.name
-    database = server.databases.get(name.lower())
-    login = server.logins.get(node.owner.text.lower()) if node.owner is not None else None
-    if database is None or not has_permission(s, "TAKE OWNERSHIP", database):
-        raise SqlError(15151, "find", "database", name)
-    if login is None:
-        raise SqlError(15151, "find", "principal", node.owner.text if node.owner else "")
-    s.engine.journal.assign(s.work(), database, "owner", login.name)
+def put(s: Any, place: tuple[int, int, int, str], grantee: int, states: list) -> None:
+    """Write what is stated for one grantee."""
+    s.engine.journal.put(s.work(), s.database, s.database.permissions, (*place, grantee),
+                         tuple(sorted(states, key=lambda item: item[1])) if states else MISSING)

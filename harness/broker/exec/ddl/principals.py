@@ -1,7 +1,8 @@
-"""CREATE, ALTER and DROP of logins, users and roles; role membership.
+"""CREATE, ALTER and DROP of users and roles of a database; role membership.
 
-Rules: CREATE LOGIN, CREATE USER, CREATE ROLE and ALTER ROLE pages. Only SQL logins exist here:
-Windows, certificate and external ones are refused by name.
+Rules: CREATE USER, ALTER USER, CREATE ROLE and ALTER ROLE pages. Users of SQL logins, of
+certificates and keys, and without login; contained users (a password) and external ones are refused
+by name.
 """
 
 from __future__ import annotations
@@ -13,175 +14,85 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.database import Database
+from harness.broker.exec.ddl.logins import alter_server_role, create_server_role, server_of
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import word
 from harness.broker.exec.principals import (
+    CERTIFICATE_USER,
     DBO,
-    SERVER_ROLES,
-    Login,
+    GUEST,
+    KEY_USER,
+    ROLE,
+    USER,
     Principal,
-    password_digest,
+    certificate_sid,
+    loginless_sid,
 )
-from harness.broker.exec.security import PRINCIPAL, has_permission, has_server_permission
-from harness.broker.exec.server import Server
+from harness.broker.exec.security import PRINCIPAL, has_permission
+from harness.broker.exec.tokens import principals_of
 from harness.tsql import ast
 
-IGNORABLE_LOGIN_OPTIONS = {"CHECK_POLICY": "OFF", "CHECK_EXPIRATION": "OFF"}
-"""A policy that is off is what the embedded broker has; ON is refused."""
-
-
-def server_of(s: Any) -> Server:
-    """The instance's server part."""
-    return s.database.server
-
-
-def may_change_server(s: Any, permission: str) -> None:
-    """Raise SqlError 15247 unless the login may."""
-    if not has_server_permission(s, permission):
-        raise SqlError(15247)
-
-
-# ---------------------------------------------------------------------- logins
-@compiles(ast.CreateLogin)
-def create_login(node: ast.CreateLogin, context: Context) -> Run:
-    """CREATE LOGIN name WITH PASSWORD = '...' [, DEFAULT_DATABASE = ..., CHECK_POLICY = OFF]."""
-    if node.source not in {"", "PASSWORD"}:
-        raise context.not_supported(node, f"CREATE LOGIN FROM {node.source}")
-    settings = login_options(node.options, context)
-
-    def run(s: Any, v: list) -> None:
-        may_change_server(s, "ALTER ANY LOGIN")
-        server, transaction = server_of(s), s.work()
-        default = settings.get("DEFAULT_DATABASE", "master")
-        server.database(default)
-        server.create_login(transaction, node.name.text, settings.get("PASSWORD", ""), default,
-                            sid=settings.get("SID"))
-
-    return run
-
-
-def login_options(options: list[ast.Option], context: Context) -> dict[str, Any]:
-    """Options of CREATE and ALTER LOGIN by name; the ones without support are refused."""
-    found: dict[str, Any] = {}
-    for option in options:
-        if option.name in {"PASSWORD", "DEFAULT_DATABASE", "NAME", "OLD_PASSWORD"}:
-            if option.name == "PASSWORD" and not isinstance(option.value, ast.Literal):
-                raise context.not_supported(option, "a password given as a hash or with options")
-            if option.name == "PASSWORD" and isinstance(option.value.value, bytes):
-                raise context.not_supported(option, "a hashed password")
-            found[option.name] = word(option.value)
-        elif option.name == "SID":
-            found["SID"] = option.value.value
-        elif option.name in IGNORABLE_LOGIN_OPTIONS:
-            if word(option.value).upper() != IGNORABLE_LOGIN_OPTIONS[option.name]:
-                raise context.not_supported(option, f"{option.name} = {word(option.value)}")
-        elif option.name == "DEFAULT_LANGUAGE":
-            if word(option.value).lower() not in {"us_english", "english"}:
-                raise context.not_supported(option, f"language {word(option.value)}")
-        else:
-            raise context.not_supported(option, f"login option {option.name}")
-    return found
-
-
-@compiles(ast.AlterLogin)
-def alter_login(node: ast.AlterLogin, context: Context) -> Run:
-    """ALTER LOGIN name ENABLE | DISABLE | WITH PASSWORD, DEFAULT_DATABASE, NAME."""
-    settings = login_options(node.options, context)
-
-    def run(s: Any, v: list) -> None:
-        server = server_of(s)
-        login = server.logins.get(node.name.text.lower())
-        own = s.login_name.lower() == node.name.text.lower() and "OLD_PASSWORD" in settings
-        if login is None or not (own or has_server_permission(s, "ALTER ANY LOGIN")):
-            raise SqlError(15151, "alter", "login", node.name.text)
-        if own and not login.accepts(settings["OLD_PASSWORD"]):
-            raise SqlError(15151, "alter", "login", node.name.text)
-        changed = login
-        if node.enable is not None:
-            changed = replace(changed, disabled=not node.enable)
-        if "NAME" in settings:
-            raise context.not_supported(node, "renaming a login")
-        if "PASSWORD" in settings:
-            changed = replace(changed, password=password_digest(login.name, settings["PASSWORD"]))
-        if "DEFAULT_DATABASE" in settings:
-            server.database(settings["DEFAULT_DATABASE"])
-            changed = replace(changed, default_database=settings["DEFAULT_DATABASE"])
-        s.engine.journal.put(s.work(), server, server.logins, login.name.lower(), changed)
-
-    return run
-
-
-def drop_login(s: Any, name: str) -> None:
-    """DROP LOGIN; 15151 when there is none, 15434 when it is connected."""
-    may_change_server(s, "ALTER ANY LOGIN")
-    server = server_of(s)
-    login = server.logins.get(name.lower())
-    if login is None or login.id == 1:
-        raise SqlError(15151, "drop", "login", name)
-    if any(x.login_name.lower() == name.lower() for x in server.sessions()):
-        raise SqlError(15434, name)
-    if any(d.owner.lower() == name.lower() for d in server.databases.values()):
-        raise SqlError(15174, name)
-    s.engine.journal.put(s.work(), server, server.logins, name.lower(), MISSING)
-
-
-def alter_server_role(s: Any, node: ast.AlterRole, context: Context) -> None:
-    """ALTER SERVER ROLE sysadmin ADD | DROP MEMBER login."""
-    role = node.name.text.lower()
-    if role not in SERVER_ROLES or role == "public":
-        raise SqlError(15151, "alter", "server role", node.name.text)
-    may_change_server(s, "ALTER ANY SERVER ROLE")
-    server = server_of(s)
-    login: Login | None = server.logins.get(node.argument.text.lower())
-    if login is None:
-        raise SqlError(15151, "find", "login", node.argument.text)
-    if node.action == "ADD MEMBER":
-        roles = login.roles | {role}
-    elif node.action == "DROP MEMBER":
-        roles = login.roles - {role}
-    else:
-        raise context.not_supported(node, f"ALTER SERVER ROLE {node.action}")
-    s.engine.journal.put(s.work(), server, server.logins, login.name.lower(),
-                         replace(login, roles=roles))
+KEY_SOURCES = {"CERTIFICATE": CERTIFICATE_USER, "ASYMMETRIC KEY": KEY_USER}
+_DATABASE_USERS = frozenset({"sys", "information_schema"})
 
 
 # ---------------------------------------------------------------------- users
 @compiles(ast.CreateUser)
 def create_user(node: ast.CreateUser, context: Context) -> Run:
-    """CREATE USER name [FOR LOGIN login | WITHOUT LOGIN] [WITH DEFAULT_SCHEMA = schema]."""
-    if node.source not in {"", "LOGIN", "WITHOUT LOGIN"}:
+    """CREATE USER name [FOR LOGIN | CERTIFICATE | ASYMMETRIC KEY x | WITHOUT LOGIN] [WITH ...]."""
+    if node.source not in {"", "LOGIN", "WITHOUT LOGIN", *KEY_SOURCES}:
         raise context.not_supported(node, f"CREATE USER from {node.source}")
-    schema = user_options(node.options, context).get("DEFAULT_SCHEMA", "dbo")
+    if "\\" in node.name.text:
+        raise context.not_supported(node, "a Windows user or group")
+    schema = user_options(node.options, context).get("DEFAULT_SCHEMA")
+    if schema is not None and node.source in KEY_SOURCES:
+        raise context.fail(node, SqlError(15259))
     name = node.name.text
 
     def run(s: Any, v: list) -> None:
         check_length(name)
         database = s.database
-        require(s, "ALTER ANY USER", database)
+        require(s, "CREATE USER", database)
+        if name.lower() == "guest":
+            raise SqlError(15062)
         if name.lower() in database.principals:
             raise SqlError(15023, name)
-        sid, login_name = None, ""
-        if node.source != "WITHOUT LOGIN":
-            wanted = node.source_name.text if node.source_name is not None else name
-            login = server_of(s).logins.get(wanted.lower())
-            if login is None:
-                raise SqlError(15007, wanted)
-            if any(u.login == wanted.lower() for u in database.principals.values()):
-                raise SqlError(15063)
-            sid, login_name = login.sid, wanted.lower()
         number = database.next_number("next_principal")
-        put_principal(s, database, Principal(number, name, "S", schema, sid, None, login_name))
+        type_, sid, login_name = user_source(s, node, number)
+        if any(user.sid == sid for user in database.principals.values()):
+            raise SqlError(15063)
+        default = None if type_ != USER else schema or "dbo"
+        put_principal(s, database, Principal(number, name, type_, default, sid, None, login_name))
         # CREATE USER gives CONNECT (CREATE USER page).
         s.engine.journal.put(s.work(), database, database.permissions,
-                             (0, 0, 0, "CONNECT", number), ("G", DBO))
+                             (0, 0, 0, "CONNECT", number), (("G", DBO),))
 
     return run
+
+
+def user_source(s: Any, node: ast.CreateUser, number: int) -> tuple[str, bytes, str]:
+    """(type, security identifier, login name) of a new user. Raises SqlError 15007, 15151."""
+    name = node.name.text
+    wanted = node.source_name.text if node.source_name is not None else name
+    if node.source == "WITHOUT LOGIN":
+        return USER, loginless_sid(s.database.name, name, number), ""
+    if node.source in KEY_SOURCES:
+        key = s.database.keys.get((node.source, wanted.lower()))
+        if key is None:
+            raise SqlError(15151, "find", node.source.lower(), wanted)
+        return KEY_SOURCES[node.source], certificate_sid(key.thumbprint), ""
+    login = server_of(s).logins.get(wanted.lower())
+    if login is None or login.type == ROLE:
+        raise SqlError(15007, wanted)
+    return login.type, login.sid, wanted.lower()
 
 
 def user_options(options: list[ast.Option], context: Context) -> dict[str, str]:
     """Options of CREATE and ALTER USER by name."""
     found: dict[str, str] = {}
     for option in options:
+        if option.name == "PASSWORD":
+            raise context.not_supported(option, "a contained user (WITH PASSWORD)")
         if option.name not in {"DEFAULT_SCHEMA", "NAME", "LOGIN"}:
             raise context.not_supported(option, f"user option {option.name}")
         found[option.name] = word(option.value)
@@ -196,15 +107,19 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
     def run(s: Any, v: list) -> None:
         database = s.database
         user = database.principals.get(node.name.text.lower())
-        if user is None or user.type != "S" or not has_permission(s, "ALTER ANY USER", database):
+        if user is None or user.type == ROLE or not may_alter_user(s, user, settings):
             raise SqlError(15151, "alter", "user", node.name.text)
+        if user.id <= 4:
+            raise SqlError(15150, "alter", "user", user.name)
         changed = user
         if "DEFAULT_SCHEMA" in settings:
             changed = replace(changed, default_schema=settings["DEFAULT_SCHEMA"])
         if "LOGIN" in settings:
             login = server_of(s).logins.get(settings["LOGIN"].lower())
-            if login is None:
+            if login is None or login.type == ROLE:
                 raise SqlError(15007, settings["LOGIN"])
+            if any(u.sid == login.sid and u.id != user.id for u in database.principals.values()):
+                raise SqlError(15063)
             changed = replace(changed, sid=login.sid, login=login.name.lower())
         if "NAME" in settings:
             rename_principal(s, database, user, settings["NAME"])
@@ -212,6 +127,13 @@ def alter_user(node: ast.AlterUser, context: Context) -> Run:
         put_principal(s, database, changed)
 
     return run
+
+
+def may_alter_user(s: Any, user: Principal, settings: dict[str, str]) -> bool:
+    """ALTER ANY USER; a user may change its own default schema with ALTER on itself (its page)."""
+    if has_permission(s, "ALTER ANY USER", s.database):
+        return True
+    return set(settings) == {"DEFAULT_SCHEMA"} and has_permission(s, "ALTER", user)
 
 
 def rename_principal(s: Any, database: Database, principal: Principal, name: str) -> None:
@@ -237,23 +159,21 @@ def require(s: Any, permission: str, database: Database) -> None:
 
 
 def drop_principal(s: Any, kind: str, name: str, if_exists: bool) -> None:
-    """DROP USER and DROP ROLE. Raises 15151, 15138 (owns a schema), 15144 (has members)."""
+    """DROP USER and DROP ROLE. Raises SqlError 15151, 15150 and why it cannot go."""
     database = s.database
     found = database.principals.get(name.lower())
-    wanted = "S" if kind == "user" else "R"
-    allowed = has_permission(s, f"ALTER ANY {kind.upper()}", database)
-    if found is None or found.type != wanted or not allowed:
+    allowed = found is not None and (found.type == ROLE) == (kind == "role") and (
+        has_permission(s, f"ALTER ANY {kind.upper()}", database)
+        or (kind == "role" and has_permission(s, "CONTROL", found)))
+    if found is None or not allowed:
         if if_exists and found is None:
             return
         raise SqlError(15151, "drop", kind, name)
+    if found.id == GUEST:
+        raise SqlError(15539, "guest")
     if found.id <= 4 or found.fixed:
-        raise SqlError(15150 if kind == "user" else 15151, "drop", kind, name)
-    if any(schema.owner == found.id for schema in database.schemas.values()):
-        raise SqlError(15138)
-    if found.id in database.owners.values():
-        raise SqlError(15183)
-    if kind == "role" and any(role == found.id for role, _ in database.members):
-        raise SqlError(15144)
+        raise SqlError(15150, "drop", kind, name)
+    refuse_needed(database, found)
     journal, transaction = s.engine.journal, s.work()
     for key in [k for k in database.members if found.id in k]:
         journal.put(transaction, database, database.members, key, MISSING)
@@ -264,12 +184,35 @@ def drop_principal(s: Any, kind: str, name: str, if_exists: bool) -> None:
     database.bump(transaction)
 
 
+def refuse_needed(database: Database, found: Principal) -> None:
+    """Raise SqlError 15138, 15183, 15421, 15144, 15284 or 15136 for a principal in use."""
+    if any(schema.owner == found.id for schema in database.schemas.values()):
+        raise SqlError(15138, "schema")
+    broker = database.broker
+    for mapping, what in (("services", "service"), ("contracts", "contract"),
+                          ("message_types", "message type"), ("routes", "route")):
+        if any(item.owner == found.id for item in getattr(broker, mapping, {}).values()):
+            raise SqlError(15138, what)
+    if any(key.owner == found.id for key in database.keys.values()):
+        raise SqlError(15138, "certificate")
+    if found.id in database.owners.values():
+        raise SqlError(15183)
+    if any(p.type == ROLE and p.owner == found.id for p in database.principals.values()):
+        raise SqlError(15421)
+    if found.type == ROLE and any(role == found.id for role, _ in database.members):
+        raise SqlError(15144)
+    if any(by == found.id for stated in database.permissions.values() for _, by in stated):
+        raise SqlError(15284)
+    if any(getattr(item, "execute_as", None) == found.id for item in database.objects.values()):
+        raise SqlError(15136)
+
+
 # ---------------------------------------------------------------------- roles
 @compiles(ast.CreateRole)
 def create_role(node: ast.CreateRole, context: Context) -> Run:
     """CREATE ROLE name [AUTHORIZATION owner]."""
     if node.server:
-        raise context.not_supported(node, "CREATE SERVER ROLE")
+        return create_server_role(node)
     name = node.name.text
 
     def run(s: Any, v: list) -> None:
@@ -303,6 +246,8 @@ def alter_role(node: ast.AlterRole, context: Context) -> Run:
         elif node.action == "NAME":
             database = s.database
             role = find_role(s, database, node.name.text)
+            if role.fixed:
+                raise SqlError(15150, "alter", "role", role.name)
             rename_principal(s, database, role, node.argument.text)
             put_principal(s, database, replace(role, name=node.argument.text))
         else:
@@ -312,16 +257,20 @@ def alter_role(node: ast.AlterRole, context: Context) -> Run:
 
 
 def find_role(s: Any, database: Database, name: str) -> Principal:
-    """A role the user may alter. Raises SqlError 15151."""
+    """A role the user may alter: ALTER ANY ROLE, or ALTER on it; a fixed one as db_owner.
+
+    Raises SqlError 15151, 15081 for public ("Database-level roles" and ALTER ROLE pages).
+    """
     role = database.principals.get(name.lower())
-    allowed = role is not None and role.type == "R" and (
-        has_permission(s, "ALTER ANY ROLE", database) or has_permission(s, "ALTER", role)
-        or role.owner == s.user.id)
-    if role is not None and role.fixed and role.name == "db_owner" and allowed:
-        allowed = has_permission(s, "CONTROL", database)
-    if not allowed or role.name == "public":  # type: ignore[union-attr]
+    if role is None or role.type != ROLE:
         raise SqlError(15151, "alter", "role", name)
-    return role  # type: ignore[return-value]
+    if role.id == 0:
+        raise SqlError(15081)
+    permission = "CONTROL" if role.fixed else "ALTER ANY ROLE"
+    if not has_permission(s, permission, database) and \
+            (role.fixed or not has_permission(s, "ALTER", role)):
+        raise SqlError(15151, "alter", "role", name)
+    return role
 
 
 def change_member(s: Any, role_name: str, member_name: str, add: bool) -> None:
@@ -331,9 +280,9 @@ def change_member(s: Any, role_name: str, member_name: str, add: bool) -> None:
     member = database.principals.get(member_name.lower())
     if member is None or member.id == 0:
         raise SqlError(15151, "add" if add else "drop", "principal", member_name)
-    if member.id == DBO:
-        raise SqlError(15405, "dbo")
-    if add and (member.id == role.id or inside(database, role.id, member.id)):
+    if member.id == DBO or member.fixed or member_name.lower() in _DATABASE_USERS:
+        raise SqlError(15405, member.name)
+    if add and (member.id == role.id or member.id in principals_of(database, role)):
         raise SqlError(15413)
     transaction = s.work()
     key = (role.id, member.id)
@@ -342,8 +291,3 @@ def change_member(s: Any, role_name: str, member_name: str, add: bool) -> None:
                              True if add else MISSING)
     database.bump(transaction)
 
-
-def inside(database: Database, member: int, role: int) -> bool:
-    """Whether ``member`` is already in ``role``, directly or not."""
-    return any(inner == member and (outer == role or inside(database, outer, role))
-               for outer, inner in database.members)

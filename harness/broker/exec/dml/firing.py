@@ -17,6 +17,7 @@ from harness.broker.engine.transactions import Transaction
 from harness.broker.exec.dml.targets import Target
 from harness.broker.exec.execute import module_principal
 from harness.broker.exec.objects import Trigger
+from harness.broker.exec.tokens import enter
 from harness.broker.exec.triggers import (
     DELETED,
     INSERTED,
@@ -59,7 +60,7 @@ class Firing:
         frame = s.instance.machine.call(s, program, list(self.images), user=user)
         frame.firing = self
         s.options = s.options.changed(xact_abort=True)
-        s.database = trigger.database
+        enter(s, trigger.database)
         s.rowcount = self.count
         s.scope_identity = None
 

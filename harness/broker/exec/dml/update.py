@@ -17,7 +17,7 @@ from harness.broker.exec.dml.targets import Target, Writes, checker
 from harness.broker.exec.expressions import binary_operation, compile_expression
 from harness.broker.exec.expressions.expr import Expr, Fn, column
 from harness.broker.exec.program import SWITCH
-from harness.broker.exec.query.permissions import check_permission
+from harness.broker.exec.query.permissions import check_permission, column_numbers
 from harness.broker.exec.query.rowset import scope_width
 from harness.broker.exec.query.sources import Source
 from harness.broker.exec.query.statement import assigned
@@ -39,13 +39,14 @@ def compile_update(node: ast.Update, context: Context) -> Run:
                       inserted=True, deleted=True)
     moves = moves_keys(target, assignments.ordinals)
     securables = target.securables
+    columns = column_numbers(assignments.ordinals) if len(securables) == 1 else ()
     apply, slots = assignments.apply, assignments.slots
     triggers = statement_triggers(node, target, "UPDATE", context, assignments.ordinals)
 
     def run(s: Any, v: list) -> int | None:
         if s.user is not None:
             for securable in securables:
-                check_permission(s, "UPDATE", securable)
+                check_permission(s, "UPDATE", securable, columns)
         found = read(s, v)
         table = target.at(v)
         work = v[:] if slots else v

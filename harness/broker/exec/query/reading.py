@@ -22,7 +22,7 @@ from harness.broker.exec.expressions.expr import Expr, Fn
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.query.hints import LockPlan, lock_plan
 from harness.broker.exec.query.paths import Path, Sarg
-from harness.broker.exec.query.permissions import check_permission
+from harness.broker.exec.query.permissions import check_permission, column_numbers
 from harness.broker.exec.query.sources import Source
 from harness.tsql import ast
 
@@ -144,11 +144,12 @@ def _exact_fetch(reader: Reader) -> Fetch:
     keys = [values[0] for values in reader.values]
     plans = LockPlans(source, key_only=_key_only(reader))
     table_key = plans.key
-    securable, covered, with_key = source.securable, reader.path.covered, source.with_key
+    securable, columns = _read(source)
+    covered, with_key = reader.path.covered, source.with_key
 
     def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
         if s.user is not None:
-            check_permission(s, "SELECT", securable)
+            check_permission(s, "SELECT", securable, columns)
         transaction = s.transaction or s.work()
         plan = plans.get(s)
         mode = plan.mode
@@ -175,6 +176,16 @@ def _exact_fetch(reader: Reader) -> Fetch:
     return fetch
 
 
+def _read(source: Source) -> tuple[Any, tuple[int, ...]]:
+    """(what needs SELECT, which columns) to read a source.
+
+    The target of an UPDATE or DELETE of which no column is read needs none (pages of both).
+    """
+    if source.write and not source.needed:
+        return None, ()
+    return source.securable, column_numbers(source.needed)
+
+
 def _key_only(reader: Reader) -> bool:
     """True when the WHERE clause is exactly a seek of the clustered key, by values alone."""
     return (
@@ -187,7 +198,7 @@ def _general_fetch(reader: Reader) -> Fetch:
     source, test, path = reader.source, reader.test, reader.path
     slot, number, covered, with_key = source.slot, path.number, path.covered, source.with_key
     table: Table = source.table
-    securable = source.securable
+    securable, columns = _read(source)
     plans = LockPlans(source, key_only=_key_only(reader))
     prefixes, bounds = _prefixes(reader), _bounds(reader)
     limit_of = reader.limit
@@ -200,7 +211,7 @@ def _general_fetch(reader: Reader) -> Fetch:
             here, mode = table, _FREE
         else:
             if s.user is not None:
-                check_permission(s, "SELECT", securable)
+                check_permission(s, "SELECT", securable, columns)
             here = table
             plan = plans.get(s)
             mode = plan.mode
