@@ -51,6 +51,11 @@ class SecurityParser(DatabaseParser):
         grant_option = verb == "REVOKE" and self.accept_all("GRANT", "OPTION", "FOR")
         permissions = self.list_of(self._permission_name)
         securable = self.securable() if self.accept("ON") else None
+        if securable is not None and self.words[self.i] == "(":
+            # The columns may stand behind the object too: they count for every permission.
+            columns = self.name_list()
+            for item in permissions:
+                item.columns = item.columns or columns
         if verb == "REVOKE":
             self.expect_any("TO", "FROM")
         else:
