@@ -82,7 +82,8 @@ def suser_sname(s: Any, sid: bytes | None) -> str | None:
     if sid == b"\x01":
         return "sa"
     found = next((p.name for p in s.database.server.logins.values() if p.sid == sid), None)
-    if found is not None or len(sid) < 12 or len(sid) != 8 + 4 * sid[1]:
+    if found is not None or not isinstance(sid, bytes) or len(sid) < 12 \
+            or len(sid) != 8 + 4 * sid[1]:
         return found
     return sid_text(sid)
 
