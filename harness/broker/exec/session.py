@@ -58,8 +58,8 @@ class SessionState(Part):
         "deadline", "engine", "error", "error_stack", "expired", "fetch_status", "frames",
         "guids", "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
         "instance", "last_identity", "lock_mark", "login_name", "mark", "options",
-        "original_login", "pending", "return_status", "rowcount", "sandbox",
-        "scope_identity", "session_context", "sink", "statement_started", "stream", "temp_tables", "trancount",
+        "original_login", "pending", "return_status", "rowcount", "sandbox", "scope_identity",
+        "session_context", "sink", "statement_started", "stream", "temp_tables", "trancount",
         "transaction", "user", "user_stack", "wait",
     )
 
