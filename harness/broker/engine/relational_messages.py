@@ -10,6 +10,10 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
               "CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows "
               "resulting from the operation did not qualify under the CHECK OPTION constraint."),
     1031: (15, "Percent values must be between 0 and 100."),
+    4109: (15, "Windowed functions cannot be used in the context of another windowed function or "
+               "aggregate."),
+    4113: (16, "The function '%s' is not a valid windowing function, and cannot be used with the "
+               "OVER clause."),
     4138: (16, "Conflicting locking hints are specified for table \"%s\". This may be caused by a "
                "conflicting hint specified for a view."),
     4186: (16, "Column '%s.%s' cannot be referenced in the OUTPUT clause because the column "
@@ -17,6 +21,12 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
                "system data access. A function is assumed by default to perform data access if "
                "it is not schemabound. Consider removing the subquery or function from the column "
                "definition or removing the column from the OUTPUT clause."),
+    4193: (16, "'%s' is not a valid window frame and cannot be used with the OVER clause."),
+    4194: (15, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters."),
+    4195: (16, "The reference to column \"%s\" is not allowed in an argument to the NTILE "
+               "function. Only references to columns at an outer scope or standalone expressions "
+               "and subqueries are allowed here."),
+    4199: (16, "Argument value %d is invalid for argument %d of %s function."),
     4196: (16, "Column '%s.%s' cannot be referenced in the OUTPUT clause because the column "
                "definition contains an expression using a window function."),
     4403: (16, "Cannot update the view or function '%s' because it contains aggregates, or a "
@@ -38,7 +48,19 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
     4426: (16, "View '%s' is not updatable because the definition contains a UNION operator."),
     4427: (16, "Cannot update the view \"%s\" because it or a view it references was created with "
                "WITH CHECK OPTION and its definition contains a TOP or OFFSET clause."),
+    265: (16, "The column name \"%s\" specified in the %s operator conflicts with the existing "
+              "column name in the %s argument."),
+    8156: (16, "The column '%s' was specified multiple times for '%s'."),
+    8161: (16, "Argument %d of the %s function does not match any of the expressions in the GROUP "
+               "BY clause."),
+    8167: (16, "The type of column \"%s\" conflicts with the type of other columns specified in "
+               "the UNPIVOT list."),
+    10703: (15, "Too many grouping sets. The maximum number is %d."),
     8171: (16, "Hint '%s' on object '%s' is invalid."),
+    5308: (16, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer "
+               "indices as ORDER BY clause expressions."),
+    5309: (16, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support "
+               "constants as ORDER BY clause expressions."),
     5316: (16, "The target '%s' of the MERGE statement has an INSTEAD OF trigger on some, but not "
                "all, of the actions specified in the MERGE statement. In a MERGE statement, if "
                "any action has an enabled INSTEAD OF trigger on the target, then all actions must "
@@ -56,6 +78,16 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
                "statement."),
     10714: (15, "An action of type '%s' cannot appear more than once in a '%s' clause of a MERGE "
                 "statement."),
+    8730: (16, "Offset parameter for Lag and Lead functions cannot be a negative value."),
+    10751: (15, "The ORDER BY in WITHIN GROUP clause of '%s' function must have exactly one "
+                "expression."),
+    10753: (15, "The function '%s' must have an OVER clause."),
+    10754: (15, "The function '%s' must have a WITHIN GROUP clause."),
+    10755: (15, "The function '%s' takes between %d and %d arguments."),
+    10756: (15, "Window frame with ROWS or RANGE must have an ORDER BY clause."),
+    10757: (15, "The function '%s' may not have a WITHIN GROUP clause."),
+    10758: (15, "The function '%s' may not have ORDER BY in OVER clause."),
+    10759: (15, "Use of DISTINCT is not allowed with the OVER clause."),
     10742: (15, "The offset specified in a OFFSET clause may not be negative."),
     10744: (15, "The number of rows provided for a FETCH clause must be greater then zero."),
     10723: (15, "In a MERGE statement, a variable cannot be set to a column and expression in the "

@@ -27,10 +27,13 @@ def _next_value(node: ast.NextValueFor, scope: Scope) -> Expr:
     return scope.next_value(node)
 
 
-def next_value(node: ast.NextValueFor, context: Any) -> Expr:
-    """The next number of a sequence. Raises SqlError 208, 11728 at run time, NotSupported."""
-    if node.over is not None:
-        raise context.not_supported(node, "NEXT VALUE FOR ... OVER")
+def next_value(node: ast.NextValueFor, context: Any, *, ordered: bool = False) -> Expr:
+    """The next number of a sequence. Raises SqlError 208, 11728 at run time, NotSupported.
+
+    ordered: a query block takes care of the OVER clause.
+    """
+    if node.over is not None and not ordered:
+        raise context.not_supported(node, "NEXT VALUE FOR ... OVER here")
     _check_place(node, context)
     name = node.sequence
     if name.database is not None:
@@ -59,7 +62,7 @@ def _check_place(node: ast.NextValueFor, context: Any) -> None:
         if isinstance(part, ast.Select) and (
                 part.distinct or part.group_by is not None or following not in part.items):
             plain = False
-        if isinstance(part, ast.Query) and part.order_by:
+        if isinstance(part, ast.Query) and part.order_by and node.over is None:
             plain = False
         if isinstance(part, ast.FunctionCall) and part.name.name.upper() in _CHOICES:
             plain = False

@@ -139,7 +139,8 @@ class FunctionCall(Expression):
     """A function by name, built in or user defined.
 
     name: one to four parts; arguments: Star for COUNT(*), DefaultValue for DEFAULT, Identifier for
-    a date part; distinct: as in COUNT(DISTINCT x); without_parentheses: CURRENT_TIMESTAMP and kin.
+    a date part; distinct: as in COUNT(DISTINCT x); without_parentheses: CURRENT_TIMESTAMP and kin;
+    nulls: IGNORE or RESPECT of LAG, LEAD, FIRST_VALUE, LAST_VALUE (2022).
     """
 
     name: ObjectName
@@ -148,6 +149,7 @@ class FunctionCall(Expression):
     over: Over | None = None
     within_group: list[OrderItem] | None = None
     without_parentheses: bool = False
+    nulls: str | None = None
 
 
 @node

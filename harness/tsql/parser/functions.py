@@ -45,6 +45,7 @@ from harness.tsql.lexer import (
 from harness.tsql.parser.cursor import MAX_INT, TokenCursor
 
 _MAX_PRECISION = 38
+_NULL_TREATMENT = frozenset({"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE"})
 _MULTI_WORD_TYPES = {
     ("DOUBLE", "PRECISION"): "float",
     ("CHAR", "VARYING"): "varchar",
@@ -188,8 +189,13 @@ class FunctionParser(TokenCursor):
         return self._call_suffix(FunctionCall(name.pos, self.last_end(), name, arguments, distinct))
 
     def _call_suffix(self, call: FunctionCall) -> FunctionCall:
-        if self.accept_any("IGNORE", "RESPECT"):
-            self.not_supported("IGNORE NULLS / RESPECT NULLS", at=self.i - 1)
+        if self.at("IGNORE", "NULLS") or self.at("RESPECT", "NULLS"):
+            if call.name.name.upper() not in _NULL_TREATMENT:
+                self.unexpected()
+            call.nulls = self.word()
+            self.i += 1
+            if self.words[self.i] != "OVER":
+                self.unexpected()
         if self.accept_all("WITHIN", "GROUP"):
             self.expect("(", "ORDER", "BY")
             call.within_group = self.list_of(self.order_item)

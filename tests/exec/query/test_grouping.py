@@ -72,12 +72,3 @@ def test_groups_text_by_the_collation(lab):
 ])
 def test_what_is_no_group_is_an_error(lab, sql, number):
     assert lab.error(sql) == number
-
-
-@pytest.mark.parametrize("sql", [
-    "SELECT CHECKSUM_AGG(id) FROM person",
-    "SELECT STDEV(id) FROM person",
-    "SELECT team, COUNT(*) FROM person GROUP BY ROLLUP (team)",
-])
-def test_what_is_not_supported_is_refused(lab, sql):
-    assert "does not support" in lab.refusal(sql)

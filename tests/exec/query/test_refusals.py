@@ -9,8 +9,6 @@ import pytest
     ("SELECT * FROM (DELETE team OUTPUT deleted.id) AS x", "a data change in FROM"),
     ("SELECT 1 AS a INTO ##g", "a global temporary table"),
     ("SELECT * FROM srv.db.dbo.t", "a linked server"),
-    ("SELECT NTILE(2) OVER (ORDER BY id) FROM person", "window function NTILE"),
-    ("SELECT SUM(id) OVER (ORDER BY id ROWS 1 PRECEDING) FROM person", "this window frame"),
 ])
 def test_it_is_named(lab, sql, construct):
     text = lab.refusal(sql)

@@ -31,6 +31,10 @@ __all__ = [
     "numbers", "session", "strings", "variants",
 ]
 
+ONLY_WITH_OVER = frozenset({
+    "ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE", "PERCENT_RANK", "CUME_DIST", "LAG", "LEAD",
+    "FIRST_VALUE", "LAST_VALUE", "PERCENTILE_CONT", "PERCENTILE_DISC",
+})
 AGGREGATES = frozenset({
     "COUNT", "COUNT_BIG", "SUM", "MIN", "MAX", "AVG", "STDEV", "STDEVP", "VAR", "VARP",
     "STRING_AGG", "CHECKSUM_AGG", "APPROX_COUNT_DISTINCT", "GROUPING", "GROUPING_ID",
@@ -51,6 +55,8 @@ def _call(node: ast.FunctionCall, scope: Scope) -> Expr:
         if scope.aggregate is None:
             raise SqlError(147, aborts="scope")
         return scope.aggregate(node)
+    if name in ONLY_WITH_OVER:
+        raise SqlError(10753, node.name.name, aborts="scope")
     found = FUNCTIONS.get(name)
     if found is None:
         if name in REFUSED:

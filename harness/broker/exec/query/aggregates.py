@@ -21,20 +21,34 @@ from harness.broker.exec.expressions.operands import converted
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.functions import AGGREGATES
 from harness.broker.exec.query.names import walk_here
+from harness.broker.exec.query.statistics import STATISTICS, checksum, statistic
 from harness.tsql import ast
 
-SUPPORTED = frozenset({"COUNT", "COUNT_BIG", "SUM", "AVG", "MIN", "MAX", "STRING_AGG"})
+SUPPORTED = STATISTICS | {
+    "COUNT", "COUNT_BIG", "SUM", "AVG", "MIN", "MAX", "STRING_AGG", "CHECKSUM_AGG",
+    "APPROX_COUNT_DISTINCT",
+}
+_WITHOUT_OVER = frozenset({"STRING_AGG", "APPROX_COUNT_DISTINCT"})
 _STRING_AGG_BYTES = 8000
 
 
 @dataclass(slots=True)
 class Aggregate:
-    """A compiled aggregate. compute(s, v, rows) -> value, over the rows of one group."""
+    """A compiled aggregate. compute(s, v, rows) -> value, over the rows of one group.
+
+    running() -> (add(s, v, row), value()) counts on from row to row; None where that is no gain.
+    """
 
     compute: Callable[[Any, Any, list[tuple]], Any]
     type: SqlType
     nullable: bool = True
     collation: Collation | None = None
+    running: Callable[[], tuple[Callable, Callable]] | None = None
+
+
+def is_windowed_aggregate(name: str) -> bool:
+    """Whether an aggregate may have an OVER clause."""
+    return name in SUPPORTED - _WITHOUT_OVER
 
 
 def is_aggregate(node: Any) -> bool:
@@ -71,16 +85,37 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     if isinstance(argument, ast.Star):
         if name not in {"COUNT", "COUNT_BIG"}:
             raise SqlError(102, "*", severity=15, aborts="scope")
-        return Aggregate(lambda s, v, rows: len(rows), _count_type(name), False)
-    if any(isinstance(part, ast.Query) for part in argument.walk()) or has_aggregate(argument):
+        return Aggregate(lambda s, v, rows: len(rows), _count_type(name), False,
+                         running=_counter(lambda s, v, row: 1))
+    # Over a window the argument may be an aggregate of the group: SUM(SUM(x)) OVER ().
+    nested = node.over is None and has_aggregate(argument)
+    if nested or any(isinstance(part, ast.Query) for part in argument.walk()):
         raise SqlError(130, aborts="scope")
     operand = compile_expression(argument, scope)
-    values = _values(operand, node.distinct)
-    if name in {"COUNT", "COUNT_BIG"}:
-        return Aggregate(lambda s, v, rows: len(values(s, v, rows)), _count_type(name), False)
+    values = _values(operand, node.distinct or name == "APPROX_COUNT_DISTINCT")
+    if name in {"COUNT", "COUNT_BIG", "APPROX_COUNT_DISTINCT"}:
+        return Aggregate(lambda s, v, rows: len(values(s, v, rows)), _count_type(name), False,
+                         running=_counter(operand.fn))
+    if name in STATISTICS or name == "CHECKSUM_AGG":
+        made = checksum(operand) if name == "CHECKSUM_AGG" else statistic(name, operand)
+        return Aggregate(lambda s, v, rows: made(values(s, v, rows)),
+                         INT if name == "CHECKSUM_AGG" else FLOAT)
     if name in {"MIN", "MAX"}:
         return _extreme(name, operand, values)
     return _sum(name, operand, values)
+
+
+def _counter(fn: Fn) -> Callable[[], tuple[Callable, Callable]]:
+    def begin() -> tuple[Callable, Callable]:
+        count = 0
+
+        def add(s: Any, v: Any, row: tuple) -> None:
+            nonlocal count
+            count += fn(s, v, row) is not None
+
+        return add, lambda: count
+
+    return begin
 
 
 def _count_type(name: str) -> SqlType:
@@ -132,14 +167,27 @@ def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
         found = values(s, v, rows)
         if not found:
             return None
-        total = sum(found, zero)
+        return finish(sum(found, zero), len(found))
+
+    def finish(total: Any, count: int) -> Any:
         if low is not None and not low <= total <= high:
             raise SqlError(8115, "expression", result.name)
         if limit is not None and abs(total) >= limit:
             raise SqlError(8115, "expression", "numeric")
-        return divide(total, len(found)) if name == "AVG" else total
+        return divide(total, count) if name == "AVG" else total
 
-    return Aggregate(run, result)
+    def begin() -> tuple[Callable, Callable]:
+        total, count = zero, 0
+
+        def add(s: Any, v: Any, row: tuple) -> None:
+            nonlocal total, count
+            value = operand.fn(s, v, row)
+            if value is not None:
+                total, count = total + value, count + 1
+
+        return add, lambda: finish(total, count) if count else None
+
+    return Aggregate(run, result, running=begin)
 
 
 def _result(name: str, of: SqlType, kind: str) -> tuple[SqlType, Callable[[Any, int], Any]]:

@@ -82,6 +82,7 @@ class Block:
         having = select.having
         self.having = compile_condition(having, self.scope) if having is not None else None
         self.scope.window = self.windows.hook
+        self.scope.next_value = self._next_value
         self.items = self._items()
         self.columns = [item.column for item in self.items]
         self.sort = self._sort()
@@ -105,6 +106,14 @@ class Block:
                 and not self.select.distinct)
 
     # ------------------------------------------------------------------ compiling
+    def _next_value(self, node: ast.NextValueFor) -> Expr:
+        """NEXT VALUE FOR; with OVER (ORDER BY) numbers are given out in that order."""
+        from harness.broker.exec.sequences import next_value
+
+        if node.over is None:
+            return next_value(node, self.context)
+        return self.windows.numbered(node, next_value(node, self.context, ordered=True))
+
     def _refuse(self) -> None:
         top = self.select.top
         if top is not None and top.with_ties and not self.tail.order_by:

@@ -175,7 +175,19 @@ class Binder:
             if found is not None:
                 return found
             raise self.context.not_supported(node, f"the table-valued function {name}")
+        if isinstance(node, (ast.Pivot, ast.Unpivot)):
+            return self._turned(node, left)
         raise self.context.not_supported(node, f"{type(node).__name__} in FROM")
+
+    def _turned(self, node: ast.Pivot | ast.Unpivot, left: list[Source] | None) -> Source:
+        from harness.broker.exec.query.pivot import pivoted, unpivoted
+
+        if node.alias is None:
+            raise self.context.fail(node, SqlError(102, ")", severity=15))
+        turn = pivoted if isinstance(node, ast.Pivot) else unpivoted
+        scope = self._scope(left)
+        rowset = turn(node, lambda query: self.compile_query(query, scope), self.context)
+        return self._of_rowset(rowset, node.alias.lower(), None, node, left is not None)
 
     def _function(self, node: ast.FunctionTable) -> Source:
         """A table-valued function of the catalog; DEFAULT as an argument is NULL."""

@@ -143,8 +143,6 @@ class TreeBuilder:
         if isinstance(node, ast.NodesTable):
             self.lateral = True
             return self._leaf(node, lateral=True)
-        if isinstance(node, (ast.Pivot, ast.Unpivot)):
-            raise self.context.not_supported(node, type(node).__name__.upper())
         return self._leaf(node)
 
     def _join(self, node: ast.Join) -> Any:

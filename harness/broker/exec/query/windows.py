@@ -6,30 +6,24 @@ at the end of each row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import BIGINT, SqlType
+from harness.broker.engine.types import SqlType
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.expr import Expr
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.query.aggregates import (
-    SUPPORTED,
     Aggregate,
     comparison_key,
     compile_aggregate,
+    is_windowed_aggregate,
     sort_rows,
 )
+from harness.broker.exec.query.analytics import ANALYTIC, PERCENTILES, Values, compile_analytic
+from harness.broker.exec.query.frames import Span, Spans, compile_frame
 from harness.tsql import ast
-
-RANKINGS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE"})
-OFFSETS = frozenset({"LAG", "LEAD"})
-_RUNNING = ("UNBOUNDED PRECEDING", "CURRENT ROW")
-
-Values = Callable[[Any, Any, list[tuple], list[Any]], list[Any]]
-"""(s, v, ordered rows of a partition, their order keys) -> one value per row."""
 
 
 @dataclass(slots=True)
@@ -51,8 +45,12 @@ class Windows:
         self.found: list[Window] = []
 
     def hook(self, node: ast.FunctionCall) -> Expr:
-        """Compile a call with OVER to its place in the row."""
-        window = self._compile(node)
+        """Compile a call with OVER to its place in the row. Raises 4109 for one in another."""
+        before, self.scope.window = self.scope.window, _nested
+        try:
+            window = self._compile(node)
+        finally:
+            self.scope.window = before
         number = len(self.found)
         self.found.append(window)
         return Expr(lambda s, v, r: r[-1][number], window.type, window.nullable)
@@ -60,89 +58,36 @@ class Windows:
     def _compile(self, node: ast.FunctionCall) -> Window:
         scope, over, name = self.scope, node.over, node.name.name.upper()
         partition = [compile_expression(item, scope) for item in over.partition]
-        order = [(compile_expression(item.value, scope), item.descending) for item in over.order]
-        if name in RANKINGS:
-            if not order:
-                raise SqlError(4112, node.name.name, aborts="scope")
-            return Window(partition, order, self._ranking(name, node), BIGINT, False)
-        if name in OFFSETS:
-            if not order:
-                raise SqlError(4112, node.name.name, aborts="scope")
-            return self._offset(name, node, partition, order)
-        if name not in SUPPORTED - {"STRING_AGG"} or node.distinct:
-            raise scope.refuse(f"window function {name}", node)
+        items = node.within_group or [] if name in PERCENTILES else over.order
+        order = [(self._ordered_by(item.value), item.descending) for item in items]
+        if name in ANALYTIC:
+            values, of, nullable = compile_analytic(node, scope)
+            return Window(partition, order, values, of, nullable)
+        if not is_windowed_aggregate(name):
+            raise SqlError(4113, node.name.name, aborts="scope")
+        if node.distinct:
+            raise SqlError(10759, aborts="scope")
         aggregate = compile_aggregate(node, scope)
-        values = self._aggregated(node, aggregate, bool(order))
+        values = _aggregated(aggregate, compile_frame(over))
         return Window(partition, order, values, aggregate.type, aggregate.nullable)
 
-    def _ranking(self, name: str, node: ast.FunctionCall) -> Values:
-        if node.over.frame is not None:
-            raise SqlError(10752, node.name.name, aborts="scope")
-        if name == "ROW_NUMBER":
-            return lambda s, v, rows, keys: list(range(1, len(rows) + 1))
-        if name == "NTILE":
-            raise self.scope.refuse("window function NTILE", node)
-        dense = name == "DENSE_RANK"
+    def numbered(self, node: ast.NextValueFor, take: Expr) -> Expr:
+        """NEXT VALUE FOR ... OVER (ORDER BY ...): one number per row, in that order."""
+        over = node.over
+        if over.partition or over.frame is not None or not over.order:
+            raise self.scope.refuse("NEXT VALUE FOR with anything but ORDER BY in OVER", node)
+        order = [(self._ordered_by(item.value), item.descending) for item in over.order]
+        self.found.append(Window(
+            [], order, lambda s, v, rows, keys: [take.fn(s, v, row) for row in rows],
+            take.type, False))
+        number = len(self.found) - 1
+        return Expr(lambda s, v, r: r[-1][number], take.type, False)
 
-        def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
-            ranks: list[int] = []
-            for number, key in enumerate(keys):
-                if number and key == keys[number - 1]:
-                    ranks.append(ranks[-1])
-                else:
-                    ranks.append((ranks[-1] if ranks else 0) + 1 if dense else number + 1)
-            return ranks
-
-        return run
-
-    def _offset(
-        self, name: str, node: ast.FunctionCall, partition: list[Expr],
-        order: list[tuple[Expr, bool]],
-    ) -> Window:
-        if not 1 <= len(node.arguments) <= 2:
-            raise self.scope.refuse(f"{name} with a default value", node)
-        value = compile_expression(node.arguments[0], self.scope)
-        steps = [compile_expression(part, self.scope) for part in node.arguments[1:]]
-        sign = -1 if name == "LAG" else 1
-
-        def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
-            found = []
-            for number, row in enumerate(rows):
-                other = number + sign * (steps[0].fn(s, v, row) if steps else 1)
-                inside = 0 <= other < len(rows)
-                found.append(value.fn(s, v, rows[other]) if inside else None)
-            return found
-
-        return Window(partition, order, run, value.type, True)
-
-    def _aggregated(
-        self, node: ast.FunctionCall, aggregate: Aggregate, ordered: bool
-    ) -> Values:
-        frame = node.over.frame
-        by_rows = False
-        if frame is not None:
-            start = frame.start[0]
-            finish = frame.finish[0] if frame.finish is not None else "CURRENT ROW"
-            if (start, finish) == ("UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING"):
-                ordered = False
-            elif (start, finish) == _RUNNING:
-                by_rows = frame.unit == "ROWS"
-            else:
-                raise self.scope.refuse("this window frame", node)
-
-        def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
-            if not ordered:
-                return [aggregate.compute(s, v, rows)] * len(rows)
-            found: list[Any] = []
-            for number in range(len(rows)):
-                last = number
-                # Without ROWS, rows equal in the order belong to the frame together.
-                while not by_rows and last + 1 < len(rows) and keys[last + 1] == keys[number]:
-                    last += 1
-                found.append(aggregate.compute(s, v, rows[:last + 1]))
-            return found
-
-        return run
+    def _ordered_by(self, node: ast.Expression) -> Expr:
+        """5308, 5309: neither a column number nor another constant is an order."""
+        if isinstance(node, ast.Literal):
+            raise SqlError(5308 if node.kind == "int" else 5309, aborts="scope")
+        return compile_expression(node, self.scope)
 
     def run(self, s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
         """The rows, each with one more item: the tuple of its window values."""
@@ -168,3 +113,42 @@ class Windows:
             for row, value in zip(ordered, window.values(s, v, plain, order_keys)):
                 values[row[-1]] = value
         return values
+
+
+def _nested(node: ast.FunctionCall) -> Expr:
+    raise SqlError(4109, aborts="scope")
+
+
+def _aggregated(aggregate: Aggregate, spans: Spans) -> Values:
+    """An aggregate over each row's frame; equal frames in a row are worked out once."""
+
+    def run(s: Any, v: Any, rows: list[tuple], keys: list[Any]) -> list[Any]:
+        frames = spans(keys)
+        if aggregate.running is not None and all(start == 0 for start, _ in frames):
+            return _grown(aggregate, s, v, rows, frames)
+        found: list[Any] = []
+        for number, (start, stop) in enumerate(frames):
+            if number and frames[number - 1] == (start, stop):
+                found.append(found[-1])
+            else:
+                found.append(aggregate.compute(s, v, rows[start:stop]))
+        return found
+
+    return run
+
+
+def _grown(
+    aggregate: Aggregate, s: Any, v: Any, rows: list[tuple], frames: list[Span]
+) -> list[Any]:
+    """Frames that all begin with the partition: each goes on where the one before ended."""
+    add, value = aggregate.running()
+    found: list[Any] = []
+    done, last = 0, None
+    for number, (_, stop) in enumerate(frames):
+        for row in rows[done:stop]:
+            add(s, v, row)
+        if not number or stop > done:
+            last = value()
+        done = max(done, stop)
+        found.append(last)
+    return found
