@@ -155,9 +155,12 @@ class Broker(Part):
         """One of our timers has come due. key: (database id, what)."""
         timers.due(self, kind, key)
 
-    def task_ended(self, queue: Queue, session: Any) -> None:
-        """An activated task of ``queue`` has ended; its session must not have been reused yet."""
-        queue.monitor.task_ended(session)
+    def task_ended(self, queue: Queue, session: Any, killed: bool = False) -> None:
+        """An activated task of ``queue`` has ended; its session must not have been reused yet.
+
+        killed: from outside, not by its procedure.
+        """
+        queue.monitor.task_ended(session, killed)
 
     # ------------------------------------------------------------------ ALTER DATABASE SET
     def enable(self, transaction: Transaction | None = None) -> None:

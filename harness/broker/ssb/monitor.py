@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from harness.broker.engine.broker_messages import text
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.ssb.switches import value
@@ -103,17 +104,23 @@ class QueueMonitor(Part):
             self.poke()
 
     # ------------------------------------------------------------------ what happens to tasks
-    def task_ended(self, session: Any) -> None:
+    def task_ended(self, session: Any, killed: bool = False) -> None:
         """An activated task has ended.
 
         One that ran no RECEIVE leaves NOTIFIED standing: activation is stuck until somebody
-        receives, or activation is switched off and on (28087).
+        receives, or activation is switched off and on (28087). Whether that holds for one that was
+        killed before it could is a switch.
         """
         journal = self.queue.broker.engine.journal
         journal.assign(None, self, "running", max(0, self.running - 1))
         received = session.id in self.receivers
         if received:
             journal.put(None, self, self.receivers, session.id, MISSING)
+        if killed and not received and self.state == NOTIFIED and not self.running \
+                and value(self.queue.broker.engine, "killed_reader") == "relaunched":
+            self._become(INACTIVE)
+            self.poke()
+            return
         if not self.exists or self.state != RECEIVES:
             return
         if self.running:
@@ -162,8 +169,8 @@ class QueueMonitor(Part):
         try:
             queue.broker.activate(queue)
         except SqlError as error:
-            queue.broker.log("spid21s", f"Error: {error.number}, Severity: {error.severity}, "
-                                        f"State: {error.state}. {error.text}")
+            procedure = queue.activation.procedure if queue.activation is not None else ""
+            queue.broker.log("spid21s", text(9724, procedure, str(queue), error.text))
             self.task_failed()
 
     def _become(self, state: str) -> None:

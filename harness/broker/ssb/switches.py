@@ -68,6 +68,10 @@ declare("notification_after_error", ("dropped", "kept"), "F-253",
         "An Error message on an event notification's conversation drops the notification, or "
         "leaves it until its next event cannot be sent (17005). Decided by "
         "sys.event_notifications after DROP SERVICE of the target.")
+declare("killed_reader", ("stuck", "relaunched"), "F-255",
+        "An activated task that is killed before its first RECEIVE leaves its queue NOTIFIED like "
+        "one whose procedure returns without RECEIVE, or is started again. Decided by "
+        "sys.dm_broker_queue_monitors after KILL of such a task.")
 declare("poison_reset", ("commit", "never"), "F-118",
         "A transaction that receives and commits sets the count of rollbacks back, or only "
         "altering the queue does.", "rollbacks_that_switch_a_queue_off")
