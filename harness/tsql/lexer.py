@@ -22,17 +22,18 @@ PADDING = 4
 _BLANK = r"[\x00-\x20\x85\xa0\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u3000]"
 """White space between tokens; beyond ASCII it is the server's own list (F-290)."""
 
+# Repetitions inside a token never give back (*+): a megabyte of literal costs no stack.
 _TOKEN = re.compile(
     r"""
-    BLANK* (?: --[^\n]* BLANK* )*
+    BLANK*+ (?: --[^\n]*+ BLANK*+ )*+
     (?:
-      ( [nN]? ' [^']* (?: '' [^']* )* ' )                           # 1 string
+      ( [nN]? ' [^']*+ (?: '' [^']*+ )*+ ' )                        # 1 string
     | ( @ [\w@$\#]* )                                               # 2 variable
-    | ( 0[xX] (?: [0-9a-fA-F] | \\\r?\n )* )                        # 3 binary
+    | ( 0[xX] [0-9a-fA-F]*+ (?: \\\r?\n [0-9a-fA-F]*+ )*+ )        # 3 binary
     | ( (?: [0-9]+ \.? [0-9]* | \. [0-9]+ ) (?: [eE] [+-]? [0-9]* )? )          # 4 number
     | ( [^\W\d] [\w@$\#]* | \#\#? [\w@$\#]* | \$ [A-Za-z] \w* )     # 5 word
-    | ( \[ [^\]]* (?: \]\] [^\]]* )* \] )                           # 6 bracketed name
-    | ( " [^"]* (?: "" [^"]* )* " )                                 # 7 double quotes
+    | ( \[ [^\]]*+ (?: \]\] [^\]]*+ )*+ \] )                        # 6 bracketed name
+    | ( " [^"]*+ (?: "" [^"]*+ )*+ " )                              # 7 double quotes
     | ( <> | != | <= | >= | !< | !> | [-+*/%&|^] = | :: | /\* | [-+*/%&|^~=<>(),.;:{}] )  # 8
     | ( [$\xa2-\xa5\u09f2\u09f3\u0e3f\u17db\u20a0-\u20c0\ufdfc\ufe69\uff04\uffe0\uffe1\uffe5\uffe6]
         [0-9]* \.? [0-9]* )                                            # 9 money

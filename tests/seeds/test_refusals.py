@@ -45,7 +45,6 @@ OPTIONS = [
     ("SET FORCEPLAN ON;", "SET FORCEPLAN"),
     ("SET PARSEONLY ON;", "SET PARSEONLY"),
     ("SET NOEXEC ON;", "SET NOEXEC"),
-    ("SET FMTONLY ON;", "SET FMTONLY"),
     ("SET REMOTE_PROC_TRANSACTIONS ON;", "SET REMOTE_PROC_TRANSACTIONS"),
     ("SET ROWCOUNT 5;", "SET ROWCOUNT"),
     ("SET LANGUAGE Deutsch;", "SET LANGUAGE"),
@@ -97,7 +96,6 @@ PROCEDURES = [
     ("EXECUTE xp_cmdshell N'dir';", "xp_cmdshell"),
     ("EXECUTE master.dbo.xp_readerrorlog;", "xp_readerrorlog"),
     ("EXECUTE sp_send_dbmail;", "sp_send_dbmail"),
-    ("EXECUTE sp_cursoropen;", "sp_cursoropen"),
     ("EXECUTE sp_OACreate N'x', 1;", "sp_OACreate"),
     ("EXECUTE sp_spaceused;", "sp_spaceused"),
 ]

@@ -410,6 +410,11 @@ def compile_program(program: Program, nodes: list[Any], session: SessionState,
     compiler = ProgramCompiler(program, session)
     if prepare is not None:
         prepare(compiler)
+    if not program.name:
+        from harness.broker.exec import fmtonly
+
+        if fmtonly.turned_on(nodes, session):
+            nodes = fmtonly.wrapped(nodes, compiler.context.not_supported)
     compiler.statements(nodes)
     compiler.finish()
     return program

@@ -163,7 +163,7 @@ def set_option(node: ast.SetOption, context: Context) -> Run:
             continue  # frozen when the module was created (SET statements page)
         if name in ONLY_ON and not node.on:
             raise context.not_supported(node, f"SET {name} OFF")
-        if name in {"NUMERIC_ROUNDABORT", "NOEXEC", "PARSEONLY", "FMTONLY"} and node.on:
+        if name in {"NUMERIC_ROUNDABORT", "NOEXEC", "PARSEONLY"} and node.on:
             raise context.not_supported(node, f"SET {name} ON")
         changes[ON_OFF[name]] = node.on
 

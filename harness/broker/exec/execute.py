@@ -190,6 +190,8 @@ def call_named(
             raise NotSupported(f"the system procedure {name.name}")
         shown = ".".join(part for part in name.parts if part)
         raise SqlError(2812, shown, state=62)
+    if s.options.fmtonly:
+        raise NotSupported("a procedure called under SET FMTONLY ON")
     s.check_permission("EXECUTE", found)
     program = procedure_program(s, found, database)
     frame = call_program(s, program, arguments, next_pc, user=module_principal(found, database, s))
@@ -368,7 +370,8 @@ def text_program(s: SessionState, text: str, definitions: str) -> Program:
 
     Kept by the instance: the same text in the same database is compiled once.
     """
-    key = (text, definitions, s.database.id, s.options.quoted_identifier)
+    options = s.options
+    key = (text, definitions, s.database.id, options.quoted_identifier, options.fmtonly)
     program = s.instance.programs.get(key)
     if program is None or program.database is not s.database:
         batch = s.instance.parse(text)

@@ -11,14 +11,18 @@ import subprocess
 import sys
 from types import TracebackType
 
+from harness.broker.tds.embedded import credentials
+from harness.broker.tds.null import NullInstance
+
 _STOP_SECONDS = 20.0
 
 
 class BrokerProcess:
     """Runs ``harness.broker.tds.serve`` on a real clock; use it as a context manager.
 
-    port: 0 for a free one. null: the instance that does nothing. odbc and jdbc are set once it
-    accepts connections. Raises RuntimeError with what the process said when it cannot start.
+    port: 0 for a free one. null: the instance that does nothing. odbc, jdbc and port are set once
+    it accepts connections; user and password are the administrator's. Raises RuntimeError with
+    what the process said when it cannot start.
     """
 
     def __init__(self, port: int = 0, *, seed: int = 0, null: bool = False) -> None:
@@ -28,6 +32,8 @@ class BrokerProcess:
             *(["--null"] if null else []),
         ]
         self._process: subprocess.Popen[str] | None = None
+        self.user, self.password = credentials(NullInstance() if null else None)
+        self.port = port
         self.odbc = ""
         self.jdbc = ""
 
@@ -61,6 +67,7 @@ class BrokerProcess:
             _, said = process.communicate(timeout=_STOP_SECONDS)
             self._process = None
             raise RuntimeError(f"the broker process did not start: {said.strip()[-1000:]}")
+        self.port = int(self.jdbc.partition(";")[0].rpartition(":")[2])
         return self
 
     def stop(self) -> None:

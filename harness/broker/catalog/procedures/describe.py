@@ -18,7 +18,7 @@ from harness.broker.catalog.procedures.arguments import (
     procedure,
     result_columns,
 )
-from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.engine.types import (
     BIGINT,
@@ -276,9 +276,3 @@ def row(s: Any, ordinal: int, name: str, suggestion: Suggestion) -> tuple:
     shown = "timestamp" if type_.name == "rowversion" else str(type_)
     return (ordinal, name, type_id(type_), shown, size, *precision_scale(type_), *[None] * 9, 0, 0,
             0, 1, int(suggestion.output), suggestion.formal, type_id(type_), tds_length)
-
-
-@procedure("sp_describe_first_result_set", tsql=REQUIRED, params=None, browse_information_mode=0)
-def sp_describe_first_result_set(call: Call) -> None:
-    """Refused: results are described by running with FMTONLY."""
-    raise NotSupported("the system procedure sp_describe_first_result_set")
