@@ -90,6 +90,19 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
     10759: (15, "Use of DISTINCT is not allowed with the OVER clause."),
     10742: (15, "The offset specified in a OFFSET clause may not be negative."),
     10744: (15, "The number of rows provided for a FETCH clause must be greater then zero."),
+    10715: (15, "'%s' is not a valid hint."),
+    10724: (15, "The FORCESEEK hint is not allowed for target tables of INSERT, UPDATE, or DELETE "
+                "statements."),
+    10745: (15, "The FORCESCAN hint is not allowed for target tables of INSERT, UPDATE, or DELETE "
+                "statements."),
+    10746: (15, "The FORCESCAN hint is specified simultaneously with the FORCESEEK hint. Remove "
+                "one of the hints and resubmit the query."),
+    10747: (15, "The parameterized FORCESEEK hint cannot be simultaneously used with INDEX hints "
+                "or a non-parameterized FORCESEEK hint on the same object. Use either INDEX hints "
+                "and a non-parameterized FORCESEEK hint or use a parameterized FORCESEEK hint "
+                "without INDEX hints for each table or view."),
+    10748: (15, "There are multiple FORCESEEK hints specified on the same table or view. Remove "
+                "the extra FORCESEEK hints and resubmit the query."),
     10723: (15, "In a MERGE statement, a variable cannot be set to a column and expression in the "
                 "same assignment in the SET clause of an UPDATE action. Assignments of the form "
                 "'SET @variable = column = expression' are not valid in the SET clause of an "

@@ -264,7 +264,13 @@ class SourceParser(ExpressionParser):
         if name not in TABLE_HINTS:
             self.error(321, self.raw(i), at=i)
         arguments: list[Expression] = []
-        if self.words[self.i] == "(" and name in ("INDEX", "FORCESEEK"):
+        if self.words[self.i] == "(" and name == "FORCESEEK":
+            self.i += 1
+            arguments = [self._hint_argument()]
+            if self.words[self.i] == "(":
+                arguments += self.parenthesised(self.identifier)
+            self.expect(")")
+        elif self.words[self.i] == "(" and name == "INDEX":
             arguments = self.parenthesised(self._hint_argument)
         elif name in ("INDEX", "SPATIAL_WINDOW_MAX_CELLS"):
             self.expect("=")
@@ -275,13 +281,7 @@ class SourceParser(ExpressionParser):
         return TableHint(self.starts[i], self.last_end(), name, arguments)
 
     def _hint_argument(self) -> Expression:
-        if self.at_identifier():
-            start = self.i
-            index = self.identifier()
-            if self.words[self.i] == "(":
-                self.not_supported("FORCESEEK with columns", at=start)
-            return index
-        return self.integer()
+        return self.identifier() if self.at_identifier() else self.integer()
 
     # ------------------------------------------------------------------------------- values, pivot
     def values(self) -> Values:

@@ -96,7 +96,6 @@ def test_a_join_of_many_rows_does_not_compare_every_pair(lab):
 
 
 @pytest.mark.parametrize("sql", [
-    "SELECT 1 FROM person INNER LOOP JOIN team ON 1 = 1",
     "SELECT * FROM person TABLESAMPLE (10 PERCENT)",
 ])
 def test_what_is_not_supported_is_refused(lab, sql):

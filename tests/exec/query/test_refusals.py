@@ -4,7 +4,9 @@ import pytest
 
 
 @pytest.mark.parametrize(("sql", "construct"), [
-    ("SELECT * FROM person OPTION (HASH JOIN)", "OPTION (HASH JOIN)"),
+    ("SELECT * FROM person OPTION (USE PLAN N'<x/>')", "OPTION (USE PLAN)"),
+    ("SELECT * FROM person OPTION (QUERYTRACEON 8649)", "QUERYTRACEON 8649"),
+    ("SELECT * FROM person WITH (PAGLOCK)", "PAGLOCK"),
     ("SELECT * FROM OPENJSON('[1]')", "the table-valued function OPENJSON"),
     ("SELECT * FROM (DELETE team OUTPUT deleted.id) AS x", "a data change in FROM"),
     ("SELECT 1 AS a INTO ##g", "a global temporary table"),

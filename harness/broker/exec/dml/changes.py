@@ -14,7 +14,7 @@ from harness.broker.exec.objects import View
 from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.froms import From, compile_from
-from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
+from harness.broker.exec.query.hints import Hints, parse_hints
 from harness.broker.exec.query.names import contains
 from harness.broker.exec.query.ordering import Limit, row_count, row_limit
 from harness.broker.exec.query.sources import Source, resolve_object, table_columns
@@ -47,9 +47,9 @@ class ChangeCompiler:
         self.node = node
         self.context = context
         self.compiler = QueryCompiler(context)
+        self.compiler.note_options(node)
         self.common = self.compiler.common_tables(node, context.scope, {}) if node.with_ else {}
         self.memo: list[Any] = []
-        check_query_options(node.options, context)
         self.chosen: ast.Node | None = None
         if contains(node.where, ast.CurrentOf):
             raise context.not_supported(node.where, "WHERE CURRENT OF")

@@ -36,8 +36,9 @@ from harness.broker.exec.expressions import Expr, Scope, compile_expression
 from harness.broker.exec.objects import View
 from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.compile import QueryCompiler
-from harness.broker.exec.query.hints import Hints, check_query_options, parse_hints
+from harness.broker.exec.query.hints import Hints, parse_hints
 from harness.broker.exec.query.ordering import row_limit
+from harness.broker.exec.query.query_hints import query_hints
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.broker.exec.query.sources import resolve_object
 from harness.broker.exec.triggers import triggers_on
@@ -72,7 +73,7 @@ def compile_insert(node: ast.Insert, context: Context) -> Run:
     """INSERT: collect the new rows, then write them."""
     target = insert_target(node, context)
     hints = insert_hints(node, context)
-    check_query_options(node.options, context)
+    query_hints(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
     make_rows = _rows(node, target, chosen, context)
     write = insert_writer(node, target, chosen, hints, context)
@@ -219,6 +220,7 @@ def _query(
     node: ast.Insert, target: Target, chosen: InsertColumns, context: Context
 ) -> MakeRows:
     compiler = QueryCompiler(context)
+    compiler.note_options(node)
     common = compiler.common_tables(node, context.scope, {}) if node.with_ else {}
     rowset = compiler.query(node.source, context.scope, common)
     make = maker_of(rowset.columns, target, chosen, node, context)

@@ -15,7 +15,7 @@ from harness.broker.engine.types import ResultColumn
 from harness.broker.exec.compiler import Context, ProgramCompiler, Run, flow, lazy_step
 from harness.broker.exec.dml.insert import insert_hints, insert_target, insert_writer, maker_of
 from harness.broker.exec.dml.rows import insert_columns
-from harness.broker.exec.query.hints import check_query_options
+from harness.broker.exec.query.query_hints import query_hints
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.tsql import ast
 
@@ -74,7 +74,7 @@ def insert_flow(compiler: ProgramCompiler, node: ast.Insert) -> None:
 
 def _compile_store(node: ast.Insert, context: Context) -> Run:
     target = insert_target(node, context)
-    check_query_options(node.options, context)
+    query_hints(node.options, context)
     chosen = insert_columns(target, node.columns, context, node)
     write = insert_writer(node, target, chosen, insert_hints(node, context), context)
     makers: dict[tuple, Any] = {}

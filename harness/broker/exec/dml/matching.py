@@ -13,7 +13,7 @@ from harness.broker.exec.objects import View
 from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.froms import From, compile_from
-from harness.broker.exec.query.hints import check_query_options, parse_hints
+from harness.broker.exec.query.hints import parse_hints
 from harness.broker.exec.query.ordering import row_limit
 from harness.broker.exec.query.rowset import scope_width
 from harness.broker.exec.query.sources import Source, resolve_object
@@ -36,9 +36,9 @@ class Matching:
     def __init__(self, node: ast.Merge, context: Any) -> None:
         self.node, self.context = node, context
         self.compiler = QueryCompiler(context)
+        self.compiler.note_options(node)
         self.common = self.compiler.common_tables(node, context.scope, {}) if node.with_ else {}
         self.memo: list[Any] = []
-        check_query_options(node.options, context)
         kinds = {when.match for when in node.whens}
         self._refuse_trigger()
         self._refuse_twins()

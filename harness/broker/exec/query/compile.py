@@ -13,8 +13,8 @@ from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.query.blocks import Block, Tail, offset_of, projection
 from harness.broker.exec.query.bodies import Body
-from harness.broker.exec.query.hints import check_query_options
 from harness.broker.exec.query.ordering import distinct, row_key, sort_keys, sort_pairs
+from harness.broker.exec.query.query_hints import NO_QUERY_HINTS, query_hints
 from harness.broker.exec.query.rowset import QueryColumn, Rows, Rowset, fit, scope_width
 from harness.broker.exec.query.sources import rename
 from harness.broker.exec.query.subqueries import Subquery
@@ -32,9 +32,12 @@ class QueryCompiler:
     def __init__(self, context: Any) -> None:
         self.context = context
         self.max_recursion = MAX_RECURSION
+        self.hints = NO_QUERY_HINTS
 
-    def _note_recursion(self, node: ast.Query) -> None:
-        """OPTION (MAXRECURSION n): 0 lifts the limit (query hints page)."""
+    def note_options(self, node: Any) -> None:
+        """OPTION of the statement; MAXRECURSION 0 lifts the limit (query hints page)."""
+        if node.options:
+            self.hints = query_hints(node.options, self.context)
         for option in node.options or []:
             if option.name.upper() == "MAXRECURSION":
                 self.max_recursion = int(getattr(option.value, "value", option.value))
@@ -47,8 +50,7 @@ class QueryCompiler:
         if isinstance(node, ast.Values):
             return self.values(node, outer)
         outer = outer.naming(node.with_)
-        check_query_options(node.options, self.context)
-        self._note_recursion(node)
+        self.note_options(node)
         common = self.common_tables(node, outer, common or {})
         order_by = node.order_by or []
         if isinstance(node.body, ast.Select):
@@ -88,8 +90,7 @@ class QueryCompiler:
         """The block of a plain SELECT, for statements that need more than its rows; else None."""
         if not isinstance(node.body, ast.Select):
             return None
-        check_query_options(node.options, self.context)
-        self._note_recursion(node)
+        self.note_options(node)
         outer = outer.naming(node.with_)
         common = self.common_tables(node, outer, {})
         return Block(node.body, Tail(node.order_by or [], node.offset), outer, self, common)

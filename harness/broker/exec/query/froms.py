@@ -81,7 +81,8 @@ def compile_from(
         if source.table is not None:
             source.needed = names.ordinals(source, parts)
     planner = Planner(names, _value_type(outer, sources, base, compiler, common),
-                      reorder=not builder.lateral,
+                      reorder=not (builder.lateral or builder.forced or compiler.hints.forced),
+                      whole=compiler.hints.whole,
                       bad_optimizer=value(context.session.engine, "bad_optimizer"))
     steps, rest = planner.place(tree, planner.conditions(conjuncts(where)), set())
     if rest or not steps:

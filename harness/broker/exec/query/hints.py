@@ -25,26 +25,22 @@ ACCESS = frozenset({"INDEX", "FORCESEEK", "FORCESCAN"})
 WITHOUT_EFFECT = frozenset({"ROWLOCK"})
 """The embedded broker always locks rows, so asking for rows changes nothing."""
 
-QUERY_OPTIONS_WITHOUT_EFFECT = frozenset({
-    "RECOMPILE", "MAXDOP", "KEEP PLAN", "KEEPFIXED PLAN", "FAST", "OPTIMIZE FOR",
-    "OPTIMIZE FOR UNKNOWN", "MAX_GRANT_PERCENT", "MIN_GRANT_PERCENT", "ROBUST PLAN",
-    "EXPAND VIEWS",
-})
-"""Query hints documented to influence how a plan is made or what it may use, never its results or
-its locks ("Query hints" page)."""
-
 DIRTY = frozenset({"NOLOCK", "READUNCOMMITTED"})
 _WRITES = frozenset({"UPDLOCK", "XLOCK", "TABLOCKX"})
 
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """The hints of one table reference. index: the name or number given, None without INDEX."""
+    """The hints of one table reference. index: the name or number given, None without INDEX.
+
+    seek, scan: FORCESEEK, FORCESCAN; columns: those FORCESEEK (index (columns)) must search by.
+    """
 
     names: frozenset[str] = frozenset()
     index: str | int | None = None
     seek: bool = False
     scan: bool = False
+    columns: tuple[str, ...] = ()
 
     @property
     def locks_for_write(self) -> bool:
@@ -71,23 +67,33 @@ def parse_hints(nodes: list[ast.TableHint] | None, context: Any, *, target: bool
     """The hints of a reference. target: it is what an INSERT, UPDATE or DELETE names as its target.
 
     Raises 1047 for conflicting hints, 1065 for NOLOCK and 1069 for an index hint on a target,
-    NotSupported for hints the embedded broker does not know.
+    10724, 10745 to 10748 for FORCESEEK and FORCESCAN where they may not stand, NotSupported for
+    hints the embedded broker does not know.
     """
     names: set[str] = set()
     index: str | int | None = None
+    columns: tuple[str, ...] = ()
     for node in nodes or []:
         name = node.name
-        if name in {"PAGLOCK", "FORCESCAN"} or name not in LEVELS | LOCKING | ACCESS:
-            raise context.not_supported(node, f"table hint {name}")
+        if name == "PAGLOCK" or name not in LEVELS | LOCKING | ACCESS:
+            raise context.not_supported(node, f"table hint {name}")  # there are no pages
+        if name == "FORCESEEK" and name in names:
+            raise context.fail(node, SqlError(10748, aborts="scope"))
         names.add(name)
         if name == "INDEX":
             if len(node.arguments) != 1:
                 raise context.not_supported(node, "several indexes in one hint")
             index = _index_name(node.arguments[0], context)
         elif name == "FORCESEEK" and node.arguments:
-            raise context.not_supported(node, "FORCESEEK with an index and columns")
+            if index is not None or "INDEX" in names:
+                raise context.fail(node, SqlError(10747, aborts="scope"))
+            index = _index_name(node.arguments[0], context)
+            columns = tuple(part.text.lower() for part in node.arguments[1:])
+    if columns and "INDEX" in names:
+        raise SqlError(10747, aborts="scope")
     _refuse_conflicts(names, target)
-    return Hints(frozenset(names - ACCESS), index, "FORCESEEK" in names)
+    return Hints(frozenset(names - ACCESS), index, "FORCESEEK" in names, "FORCESCAN" in names,
+                 columns)
 
 
 def _index_name(node: Any, context: Any) -> str | int:
@@ -113,8 +119,11 @@ def _refuse_conflicts(names: set[str], target: bool) -> None:
         raise SqlError(1047, aborts="scope")
     if target and names & DIRTY:
         raise SqlError(1065, aborts="scope")
-    if target and names & {"INDEX"}:
-        raise SqlError(1069, aborts="scope")
+    if {"FORCESEEK", "FORCESCAN"} <= names:
+        raise SqlError(10746, aborts="scope")
+    for name, number in (("INDEX", 1069), ("FORCESEEK", 10724), ("FORCESCAN", 10745)):
+        if target and name in names:
+            raise SqlError(number, aborts="scope")
 
 
 def lock_plan(
@@ -150,12 +159,3 @@ def _under_table_lock(mode: ReadMode) -> ReadMode:
     if mode.snapshot:
         return mode
     return ReadMode(lock=None, dirty=True, nowait=mode.nowait)
-
-
-def check_query_options(options: list[ast.Option] | None, context: Any) -> None:
-    """Accept the query hints that change neither results nor locks, refuse the others by name."""
-    for option in options or []:
-        name = option.name.upper()
-        if name == "MAXRECURSION" or name in QUERY_OPTIONS_WITHOUT_EFFECT:
-            continue
-        raise context.not_supported(option, f"OPTION ({name})")

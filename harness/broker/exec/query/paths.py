@@ -143,14 +143,21 @@ def choose(
         indexes = [_hinted(table, hints.index)]
     else:
         indexes = [index for index in indexes if index.where is None]
-    paths = [_search(table, index, found) for index in indexes]
-    usable = [path for path in paths if path is not None]
+    paths = [] if hints.scan else [_search(table, index, found) for index in indexes]
+    usable = [path for path in paths if path is not None and _searched(path, table, hints)]
     if not usable or (bad_optimizer and not hints.seek):
         if hints.seek:
             raise SqlError(8622, aborts="scope")
         return _finish(table, _scan(table, indexes[0]), conditions, needed, write)
     best = max(usable, key=lambda path: _worth(path, table))
     return _finish(table, best, conditions, needed, write)
+
+
+def _searched(path: Path, table: Table, hints: Hints) -> bool:
+    """Whether the search is by at least the columns FORCESEEK names, which lead the index."""
+    by = [table.columns[sarg.ordinal].name.lower() for sarg in (*path.equal, path.low, path.high)
+          if sarg is not None]
+    return all(name in by for name in hints.columns)
 
 
 def _hinted(table: Table, wanted: str | int) -> Index:

@@ -34,7 +34,8 @@ class Source:
     as FROM wrote it. lookups: ordinal
     -> function (session, value) of a system view that can be asked by key. offset: place of
     its first column in the row, set by the planner. body, scope: of a query that can be compiled
-    again; behind: what is there when it is the target of a data change.
+    again; whole: the join hint (HASH, MERGE) that has it read without the rows so far; behind:
+    what is there when it is the target of a data change.
     """
 
     columns: list[QueryColumn]
@@ -52,6 +53,7 @@ class Source:
     paths: list[Any] = field(default_factory=list)
     lookups: dict[int, Callable[[Any, Any], list[tuple]]] = field(default_factory=dict)
     written: str = ""
+    whole: str = ""
     body: Any = None
     scope: Scope | None = None
     choice: Choice | None = None

@@ -124,6 +124,7 @@ class TreeBuilder:
         self.leaves: list[Source] = []
         self.lateral = False
         self.turned = False
+        self.forced = False  # by a join hint
 
     def build(self, nodes: list[ast.TableSource]) -> Any:
         """The tree of a whole FROM clause; comma joins are inner joins."""
@@ -146,10 +147,10 @@ class TreeBuilder:
         return self._leaf(node)
 
     def _join(self, node: ast.Join) -> Any:
-        if node.hint is not None:
-            raise self.context.not_supported(node, f"the join hint {node.hint}")
         left, right = self.tree(node.left), self.tree(node.right)
         conditions = conjuncts(node.condition)
+        if node.hint is not None:
+            self._hint(node, left, right, conditions)
         if node.kind in {"INNER", "CROSS"}:
             joined = Inner(_flat([left, right]), conditions)
             for child in (left, right):
@@ -163,6 +164,24 @@ class TreeBuilder:
             for column in source.columns:
                 column.nullable = True
         return Outer(left, right, conditions, node.kind == "FULL")
+
+    def _hint(self, node: ast.Join, left: Any, right: Any, conditions: list[Any]) -> None:
+        """A join hint: the order written counts for the whole FROM ("Join hints" page).
+
+        LOOP looks up the second side by the rows of the first where an index fits, as any join here
+        does; HASH and MERGE read it as a whole, and need an equality (8622). REMOTE decides where
+        a join with another server is done, and there is none.
+        """
+        self.forced = True
+        if node.hint not in {"HASH", "MERGE"}:
+            return
+        if node.kind == "RIGHT":
+            left, right = right, left
+        if not isinstance(right, Leaf):
+            raise self.context.not_supported(node, f"the join hint {node.hint} before a join")
+        if not any(isinstance(c, ast.Comparison) and c.op == "=" for c in conditions):
+            raise self.context.fail(node, SqlError(8622, aborts="scope"))
+        right.source.whole = node.hint
 
     def _leaf(self, node: ast.TableSource, *, lateral: bool = False) -> Leaf:
         source = self.binder.leaf(node, self.leaves if lateral else None)
@@ -204,8 +223,8 @@ def leaves_of(tree: Any) -> list[Source]:
 class Planner:
     """Puts a tree's sources in reading order and gives each condition its place.
 
-    value_type: type of an expression, None when it cannot be compiled; nodes: every part of the
-    statement that may read columns (for covering indexes).
+    value_type: type of an expression, None when it cannot be compiled. reorder: inner joins may be
+    read in another order; whole: OPTION (HASH JOIN) and kin.
     """
 
     def __init__(
@@ -215,11 +234,13 @@ class Planner:
         *,
         reorder: bool,
         bad_optimizer: bool,
+        whole: bool = False,
     ) -> None:
         self.names = names
         self.value_type = value_type
         self.reorder = reorder and not bad_optimizer
         self.bad_optimizer = bad_optimizer
+        self.whole = whole
 
     def conditions(self, nodes: list[ast.Predicate]) -> list[Condition]:
         """Conjuncts with what they mention."""
@@ -255,6 +276,8 @@ class Planner:
         """The access path of a stored table once ``bound`` is known; None for other sources."""
         if source.table is None:
             return None
+        if self.whole or source.whole:
+            bound = set()  # by its own conditions only
         return choose(source.table, self._sargs(source, conditions, bound),
                       [condition.node for condition in conditions], source.needed, source.hints,
                       bad_optimizer=self.bad_optimizer, write=source.write)
