@@ -326,7 +326,7 @@ def index_property(s: Any, number: int, name: str, which: str) -> int | None:
         "INDEXID": index.index_id, "ISCLUSTERED": int(index.clustered),
         "ISUNIQUE": int(index.unique), "ISDISABLED": 0, "ISHYPOTHETICAL": 0, "ISSTATISTICS": 0,
         "ISPADINDEX": 0, "ISROWLOCKDISALLOWED": 0, "INDEXFILLFACTOR": 0,
-        "ISPAGELOCKDISALLOWED": int(not index.table.page_locks), "ISAUTOSTATISTICS": 0,
+        "ISPAGELOCKDISALLOWED": int(not index.options.page_locks), "ISAUTOSTATISTICS": 0,
     }.get(which.upper())
 
 

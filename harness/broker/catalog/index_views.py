@@ -35,12 +35,12 @@ type tinyint
 type_desc nvarchar(60)?
 is_unique bit?
 data_space_id int = 1
-ignore_dup_key bit? = 0
+ignore_dup_key bit?
 is_primary_key bit?
 is_unique_constraint bit?
-fill_factor tinyint = 0
-is_padded bit? = 0
-is_disabled bit? = 0
+fill_factor tinyint
+is_padded bit?
+is_disabled bit?
 is_hypothetical bit? = 0
 is_ignored_in_optimization bit? = 0
 allow_row_locks bit? = 1
@@ -50,16 +50,20 @@ filter_definition nvarchar(max)?
 compression_delay int = None
 suppress_dup_key_messages bit? = 0
 auto_created bit? = 0
-optimize_for_sequential_key bit? = 0""")
+optimize_for_sequential_key bit?""")
 def indexes(s: Any, db: Database) -> Iterable[tuple]:
     """Heaps and indexes."""
     for object_id, table in indexed_tables(s, db):
         for index in table_indexes(table):
             kind = (0, "HEAP") if index.index_id == 0 else \
                 (1, "CLUSTERED") if index.clustered else (2, "NONCLUSTERED")
+            options = index.options
             yield (object_id, index.name or None, index.index_id, *kind, int(index.unique),
-                   int(index.primary), int(index.constraint and not index.primary),
-                   int(table.page_locks), int(index.where is not None), index.where_text or None)
+                   int(options.ignore_dup_key), int(index.primary),
+                   int(index.constraint and not index.primary), options.fill_factor,
+                   int(options.padded), int(index.disabled), int(options.page_locks),
+                   int(bool(index.where_text)), index.where_text or None,
+                   int(options.sequential))
 
 
 @view("sys.index_columns", """
@@ -69,7 +73,7 @@ index_column_id int
 column_id int
 key_ordinal tinyint
 partition_ordinal tinyint = 0
-is_descending_key bit? = 0
+is_descending_key bit?
 is_included_column bit?
 column_store_order_ordinal tinyint = 0""")
 def index_columns(s: Any, db: Database) -> Iterable[tuple]:
@@ -79,10 +83,11 @@ def index_columns(s: Any, db: Database) -> Iterable[tuple]:
             number = 0
             for position, ordinal in enumerate(index.columns, 1):
                 number += 1
-                yield object_id, index.index_id, number, ordinal + 1, position, 0
+                yield (object_id, index.index_id, number, ordinal + 1, position,
+                       int(ordinal in index.descending), 0)
             for ordinal in index.included:
                 number += 1
-                yield object_id, index.index_id, number, ordinal + 1, 0, 1
+                yield object_id, index.index_id, number, ordinal + 1, 0, 0, 1
 
 
 # ---------------------------------------------------------------------- constraints
@@ -107,9 +112,9 @@ def key_constraints(s: Any, db: Database) -> Iterable[tuple]:
         yield (*object_row(db, item), index_id, int(item.system_named))
 
 
-@view("sys.check_constraints", OBJECT_COLUMNS + """is_disabled bit = 0
+@view("sys.check_constraints", OBJECT_COLUMNS + """is_disabled bit
 is_not_for_replication bit = 0
-is_not_trusted bit = 0
+is_not_trusted bit
 parent_column_id int
 definition nvarchar(max)?
 uses_database_collation bit? = 1
@@ -117,7 +122,8 @@ is_system_named bit""")
 def check_constraints(s: Any, db: Database) -> Iterable[tuple]:
     """CHECK constraints."""
     for item in constraints(s, db, "CHECK"):
-        yield (*object_row(db, item), item.column, item.definition, int(item.system_named))
+        yield (*object_row(db, item), int(item.disabled), int(not item.trusted), item.column,
+               item.definition, int(item.system_named))
 
 
 @view("sys.default_constraints", OBJECT_COLUMNS + """parent_column_id int
@@ -140,8 +146,25 @@ update_referential_action tinyint?
 update_referential_action_desc nvarchar(60)?
 is_system_named bit""")
 def foreign_keys(s: Any, db: Database) -> Iterable[tuple]:
-    """None: FOREIGN KEY constraints are refused."""
-    return ()
+    """FOREIGN KEY constraints."""
+    for item in constraints(s, db, "FOREIGN KEY"):
+        foreign = item.foreign
+        index_id = next((i.index_id for i in all_indexes(db.object_by_id(foreign.referenced_id))
+                         if i.name.lower() == foreign.index.lower()), None)
+        yield (*object_row(db, item), *_NOT_SHIPPED, foreign.referenced_id, index_id,
+               int(item.disabled), 0, int(not item.trusted), *_action(foreign.on_delete),
+               *_action(foreign.on_update), int(item.system_named))
+
+
+_NOT_SHIPPED = (0, 0, 0)
+"""is_ms_shipped, is_published, is_schema_published."""
+
+
+def _action(action: str) -> tuple[int, str]:
+    """Number and description of a referential action (sys.foreign_keys page)."""
+    names = ("NO_ACTION", "CASCADE", "SET_NULL", "SET_DEFAULT")
+    number = names.index(action.replace(" ", "_"))
+    return number, names[number]
 
 
 @view("sys.foreign_key_columns", """
@@ -152,8 +175,14 @@ parent_column_id int
 referenced_object_id int
 referenced_column_id int""")
 def foreign_key_columns(s: Any, db: Database) -> Iterable[tuple]:
-    """None: FOREIGN KEY constraints are refused."""
-    return ()
+    """The columns of FOREIGN KEY constraints, in order."""
+    for item in constraints(s, db, "FOREIGN KEY"):
+        foreign = item.foreign
+        parent = db.object_by_id(foreign.referenced_id)
+        for number, (own, other) in enumerate(zip(foreign.columns, foreign.referenced), 1):
+            yield (item.object_id, number, item.parent_id,
+                   table_of(db, item).ordinals[own.lower()] + 1, parent.object_id,
+                   parent.ordinals[other.lower()] + 1)
 
 
 # ---------------------------------------------------------------------- row counts

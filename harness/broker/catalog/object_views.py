@@ -316,7 +316,7 @@ is_nullable bit?
 is_ansi_padded bit
 is_rowguidcol bit
 is_identity bit
-is_computed bit = 0
+is_computed bit
 is_filestream bit = 0
 is_replicated bit? = 0
 is_non_sql_subscribed bit? = 0
@@ -326,7 +326,7 @@ is_xml_document bit = 0
 xml_collection_id int = 0
 default_object_id int
 rule_object_id int = 0
-is_sparse bit? = 0
+is_sparse bit?
 is_column_set bit? = 0
 generated_always_type tinyint? = 0
 generated_always_type_desc nvarchar(60)? = 'NOT_APPLICABLE'
@@ -353,7 +353,8 @@ def column_row(db: Database, object_id: int, number: int, column: Column, defaul
     return (object_id, column.name, number, type_id(column.type), user_type_id(db, column),
             max_length(column.type), *precision_scale(column.type), collation,
             int(column.nullable), int(padded), int(column.rowguid),
-            int(column.identity is not None), default)
+            int(column.identity is not None), int(column.computed is not None), default,
+            int(column.sparse))
 
 
 @view("sys.columns", COLUMN_COLUMNS)
@@ -399,7 +400,21 @@ def identity_columns(s: Any, db: Database) -> Iterable[tuple]:
         row = column_row(db, table.object_id, at + 1, column, 0)
         last = None if table.next_identity == seed and not table.rows.entries else \
             Variant(column.type, table.next_identity - step)
-        yield (*row[:12], row[13], Variant(column.type, seed), Variant(column.type, step), last)
+        yield (*row[:12], *row[13:], Variant(column.type, seed), Variant(column.type, step), last)
+
+
+@view("sys.computed_columns", COLUMN_COLUMNS.replace("is_computed bit", "is_computed bit = 1") + """
+definition nvarchar(max)?
+uses_database_collation bit = 1
+is_persisted bit""")
+def computed_columns(s: Any, db: Database) -> Iterable[tuple]:
+    """Computed columns with what they are computed from."""
+    for table in seen_objects(s, db, Table):
+        for number, column in enumerate(table.columns, 1):
+            if column.computed is not None:
+                row = column_row(db, table.object_id, number, column, 0)
+                yield (*row[:13], *row[14:], column.computed.text,
+                       int(column.computed.persisted))
 
 
 # ---------------------------------------------------------------------- schemas and types

@@ -5,6 +5,16 @@ from __future__ import annotations
 DDL_MESSAGES: dict[int, tuple[int, str]] = {
     271: (16, "The column \"%s\" cannot be modified because it is either a computed column or is "
               "the result of a UNION operator."),
+    129: (15, "Fillfactor %d is not a valid percentage; fillfactor must be between 1 and 100."),
+    332: (16, "The target table '%s' of the OUTPUT INTO clause cannot be on either side of a "
+              "(primary key, foreign key) relationship. Found reference constraint '%s'."),
+    333: (16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled check "
+              "constraints or any enabled rules. Found check constraint or rule '%s'."),
+    1731: (16, "Cannot create the sparse column '%s' in the table '%s' because an option or data "
+               "type specified is not valid. A sparse column must be nullable and cannot have the "
+               "ROWGUIDCOL, IDENTITY, or FILESTREAM properties. A sparse column cannot be of the "
+               "following data types: text, ntext, image, geometry, geography, or user-defined "
+               "type."),
     1750: (16, "Could not create constraint or index. See previous errors."),
     1753: (16, "Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in "
                "foreign key '%s'. Columns participating in a foreign key relationship must be "
@@ -13,6 +23,8 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "constraints are not enforced on local or global temporary tables."),
     1757: (16, "Column '%s.%s' is not of same collation as referencing column '%s.%s' in foreign "
                "key '%s'."),
+    1759: (16, "Computed column '%s' in table '%s' is not allowed to be used in another "
+               "computed-column definition."),
     1761: (16, "Cannot create the foreign key \"%s\" with the SET NULL referential action, because "
                "one or more referencing columns are not nullable."),
     1762: (16, "Cannot create the foreign key \"%s\" with the SET DEFAULT referential action, "
@@ -35,6 +47,11 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "FOREIGN KEY constraints."),
     1787: (16, "Cannot define foreign key constraint '%s' with cascaded DELETE or UPDATE on table "
                "'%s' because the table has an INSTEAD OF DELETE or UPDATE TRIGGER defined on it."),
+    315: (16, "Index \"%s\" on table \"%s\" (specified in the FROM clause) is disabled or resides "
+              "in a filegroup which is not online."),
+    1907: (16, "Cannot recreate index '%s'. The new index definition does not match the constraint "
+               "being enforced by the existing index."),
+    1916: (16, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive."),
     1944: (16, "Index '%s' was not created. This index has a key length of at least %d bytes. The "
                "maximum permissible key length is %d bytes."),
     1946: (16, "Operation failed. The index entry of length %d bytes for the index '%s' exceeds "
@@ -45,6 +62,8 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "alias on this SQL Server."),
     2741: (16, "SET DATEFORMAT date order '%s' is invalid."),
     2742: (16, "SET DATEFIRST %s is out of range."),
+    2761: (16, "The ROWGUIDCOL property can only be specified on the uniqueidentifier data "
+               "type."),
     3604: (10, "Duplicate key was ignored."),
     3725: (16, "The constraint '%s' is being referenced by table '%s', foreign key constraint "
                "'%s'."),
@@ -53,6 +72,17 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     4617: (16, "Cannot grant, deny or revoke permissions to or from special roles."),
     4624: (16, "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, "
                "information_schema, sys, or yourself."),
+    4916: (16, "Could not enable or disable the constraint. See previous errors."),
+    4917: (16, "Constraint '%s' does not exist."),
+    4936: (16, "Computed column '%s' in table '%s' cannot be persisted because the column is "
+               "non-deterministic."),
+    5074: (16, "The %s '%s' is dependent on %s '%s'."),
+    11415: (16, "Object '%s' cannot be disabled or enabled. This action applies only to foreign "
+                "key and check constraints."),
+    7999: (16, "Could not find any index named '%s' for table '%s'."),
+    8139: (16, "Number of referencing columns in foreign key differs from number of referenced "
+               "columns, table '%s'."),
+    8196: (16, "Duplicate column specified as ROWGUIDCOL."),
     4712: (16, "Cannot truncate table '%s' because it is being referenced by a FOREIGN KEY "
                "constraint."),
 }

@@ -45,11 +45,27 @@ class SqlError(Exception):
         self.aborts = aborts or ABORTS.get(number, STATEMENT)
         self.compiling = False  # found while compiling the statement: no TRY of its scope sees it
         self.raised = False  # by RAISERROR, which XACT_ABORT ignores
+        self.ignored = False  # a duplicate key an index with IGNORE_DUP_KEY leaves out
+        self.before: tuple[SqlError, ...] = ()  # messages the client gets first; CATCH sees none
         super().__init__(self.text)
 
     def __str__(self) -> str:
         """Number and text, for logs and test failures."""
         return f"Msg {self.number}, Level {self.severity}, State {self.state}: {self.text}"
+
+
+def followed(number: int, *args: object, by: SqlError, state: int = 0) -> SqlError:
+    """An error the server reports in two messages: what is wrong, then what failed (``by``).
+
+    ERROR_NUMBER() in a CATCH block is that of the second one.
+    """
+    by.before = (*by.before, SqlError(number, *args, state=state))
+    return by
+
+
+def not_created(number: int, *args: object, state: int = 0) -> SqlError:
+    """An error of a constraint's definition, followed by 1750."""
+    return followed(number, *args, by=SqlError(1750), state=state)
 
 
 class NotSupported(SqlError):

@@ -24,12 +24,28 @@ FIRST_HOBT = 72057594037927936
 """Heap-or-B-tree ids of user objects start here on a server."""
 
 
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A computed column. text: in parentheses; persisted: as stated.
+
+    value: (session, row) -> value, over a row whose other columns are there. bind: gives ``value``
+    for another column list. names: lower-case names of the columns it reads.
+    """
+
+    text: str
+    persisted: bool
+    value: Callable[[Any, tuple], Any]
+    bind: Callable[[list[Column]], Callable[[Any, tuple], Any]]
+    names: frozenset[str] = frozenset()
+
+
 @dataclass(slots=True)
 class Column:
     """One column.
 
     default: callable (session) -> value, set by the executor. identity: (seed, step). user_type:
-    "sysname" or the schema.name of the alias type it was declared with, "" otherwise.
+    "sysname" or the schema.name of the alias type it was declared with, "" otherwise. computed:
+    how its value follows from the others.
     """
 
     name: str
@@ -41,7 +57,8 @@ class Column:
     default_text: str = ""
     rowversion: bool = False
     rowguid: bool = False
-    computed: Any = None
+    computed: Computed | None = None
+    sparse: bool = False
     case_sensitive: bool = False
     collation: str = ""
     user_type: str = ""
@@ -51,17 +68,68 @@ class Column:
 class Check:
     """A CHECK constraint. accepts: (session, row) -> True, False or None (unknown: accepted).
 
-    column: name of the column it was written on, "" for one of the table.
+    column: name of the column it was written on, "" for one of the table. names: lower-case names
+    of the columns it reads; bind: gives ``accepts`` for another column list. enabled: not NOCHECK.
     """
 
     name: str
     accepts: Callable[[Any, tuple], bool | None]
     text: str = ""
     column: str = ""
+    names: frozenset[str] = frozenset()
+    bind: Callable[[list[Column]], Callable[[Any, tuple], bool | None]] | None = None
+    enabled: bool = True
 
 
-def key_part(column: Column) -> Callable[[Any], Any]:
-    """How a column's value is ordered inside a key: NULL first, text by the collation."""
+class Descending:
+    """A part of a key that is ordered from the greatest value to the least."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __lt__(self, other: Any) -> bool:
+        return other.value < self.value if isinstance(other, Descending) else NotImplemented
+
+    def __gt__(self, other: Any) -> bool:
+        return other.value > self.value if isinstance(other, Descending) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descending) and other.value == self.value
+
+    def __hash__(self) -> int:
+        return hash(("descending", self.value))
+
+    def __repr__(self) -> str:
+        return f"Descending({self.value!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """Options of an index as sys.indexes shows them (CREATE INDEX page).
+
+    ignore_dup_key, row_locks and page_locks have an effect; the others are about pages and speed,
+    and there are no pages here.
+    """
+
+    fill_factor: int = 0
+    padded: bool = False
+    ignore_dup_key: bool = False
+    row_locks: bool = True
+    page_locks: bool = True
+    sequential: bool = False
+    compression: str = "NONE"
+
+
+PLAIN_OPTIONS = IndexOptions()
+
+
+def key_part(column: Column, descending: bool = False) -> Callable[[Any], Any]:
+    """How a column's value is ordered inside a key: NULL least, text by the collation."""
+    if descending:
+        ascending = key_part(column)
+        return lambda value: Descending(ascending(value))
     plain: Callable[[Any], Any] = _identity
     if column.type.is_string:
         own = find_collation(column.collation) if column.collation else None
@@ -81,13 +149,14 @@ class Index(Part):
     A key that is not unique by its columns carries the row's clustered key (or a uniquifier) behind
     them. ``writers`` maps a key with an uncommitted change to (transaction, value before);
     ``ghosts`` are the keys among them that are deleted; ``versions`` maps a key to its replaced
-    values, (commit number, value before), oldest first.
+    values, (commit number, value before), oldest first. ``where`` is the filter of a filtered index
+    (``bind`` gives it for another column list); that of a disabled index accepts no row.
     """
 
     __slots__ = (
-        "clustered", "columns", "constraint", "entries", "ghosts", "hobt_id", "included",
-        "index_id", "name", "parts", "primary", "table", "unique", "versions", "where",
-        "where_text", "writers",
+        "bind", "clustered", "columns", "constraint", "descending", "disabled", "entries",
+        "ghosts", "hobt_id", "included", "index_id", "name", "options", "parts", "primary", "table",
+        "unique", "versions", "where", "where_text", "writers",
     )
 
     def __init__(
@@ -102,6 +171,7 @@ class Index(Part):
         constraint: bool = False,
         included: list[int] | None = None,
         hobt_id: int = 0,
+        descending: frozenset[int] = frozenset(),
     ) -> None:
         super().__init__()
         self.table = table
@@ -114,9 +184,14 @@ class Index(Part):
         self.constraint = constraint
         self.hobt_id = hobt_id
         self.index_id = 1 if clustered else 2
-        self.parts = [(ordinal, key_part(table.columns[ordinal])) for ordinal in columns]
+        self.descending = descending
+        self.parts = [(ordinal, key_part(table.columns[ordinal], ordinal in descending))
+                      for ordinal in columns]
         self.where: Callable[[Any], bool] | None = None
         self.where_text = ""
+        self.bind: Any = None
+        self.options = PLAIN_OPTIONS
+        self.disabled = False
         self.entries: SortedDict = SortedDict()
         self.writers: dict[Any, tuple[Transaction, Any]] = {}
         self.ghosts: dict[Any, bool] = {}
@@ -158,10 +233,10 @@ class Table(Part):
     """
 
     __slots__ = (
-        "checks", "clustered", "columns", "database", "depth", "hash_mask", "heap",
-        "identity_column", "indexes", "journal", "lock_escalation", "lock_key", "name",
-        "next_identity", "object_id", "ordinals", "page_locks", "row_ids", "rows",
-        "rowversion_column", "schema", "shadowed", "temporary", "types",
+        "checks", "clustered", "columns", "computed", "creator", "database", "depth", "hash_mask",
+        "heap", "identity_column", "indexes", "journal", "lock_escalation", "lock_key", "name",
+        "next_identity", "object_id", "ordinals", "row_ids", "rows", "rowversion_column", "schema",
+        "shadowed", "temporary", "types",
     )
 
     def __init__(
@@ -189,6 +264,7 @@ class Table(Part):
         self.ordinals = {column.name.lower(): i for i, column in enumerate(columns)}
         self.identity_column = next((i for i, c in enumerate(columns) if c.identity), None)
         self.rowversion_column = next((i for i, c in enumerate(columns) if c.rowversion), None)
+        self.computed = [(i, c.computed.value) for i, c in enumerate(columns) if c.computed]
         self.hash_mask = frozenset(i for i, c in enumerate(columns) if c.rowversion)
         numbered = next((c.identity for c in columns if c.identity), None)
         self.next_identity = numbered[0] if numbered else 0
@@ -200,14 +276,23 @@ class Table(Part):
         self.indexes: list[Index] = []
         self.checks: list[Check] = []
         self.depth = 0  # of the frame that created a #temp table
+        self.creator = 0  # id of the session that made a ##temp table
         self.shadowed: Table | None = None  # the #temp table of that name of an outer scope
         self.lock_escalation = True
-        self.page_locks = True
 
     @property
     def full_name(self) -> str:
         """schema.table, as error texts print it."""
         return f"{self.schema}.{self.name}"
+
+    def with_computed(self, s: Any, row: tuple) -> tuple:
+        """The row with the values of its computed columns, which follow from the other ones."""
+        if not self.computed:
+            return row
+        values = list(row)
+        for ordinal, value in self.computed:
+            values[ordinal] = value(s, row)
+        return tuple(values)
 
     def add_index(self, index: Index) -> None:
         """Attach an index to a table that has no rows yet, or build it from the rows."""
@@ -318,22 +403,26 @@ class Table(Part):
         values = ", ".join(str(row[i]) if row[i] is not None else "<NULL>" for i in index.columns)
         if index.constraint:
             kind = "PRIMARY KEY" if index.primary else "UNIQUE KEY"
-            return SqlError(2627, kind, index.name, self.full_name, f"({values})")
-        return SqlError(2601, self.full_name, index.name, f"({values})")
+            error = SqlError(2627, kind, index.name, self.full_name, f"({values})")
+        else:
+            error = SqlError(2601, self.full_name, index.name, f"({values})")
+        error.ignored = index.options.ignore_dup_key
+        return error
 
     def empty_copy(self, journal: Journal, database: Any, hobts: count[int]) -> Table:
         """The same definition with no rows, for a fresh database made from a template."""
         copy = Table(journal, self.name, self.columns, database=database, schema=self.schema,
                      object_id=self.object_id, temporary=self.temporary)
-        copy.lock_escalation, copy.page_locks = self.lock_escalation, self.page_locks
+        copy.lock_escalation = self.lock_escalation
         copy.checks = self.checks
         copy.heap.hobt_id = next(hobts)
         for index in ([self.clustered] if self.clustered else []) + self.indexes:
             twin = Index(copy, index.name, index.columns, unique=index.unique,
                          clustered=index.clustered, primary=index.primary,
                          constraint=index.constraint, included=index.included,
-                         hobt_id=next(hobts))
-            twin.where, twin.where_text = index.where, index.where_text
+                         hobt_id=next(hobts), descending=index.descending)
+            twin.where, twin.where_text, twin.bind = index.where, index.where_text, index.bind
+            twin.options, twin.disabled = index.options, index.disabled
             copy.add_index(twin)
         return copy
 

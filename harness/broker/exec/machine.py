@@ -249,8 +249,9 @@ class Machine:
         s.error = error.number
         if error.severity < 20 and self._catch(s, error):
             return
-        s.sink.message(Message(error.number, error.severity, error.state, error.text,
-                               error.procedure, error.line))
+        for part in (*error.before, error):
+            s.sink.message(Message(part.number, part.severity, part.state, part.text,
+                                   error.procedure, error.line))
         self._end_failed(s, error, info.resume)
 
     def _undo_failed(self, s: SessionState, error: SqlError) -> None:

@@ -29,11 +29,12 @@ TYPE_CODES = {
     "UNIQUE": ("UQ", "UNIQUE_CONSTRAINT"),
     "CHECK": ("C ", "CHECK_CONSTRAINT"),
     "DEFAULT": ("D ", "DEFAULT_CONSTRAINT"),
+    "FOREIGN KEY": ("F ", "FOREIGN_KEY_CONSTRAINT"),
     "TABLE TYPE": ("TT", "TYPE_TABLE"),
 }
 """(type, type_desc) of sys.objects by kind (sys.objects page)."""
 
-CONSTRAINT_KINDS = frozenset({"PRIMARY KEY", "UNIQUE", "CHECK", "DEFAULT"})
+CONSTRAINT_KINDS = frozenset({"PRIMARY KEY", "UNIQUE", "CHECK", "DEFAULT", "FOREIGN KEY"})
 
 
 @dataclass(slots=True, eq=False)
@@ -112,17 +113,37 @@ class Trigger(Module):
         return twin
 
 
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """What a FOREIGN KEY says. Columns by name: ordinals change when columns are dropped.
+
+    referenced_id: object id of the table referenced; index: name of the unique key there;
+    on_delete, on_update: NO ACTION, CASCADE, SET NULL or SET DEFAULT.
+    """
+
+    columns: tuple[str, ...]
+    referenced_id: int
+    referenced: tuple[str, ...]
+    index: str
+    on_delete: str = "NO ACTION"
+    on_update: str = "NO ACTION"
+
+
 @dataclass(slots=True, eq=False)
 class Constraint(DatabaseObject):
-    """A key, check or default constraint as an object of its schema.
+    """A key, check, default or foreign key constraint as an object of its schema.
 
     definition: text in parentheses; column: 1-based ordinal for a column's own constraint, else 0;
-    system_named: the server chose the name.
+    system_named: the server chose the name; foreign: of a FOREIGN KEY; disabled: by NOCHECK
+    CONSTRAINT; trusted: all rows are known to comply.
     """
 
     definition: str = ""
     column: int = 0
     system_named: bool = False
+    foreign: ForeignKey | None = None
+    disabled: bool = False
+    trusted: bool = True
 
 
 @dataclass(slots=True, eq=False)

@@ -172,6 +172,10 @@ class Server(Part):
 
     def session_ended(self, session: Any) -> None:
         """A session is gone, or was reset: its application locks go with it."""
+        tempdb = self.databases["tempdb"]
+        for item in [o for o in tempdb.objects.values()
+                     if getattr(o, "creator", 0) == session.id]:
+            tempdb.remove(None, item)  # ##temporary tables live as long as their creator
         holder = self.session_locks.get(session.id)
         if holder is not None:
             self.engine.locks.release_all(holder)

@@ -29,12 +29,10 @@ def test_a_table_can_be_used_at_once(run):
         ("ALTER TABLE dbo.T ADD a int", 2705),
         ("ALTER TABLE dbo.T ADD PRIMARY KEY (b)", 1779),
         ("ALTER TABLE dbo.T DROP CONSTRAINT nope", 3728),
-        ("ALTER TABLE dbo.T DROP COLUMN a", 4922),
+        ("ALTER TABLE dbo.T DROP COLUMN a", 5074),
         ("ALTER TABLE dbo.T DROP COLUMN nope", 4924),
-        ("CREATE TABLE dbo.U (a int FOREIGN KEY REFERENCES dbo.T (a))", 60001),
-        ("CREATE TABLE dbo.U (a int, b AS a + 1)", 60001),
+        ("CREATE TABLE dbo.U (a int, b AS GETDATE())", 60001),
         ("CREATE TABLE dbo.U (a int) ON other_files", 60001),
-        ("CREATE TABLE ##g (a int)", 60001),
     ],
 )
 def test_what_is_wrong_is_named_by_the_servers_number(run, error, text, number):
@@ -43,7 +41,7 @@ def test_what_is_wrong_is_named_by_the_servers_number(run, error, text, number):
 
 
 def test_a_refusal_names_construct_and_position(session):
-    text = session.execute("\nCREATE TABLE dbo.U (a int,\n b AS a + 1)").error().text
+    text = session.execute("\nCREATE TABLE dbo.U (a int,\n b AS GETDATE())").error().text
     assert "computed column" in text and "line 3, column 2" in text
 
 

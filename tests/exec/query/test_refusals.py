@@ -9,7 +9,6 @@ import pytest
     ("SELECT * FROM person WITH (PAGLOCK)", "PAGLOCK"),
     ("SELECT * FROM OPENJSON('[1]')", "the table-valued function OPENJSON"),
     ("SELECT * FROM (DELETE team OUTPUT deleted.id) AS x", "a data change in FROM"),
-    ("SELECT 1 AS a INTO ##g", "a global temporary table"),
     ("SELECT * FROM srv.db.dbo.t", "a linked server"),
 ])
 def test_it_is_named(lab, sql, construct):

@@ -3,7 +3,9 @@
 Importing the package registers their compilers.
 """
 
+import harness.broker.exec.ddl.alter_table
 import harness.broker.exec.ddl.authorization
+import harness.broker.exec.ddl.constraints
 import harness.broker.exec.ddl.databases
 import harness.broker.exec.ddl.drop
 import harness.broker.exec.ddl.indexes

@@ -14,8 +14,18 @@ from harness.tsql import ast
 SCHEMA_CLASS = 3
 
 
+def is_global(name: str) -> bool:
+    """##name: a global temporary table."""
+    return name.startswith("##")
+
+
 def target_database(s: Any, name: ast.ObjectName) -> Database:
-    """The database a three-part name means, else the current one. Raises SqlError 911."""
+    """The database a three-part name means, else the current one; tempdb for a ##table.
+
+    Raises SqlError 911.
+    """
+    if is_global(name.name):
+        return s.database.server.databases["tempdb"]
     if name.database is None:
         return s.database
     return s.database.server.database(name.database)
@@ -55,12 +65,13 @@ def existing(s: Any, database: Database, name: ast.ObjectName, verb: str, what: 
     return found
 
 
-def existing_table(s: Any, database: Database, name: ast.ObjectName, kind: type) -> Any:
+def existing_table(s: Any, database: Database, name: ast.ObjectName, kind: type,
+                   missing: int = 4902) -> Any:
     """The table ALTER TABLE and CREATE INDEX work on. Raises SqlError 4902 or 1088."""
     found = database.resolve(name.schema, name.name, s)
     if not isinstance(found, kind):
-        raise SqlError(4902, dotted(name))
-    if not has_permission(s, "ALTER", found):
+        raise SqlError(missing, dotted(name))
+    if not is_global(name.name) and not has_permission(s, "ALTER", found):
         raise SqlError(1088, dotted(name), state=13)
     return found
 
@@ -77,6 +88,7 @@ def dotted(name: ast.ObjectName) -> str:
 
 
 __all__ = [
-    "SCHEMA_CLASS", "check", "dotted", "existing", "existing_table", "lock_definition",
+    "SCHEMA_CLASS", "check", "dotted", "existing", "existing_table", "is_global",
+    "lock_definition",
     "may_create", "refuse_taken", "schema_for", "target_database",
 ]

@@ -33,6 +33,12 @@ def check_name(table: str, column: str, text: str) -> str:
     return f"CK__{table[:9]}{middle}__{_hash(8, table.lower(), column.lower(), text)}"
 
 
+def foreign_key_name(table: str, columns: list[str], referenced: str) -> str:
+    """Name of an unnamed FOREIGN KEY constraint."""
+    middle = f"__{columns[0][:5]}" if len(columns) == 1 else ""
+    return f"FK__{table[:9]}{middle}__{_hash(8, table.lower(), columns, referenced.lower())}"
+
+
 def check_length(name: str) -> None:
     """Raise SqlError 103 for a name of more than 128 characters."""
     if len(name) > MAXIMUM_NAME:

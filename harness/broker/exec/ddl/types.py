@@ -254,16 +254,11 @@ def type_user(database: Database, found: Any) -> str | None:
 
 
 # ---------------------------------------------------------------------- refused by name
-@compiles(ast.CreateSynonym, ast.CreateXmlSchemaCollection, ast.AlterXmlSchemaCollection,
-          ast.CreateStatistics, ast.UpdateStatistics, ast.AlterTableConstraints)
+@compiles(ast.CreateXmlSchemaCollection, ast.AlterXmlSchemaCollection,)
 def refused(node: Any, context: Context) -> Run:
     """Definitions whose effect the embedded broker does not have."""
     names = {
-        ast.CreateSynonym: "CREATE SYNONYM",
         ast.CreateXmlSchemaCollection: "CREATE XML SCHEMA COLLECTION",
         ast.AlterXmlSchemaCollection: "ALTER XML SCHEMA COLLECTION",
-        ast.CreateStatistics: "CREATE STATISTICS",
-        ast.UpdateStatistics: "UPDATE STATISTICS",
-        ast.AlterTableConstraints: "ALTER TABLE CHECK or NOCHECK CONSTRAINT",
     }
     raise context.not_supported(node, names[type(node)])

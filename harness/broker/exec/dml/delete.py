@@ -9,6 +9,8 @@ from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.dml.changes import ChangeCompiler
 from harness.broker.exec.dml.firing import statement_triggers
 from harness.broker.exec.dml.output import Outputs
+from harness.broker.exec.dml.references import foreign_keys, references
+from harness.broker.exec.dml.rows import changed_row
 from harness.broker.exec.dml.targets import Writes, resolve_target
 from harness.broker.exec.program import SWITCH
 from harness.broker.exec.query.permissions import check_permission
@@ -32,7 +34,8 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
                       inserted=False, deleted=True)
     nothing = (None,) * len(target.table.columns)
     securables = target.securables
-    triggers = statement_triggers(node, target, "DELETE", context)
+    keys = references(target.table, "DELETE", None, changed_row)
+    triggers = statement_triggers(node, target, "DELETE", context, cascading=keys is not None)
 
     def run(s: Any, v: list) -> int | None:
         if s.user is not None:
@@ -49,9 +52,12 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
                 writes.delete(key)
 
         writes.all(changes)
+        effects = keys.deleted(s, writes.transaction, [old for _, _, old in found]) \
+            if keys is not None and found else []
         if outputs:
             outputs.deliver(s, v, [row + nothing + old for row, _, old in found])
-        if triggers is not None and triggers.fire(s, DELETE, [], [old for _, _, old in found]):
+        if triggers is not None and triggers.fire(s, DELETE, [], [old for _, _, old in found],
+                                                 effects):
             return SWITCH
         s.done(DELETE, len(found))
         return None
@@ -72,6 +78,8 @@ def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
         if not table.temporary:
             check_permission(s, "ALTER", table)
             s.engine.access.lock_table(transaction, table, "Sch-M")
+            if any(c.parent_id != table.object_id for c in foreign_keys(table)[1]):
+                raise SqlError(4712, table.name)
             if value(s.engine, "snapshot_truncate") == "dml":
                 s.engine.journal.save(transaction)
                 transaction.events.append(("truncated", table.lock_key))

@@ -14,6 +14,7 @@ from typing import Any
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.engine.transactions import Transaction
+from harness.broker.exec.dml.references import Effect
 from harness.broker.exec.dml.targets import Target
 from harness.broker.exec.execute import module_principal
 from harness.broker.exec.objects import Trigger
@@ -134,10 +135,15 @@ class StatementTriggers:
             raise NotSupported("changing rows of a view in its own trigger")
         return replaced
 
-    def fire(self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple]) -> bool:
-        """Push the first AFTER trigger; False when none runs. The one that runs is left out."""
-        return start(s, [(self, self.running_now(s), inserted, deleted)], command,
-                     len(inserted) or len(deleted))
+    def fire(self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple],
+             effects: list[Effect] | None = None) -> bool:
+        """Push the first AFTER trigger; False when none runs. The one that runs is left out.
+
+        effects: what cascades did. Their triggers run in the opposite order of the cascades, then
+        those of the target (F-230).
+        """
+        stages = [*cascaded(s, effects or []), (self, self.running_now(s), inserted, deleted)]
+        return start(s, stages, command, len(inserted) or len(deleted))
 
     def running_now(self, s: Any) -> tuple[Trigger, ...]:
         """The AFTER triggers that run for a statement of this session as it stands."""
@@ -164,8 +170,11 @@ class StatementTriggers:
             1 if auto else s.trancount, s.scope_identity, then)
 
 
-def start(s: Any, stages: list[tuple[StatementTriggers, tuple, list[tuple], list[tuple]]],
-          command: int, count: int) -> bool:
+Stage = tuple[StatementTriggers, tuple, list[tuple], list[tuple]]
+"""(triggers of an action, those of them to run, inserted, deleted)."""
+
+
+def start(s: Any, stages: list[Stage], command: int, count: int) -> bool:
     """Push the first trigger of a statement; False when none runs.
 
     stages: (triggers of an action, those of them to run, inserted, deleted), one after the other.
@@ -185,10 +194,23 @@ def start(s: Any, stages: list[tuple[StatementTriggers, tuple, list[tuple], list
     return True
 
 
+def cascaded(s: Any, effects: list[Effect]) -> list[Stage]:
+    """The stages of ``start`` for tables that cascades have changed."""
+    stages: list[Stage] = []
+    for effect in reversed(effects):
+        stage = StatementTriggers(effect.table, effect.table.columns, effect.event,
+                                  effect.ordinals, False)
+        stages.append((stage, stage.running_now(s), effect.inserted, effect.deleted))
+    return stages
+
+
 def statement_triggers(
-    node: Any, target: Target, event: str, context: Any, ordinals: set[int] | None = None
+    node: Any, target: Target, event: str, context: Any, ordinals: set[int] | None = None,
+    cascading: bool = False,
 ) -> StatementTriggers | None:
     """What a statement fires, None when nothing. ordinals: the columns an UPDATE assigns to.
+
+    cascading: it may fire the triggers of other tables.
 
     Raises SqlError 334 for OUTPUT to the client beside an enabled trigger, NotSupported for a view
     without a trigger for the event.
@@ -196,11 +218,13 @@ def statement_triggers(
     parent = target.table
     if target.slot >= 0 or parent.temporary:
         return None
-    if not triggers_on(parent, event):
+    own = triggers_on(parent, event)
+    if not own:
         if target.view is not None:
             raise context.not_supported(node, "changing rows of a view")
-        return None
-    if any(clause.into is None for clause in node.outputs or []):
+        if not cascading:
+            return None
+    if own and any(clause.into is None for clause in node.outputs or []):
         raise context.fail(node, SqlError(334, parent.name))
     updated = {"INSERT": None, "DELETE": NONE_UPDATED}.get(event, frozenset(ordinals or ()))
     return StatementTriggers(parent, parent.columns, event, updated, target.view is not None)

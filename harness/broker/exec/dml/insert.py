@@ -16,9 +16,11 @@ from harness.broker.engine.storage import Table
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.dml.firing import statement_triggers
 from harness.broker.exec.dml.output import Outputs
+from harness.broker.exec.dml.references import references
 from harness.broker.exec.dml.rows import (
     InsertColumns,
     assignment,
+    changed_row,
     insert_columns,
     note_identity,
     place,
@@ -119,6 +121,7 @@ def insert_writer(
     if manner.triggers:
         triggers = statement_triggers(node, target, "INSERT", context)
     command = manner.command
+    keys = references(target.table, "INSERT", None, changed_row) if manner.constraints else None
 
     def write(s: Any, v: list, make_rows: MakeRows) -> int | None:
         table = target.at(v)
@@ -131,14 +134,24 @@ def insert_writer(
             return SWITCH
         rows = make_rows(s, v, table)
         writes = Writes(s, v, target)
+        left_out: list[tuple] = []
 
         def changes() -> None:
             for row in rows:
                 if check is not None:
                     check(s, row)
-                writes.insert(row)
+                try:
+                    writes.insert(row)
+                except SqlError as error:
+                    if not error.ignored:
+                        raise
+                    left_out.append(row)
 
         writes.all(changes)
+        if left_out:
+            rows = without(s, rows, left_out)
+        if keys is not None:
+            keys.inserted(s, writes.transaction, rows)
         if len(rows) >= ESCALATION:
             s.engine.access.escalate(writes.transaction, table)
         note_identity(s, table, rows)
@@ -150,6 +163,14 @@ def insert_writer(
         return None
 
     return write
+
+
+def without(s: Any, rows: list[tuple], left_out: list[tuple]) -> list[tuple]:
+    """The rows an index with IGNORE_DUP_KEY did not leave out, and message 3604."""
+    message = SqlError(3604)
+    s.info(message.text, message.severity, message.number)
+    gone = {id(row) for row in left_out}
+    return [row for row in rows if id(row) not in gone]
 
 
 def unnumbered(s: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -> list[tuple]:

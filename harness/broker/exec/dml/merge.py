@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
-from harness.broker.exec.dml.firing import start, statement_triggers
+from harness.broker.exec.dml.firing import cascaded, start, statement_triggers
 from harness.broker.exec.dml.insert import check_identity_insert
 from harness.broker.exec.dml.matching import Matching
 from harness.broker.exec.dml.merge_actions import (
@@ -24,7 +24,8 @@ from harness.broker.exec.dml.merge_actions import (
     check_clauses,
 )
 from harness.broker.exec.dml.output import Outputs
-from harness.broker.exec.dml.rows import note_identity
+from harness.broker.exec.dml.references import Effect, references
+from harness.broker.exec.dml.rows import changed_row, note_identity
 from harness.broker.exec.dml.targets import Writes, checker, lock_for_write
 from harness.broker.exec.dml.update import moves_keys
 from harness.broker.exec.dml.update import write as write_updates
@@ -39,9 +40,13 @@ MERGE = 0x117
 
 @dataclass(slots=True)
 class Found:
-    """What one run of a MERGE is going to do. changes: (action, row read, key, old, new)."""
+    """What one run of a MERGE is going to do. changes: (action, row read, key, old, new).
+
+    effects: what cascades did.
+    """
 
     changes: list[tuple[Action, tuple, tuple | None, tuple, tuple]] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
 
     def of(self, kind: str) -> list[tuple[tuple, tuple | None, tuple, tuple]]:
         """(row read, key, old, new) of the changes of one kind."""
@@ -100,6 +105,11 @@ class _Plan:
         self.moves = moves_keys(self.target, actions.updated)
         self.check_new = checker(self.target, INSERT, named="MERGE")
         self.check_changed = checker(self.target, UPDATE, actions.updated, "MERGE")
+        self.keys = {
+            kind: references(self.target.table, kind, actions.updated if kind == UPDATE else None,
+                             changed_row, "MERGE")
+            for kind in sorted(actions.kinds)
+        }
         self.triggers = {
             kind: triggers for kind in (INSERT, UPDATE, DELETE) if kind in actions.kinds
             and (triggers := statement_triggers(node, self.target, kind, context,
@@ -158,13 +168,28 @@ class _Plan:
                 writes.insert(new)
 
         writes.all(changes)
+        self._refer(s, writes, found)
         note_identity(s, self.target.at(v), [new for *_, new in inserts])
+
+    def _refer(self, s: Any, writes: Writes, found: Found) -> None:
+        """FOREIGN KEYs, of the rows that went first: cascades may change what others refer to."""
+        transaction = writes.transaction
+        for kind, keys in self.keys.items():
+            rows = found.of(kind)
+            if keys is None or not rows:
+                continue
+            if kind == DELETE:
+                found.effects += keys.deleted(s, transaction, [old for *_, old, _ in rows])
+            elif kind == UPDATE:
+                found.effects += keys.updated(s, transaction, [(o, n) for *_, o, n in rows])
+        if self.keys.get(INSERT) is not None:
+            self.keys[INSERT].inserted(s, transaction, [new for *_, new in found.of(INSERT)])
 
     def fire(self, s: Any, found: Found, *, instead: bool) -> bool:
         """Triggers of each action the statement names, rows or no rows; the order of actions is
         not guaranteed (MERGE page): here INSERT, UPDATE, DELETE.
         """
-        stages = []
+        stages = cascaded(s, found.effects)
         for kind, triggers in self.triggers.items():
             rows = found.of(kind)
             inserted = [] if kind == DELETE else [new for *_, new in rows]

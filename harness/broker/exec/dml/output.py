@@ -12,6 +12,7 @@ from typing import Any
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.engine.types import ResultColumn
+from harness.broker.exec.dml.references import foreign_keys
 from harness.broker.exec.dml.rows import (
     assignment,
     insert_columns,
@@ -168,6 +169,12 @@ def _compile(
         if target.slot < 0 and any(triggers_on(target.table, event)
                                    for event in ("INSERT", "UPDATE", "DELETE")):
             raise context.fail(clause, SqlError(331, target.table.name))
+        if target.slot < 0:
+            for constraint in (c for side in foreign_keys(target.table) for c in side):
+                raise context.fail(clause, SqlError(332, target.table.name, constraint.name))
+            for check in target.table.checks:
+                if check.enabled and not target.table.temporary:
+                    raise context.fail(clause, SqlError(333, target.table.name, check.name))
         late = target.slot >= 0
     return Output([column.result() for column in made], projection(exprs), into, late)
 

@@ -11,7 +11,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Column, Table
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.conversion.numbers import BOUNDS
-from harness.broker.exec.dml.targets import Target
+from harness.broker.exec.dml.targets import Target, checker
 from harness.broker.exec.expressions.expr import Expr, closure, constant, fold
 from harness.broker.exec.expressions.expr import column as column_of_row
 from harness.broker.exec.query.rowset import QueryColumn
@@ -35,7 +35,7 @@ def insert_columns(
 ) -> InsertColumns:
     """The columns of a column list, or all that take a value when there is none.
 
-    Raises 207 for an unknown name, 264 for one given twice.
+    Raises 207 for an unknown name, 264 for one given twice, 271 for a computed column.
     """
     table = target.table
     if names is None and target.written is not None:
@@ -45,13 +45,16 @@ def insert_columns(
                     and table.columns[ordinal].identity is None]
         return InsertColumns(ordinals, False, False)
     if names is None:
-        ordinals = [i for i, c in enumerate(table.columns) if c.identity is None]
+        ordinals = [i for i, c in enumerate(table.columns)
+                    if c.identity is None and c.computed is None]
         return InsertColumns(ordinals, False, False)
     ordinals = []
     for name in names:
         ordinal = target.ordinal(name)
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
+        if table.columns[ordinal].computed is not None:
+            raise context.fail(node, SqlError(271, table.columns[ordinal].name, aborts="scope"))
         if ordinal in ordinals:
             raise context.fail(node, SqlError(264, name, aborts="scope"))
         ordinals.append(ordinal)
@@ -91,7 +94,7 @@ def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tup
     identity = table.identity_column if table.identity_column not in given else None
     version = table.rowversion_column
     items = ", ".join(f"x{i}" for i in range(len(parts)))
-    if identity is None and version is None:
+    if identity is None and version is None and not table.computed:
         whole = closure(f"return ({items},)", parts, strict=False)
         return lambda s, v, r, table: whole(s, v, r)
     values = closure(f"return [{items}]", parts, strict=False)
@@ -102,7 +105,7 @@ def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tup
             row[identity] = next_identity(table)
         if version is not None:
             row[version] = next_version(s, table)
-        return tuple(row)
+        return table.with_computed(s, tuple(row))
 
     return run
 
@@ -110,6 +113,20 @@ def row_maker(target: Target, given: dict[int, Expr]) -> Callable[[Any, Any, tup
 def _default(column: Column) -> Expr:
     default = column.default
     return Expr(lambda s, v, r: default(s), column.type, column.nullable)
+
+
+def changed_row(s: Any, table: Table, row: tuple, values: dict[int, Any]) -> tuple:
+    """A row with some columns changed by a cascade, checked like that of an UPDATE."""
+    new = list(row)
+    for ordinal, value in values.items():
+        new[ordinal] = value
+    if table.rowversion_column is not None:
+        new[table.rowversion_column] = next_version(s, table)
+    made = table.with_computed(s, tuple(new))
+    check = checker(Target(table), "UPDATE", set(values))
+    if check is not None:
+        check(s, made)
+    return made
 
 
 def next_identity(table: Table) -> Any:

@@ -187,7 +187,7 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None,
         if not column.nullable and (ordinals is None or i in ordinals)
         and column.identity is None and not column.rowversion
     ]
-    checks = target.table.checks if constraints else []
+    checks = [c for c in target.table.checks if c.enabled] if constraints else []
     too_long = key_check(target.table, ordinals)
     visible = target.written.checks if target.written is not None else []
     if not required and not checks and too_long is None and not visible:
@@ -210,7 +210,7 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None,
                 where = f", column '{constraint.column}'" if constraint.column else ""
                 database = table.database.name if table.database is not None else "tempdb"
                 raise SqlError(547, named or statement, "CHECK", constraint.name, database,
-                               table.full_name, where)
+                               table.full_name, where, state=0)
         for seen in visible:  # WITH CHECK OPTION of the view written through, or of one below
             if not seen(s, (), row):
                 raise SqlError(550)

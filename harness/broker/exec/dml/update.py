@@ -12,7 +12,8 @@ from harness.broker.exec.dml.changes import Change, ChangeCompiler
 from harness.broker.exec.dml.firing import statement_triggers
 from harness.broker.exec.dml.methods import column_method
 from harness.broker.exec.dml.output import Outputs
-from harness.broker.exec.dml.rows import assignment, next_version
+from harness.broker.exec.dml.references import references
+from harness.broker.exec.dml.rows import assignment, changed_row, next_version
 from harness.broker.exec.dml.targets import Target, Writes, checker
 from harness.broker.exec.expressions import binary_operation, compile_expression
 from harness.broker.exec.expressions.expr import Expr, Fn, column
@@ -41,7 +42,9 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     securables = target.securables
     columns = column_numbers(assignments.ordinals) if len(securables) == 1 else ()
     apply, slots = assignments.apply, assignments.slots
-    triggers = statement_triggers(node, target, "UPDATE", context, assignments.ordinals)
+    keys = references(target.table, "UPDATE", assignments.ordinals, changed_row)
+    triggers = statement_triggers(node, target, "UPDATE", context, assignments.ordinals,
+                                  keys is not None)
 
     def run(s: Any, v: list) -> int | None:
         if s.user is not None:
@@ -62,12 +65,14 @@ def compile_update(node: ast.Update, context: Context) -> Run:
                 check(s, new)
         writes = Writes(s, v, target)
         writes.all(lambda: write(writes, changed, moves))
+        effects = keys.updated(s, writes.transaction, [(old, new) for *_, old, new in changed]) \
+            if keys is not None and changed else []
         for slot in slots:
             v[slot] = work[slot]
         if outputs:
             outputs.deliver(s, v, [row + new + old for row, _, old, new in changed])
         if triggers is not None and triggers.fire(
-                s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed]):
+                s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed], effects):
             return SWITCH
         s.done(UPDATE, len(changed))
         return None
@@ -117,6 +122,14 @@ class Assignments:
                 self._one(node)
             else:
                 self._method(node, source)
+        self._add_computed()
+
+    def _add_computed(self) -> None:
+        """Computed columns change with the columns they read."""
+        columns = self.target.table.columns
+        names = {columns[i].name.lower() for i in self.ordinals}
+        self.ordinals |= {i for i, c in enumerate(columns) if c.computed
+                          and c.computed.names & names}
 
     def _method(self, node: ast.ColumnMethod, source: Source) -> None:
         ordinal, expr = column_method(node, source, self.scope, self.context)
@@ -150,6 +163,8 @@ class Assignments:
         ordinal = self.target.ordinal(name)
         if ordinal is None:
             raise context.fail(node, SqlError(207, name))
+        if table.columns[ordinal].computed is not None:
+            raise context.fail(node, SqlError(271, name, aborts="scope"))
         if ordinal in self.ordinals:
             raise context.fail(node, SqlError(264, name, aborts="scope"))
         definition = table.columns[ordinal]
@@ -173,6 +188,7 @@ class Assignments:
     def apply(self) -> Callable[[Any, Any, tuple, tuple, Any], tuple]:
         """(s, locals, row read, old target row, table) -> new target row; sets variables."""
         steps, version = self.steps, self.target.table.rowversion_column
+        computed = bool(self.target.table.computed)
 
         def run(s: Any, v: Any, row: tuple, old: tuple, table: Any) -> tuple:
             new = list(old)
@@ -184,6 +200,6 @@ class Assignments:
                     v[slot] = value if convert is None else convert(value)
             if version is not None:
                 new[version] = next_version(s, table)
-            return tuple(new)
+            return table.with_computed(s, tuple(new)) if computed else tuple(new)
 
         return run

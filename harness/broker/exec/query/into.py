@@ -12,15 +12,9 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Column, Table
 from harness.broker.exec.compiler import Run
-from harness.broker.exec.ddl.common import (
-    lock_definition,
-    may_create,
-    refuse_taken,
-    schema_for,
-    target_database,
-)
-from harness.broker.exec.ddl.definition import TableDefinition
-from harness.broker.exec.ddl.tables import create_temporary, is_temporary
+from harness.broker.exec.ddl.shape import TableDefinition
+from harness.broker.exec.ddl.tables import create_permanent
+from harness.broker.exec.ddl.temporary import create_temporary, is_temporary
 from harness.broker.exec.dml.targets import Target, Writes
 from harness.broker.exec.query.names import contains
 from harness.broker.exec.query.rowset import QueryColumn
@@ -33,8 +27,6 @@ SELECT_INTO = 0xC2
 def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
     """Read first, then make the table, then fill it."""
     name = query.body.into
-    if name.name.startswith("##"):
-        raise context.not_supported(name, "a global temporary table")
     rowset = compiler.query(replace(query, body=replace(query.body, into=None)), context.scope)
     one_table = len(query.body.from_) == 1 and not contains(query.body.from_[0], ast.Join)
     columns = [_column(c, n, one_table, context, name) for n, c in enumerate(rowset.columns, 1)]
@@ -77,17 +69,7 @@ def create(s: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
     if is_temporary(name.name):
         create_temporary(s, definition)
         return s.temp_tables[name.name.lower()]
-    database = target_database(s, name)
-    schema = schema_for(s, database, name)
-    may_create(s, database, schema, "CREATE TABLE")
-    refuse_taken(database, schema.name, name.name)
-    transaction = s.work()
-    object_id = database.next_object_id()
-    lock_definition(s, transaction, database, object_id)
-    table = definition.new_table(s.engine, temporary=False, database=database, schema=schema.name,
-                                 object_id=object_id)
-    database.put(transaction, table)
-    return table
+    return create_permanent(s, name, definition)
 
 
 def _continue_identity(s: Any, table: Table, rows: list[tuple]) -> None:

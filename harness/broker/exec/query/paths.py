@@ -141,6 +141,8 @@ def choose(
     indexes = [table.rows, *table.indexes]
     if hints.index is not None:
         indexes = [_hinted(table, hints.index)]
+        if indexes[0].disabled:
+            raise SqlError(315, indexes[0].name, table.full_name)
     else:
         indexes = [index for index in indexes if index.where is None]
     paths = [] if hints.scan else [_search(table, index, found) for index in indexes]

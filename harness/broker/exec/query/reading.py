@@ -88,7 +88,9 @@ class LockPlans:
 
 @dataclass(slots=True)
 class Reader:
-    """The compiled parts of one table reference."""
+    """The compiled parts of one table reference. null_edge: the key of NULL where a range is open
+    towards it, None where it cannot meet one.
+    """
 
     source: Source
     path: Path
@@ -96,7 +98,7 @@ class Reader:
     values: list[list[tuple[Fn, Callable[[Any], Any]]]]
     low: tuple[Fn, Callable[[Any], Any], bool] | None
     high: tuple[Fn, Callable[[Any], Any], bool] | None
-    floor: bool
+    null_edge: Any
     test: Fn | None
     limit: Fn | None = None
 
@@ -123,9 +125,13 @@ def compile_reader(source: Source, path: Path, scope: Scope) -> Reader:
         fn = value_of(sarg.values[0], table.columns[ordinal].type, scope)
         return fn, part, sarg.op in {">=", "<="}
 
-    floor = path.low is None and path.high is not None and \
-        table.columns[index.columns[following]].nullable
-    return Reader(source, path, index, values, bound(path.low), bound(path.high), floor,
+    low, high = bound(path.low), bound(path.high)
+    null_edge = None
+    if low is None and high is not None and table.columns[index.columns[following]].nullable:
+        null_edge = index.parts[following][1](None)
+    if following < len(index.columns) and index.columns[following] in index.descending:
+        low, high = high, low  # the greatest values stand first
+    return Reader(source, path, index, values, low, high, null_edge,
                   residual(path.residual, scope))
 
 
@@ -267,7 +273,7 @@ def _prefixes(reader: Reader) -> Callable[[Any, Any, tuple], list[tuple]]:
 
 def _bounds(reader: Reader) -> Callable[[Any, Any, tuple], tuple[Any, Any] | None]:
     """(low, high) of the next key column, each (value, inclusive) or None; None for NULL."""
-    low, high, floor = reader.low, reader.high, reader.floor
+    low, high, null_edge = reader.low, reader.high, reader.null_edge
     if low is None and high is None:
         return lambda s, v, r: (None, None)
 
@@ -281,8 +287,9 @@ def _bounds(reader: Reader) -> Callable[[Any, Any, tuple], tuple[Any, Any] | Non
             if value is None:
                 return None
             found.append((side[1](value), side[2]))
-        if floor:
-            found[0] = ((0,), False)  # NULL keys stand first and satisfy no comparison
+        if null_edge is not None:
+            # NULL keys stand at the open end, the low one or the high one, and satisfy nothing.
+            found[0 if low is None else 1] = (null_edge, False)
         return found[0], found[1]
 
     return run

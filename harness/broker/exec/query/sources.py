@@ -110,7 +110,10 @@ def resolve_object(name: ast.ObjectName, context: Any) -> Any:
     if name.server is not None:
         raise context.not_supported(name, "a linked server")
     session = context.session
-    if name.name.startswith("#"):
+    if name.name.startswith("##"):
+        context.uses_temp = True  # tempdb's definitions have a version of their own
+        found = session.database.server.databases["tempdb"].resolve("dbo", name.name, session)
+    elif name.name.startswith("#"):
         context.uses_temp = True
         found = session.temp_tables.get(name.name.lower())
     else:
