@@ -156,6 +156,7 @@ BROKER_MESSAGES: dict[int, tuple[int, str]] = {
     9753: (10, "The target service broker is unreachable."),
     9772: (16, "The Service Broker in database \"%s\" cannot be enabled because there is already "
                "an enabled Service Broker with the same ID."),
+    9775: (16, "Cannot create a new Service Broker in read-only database \"%s\"."),
     9779: (10, "Service Broker received an END CONVERSATION message on this conversation. Service "
                "Broker will not transmit the message; it will be held until the application ends "
                "the conversation."),
@@ -184,10 +185,13 @@ BROKER_MESSAGES: dict[int, tuple[int, str]] = {
     28013: (10, "The service broker is administratively disabled."),
     28014: (10, "The database is in read-only mode."),
     28015: (10, "The database is in single-user mode."),
+    28021: (16, "One or more messages could not be delivered to the local service targeted by "
+                "this dialog."),
     28050: (10, "The session keys for this conversation could not be created or accessed. The "
                 "database master key is required for this operation."),
     28051: (10, "Could not save a dialog session key. A master key is required in the database to "
                 "save the session key."),
+    28052: (16, "Cannot decrypt session key while regenerating master key with FORCE option."),
     28054: (16, "Service Broker needs to access the master key in the database '%s'. Error "
                 "code:%d. The master key has to exist and the service master key encryption is "
                 "required."),

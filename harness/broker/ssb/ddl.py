@@ -14,6 +14,7 @@ from harness.broker.ssb import alarms, names
 from harness.broker.ssb.conversation import GONE, OPEN
 from harness.broker.ssb.definitions import DBO, Contract, MessageType, Priority, Service
 from harness.broker.ssb.faults import fault
+from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
     from harness.broker.engine.transactions import Transaction
@@ -113,6 +114,10 @@ def drop_contract(broker: Broker, transaction: Transaction, name: str) -> None:
     for _, endpoint in sorted(broker.endpoints.items()):
         if endpoint.contract is old and endpoint.own == OPEN and endpoint.usable(transaction):
             fault(transaction, endpoint, 8487)
+            far = endpoint.peer
+            if far is not None and far.broker is not broker and far.own == OPEN \
+                    and far.usable(transaction):
+                fault(transaction, far, 8487)
 
 
 # ---------------------------------------------------------------------- services
@@ -140,8 +145,8 @@ def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Qu
                   add: list[str], drop: list[str]) -> None:
     """ALTER SERVICE: another queue (its messages move along), more or fewer contracts.
 
-    Existing conversations go on (the remarks of the ALTER SERVICE page; its argument section says
-    otherwise). Raises SqlError 15151, 8404 and 8493.
+    Whether conversations on a contract that is dropped go on is a switch. Raises SqlError 15151,
+    8404 and 8493.
     """
     service: Service = find(broker.services, name, "alter", "service")
     refuse_system(service.service_id)
@@ -158,6 +163,8 @@ def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Qu
     if add or drop:
         journal.assign(transaction, service, "contracts",
                        (service.contracts | set(add)) - set(drop))
+    if drop and value(broker.engine, "service_contract_dropped") == "error":
+        _tell_of_dropped(broker, transaction, service, drop)
     if queue is not None and queue is not service.queue:
         old = service.queue
         journal.assign(transaction, service, "queue", queue)
@@ -166,6 +173,17 @@ def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Qu
             queue.relist(endpoint.inbox)
         broker.note(transaction, ("ssb.moved", service, (old, queue)))
     changed(broker, transaction)
+
+
+def _tell_of_dropped(broker: Broker, transaction: Transaction, service: Service,
+                     contracts: list[str]) -> None:
+    """Conversations this service is the target of, on a contract it has no more: 8468 and 8469."""
+    for endpoint in _of_service(broker, service):
+        if endpoint.is_initiator or endpoint.contract.name not in contracts:
+            continue
+        for side, number in ((endpoint, 8468), (endpoint.peer, 8469)):
+            if side is not None and side.own == OPEN and side.usable(transaction):
+                fault(transaction, side, number)
 
 
 def _of_service(broker: Broker, service: Service) -> list[Endpoint]:

@@ -40,8 +40,13 @@ def disable(broker: Broker) -> None:
 
 
 def new_broker(broker: Broker) -> None:
-    """NEW_BROKER: a new identity, enabled; all conversations of the database are removed."""
+    """NEW_BROKER: a new identity, enabled; all conversations of the database are removed.
+
+    Raises SqlError 9775 in a read-only database.
+    """
     engine = broker.engine
+    if getattr(broker.database, "options", {}).get("read_only"):
+        raise SqlError(9775, broker.database.name)
     serial = broker.take_id()  # also makes the next identity differ
     if value(engine, "new_broker_conversations") == "error":
         for endpoint in _open(broker):
@@ -66,6 +71,16 @@ def error_conversations(broker: Broker) -> None:
         if peer is not None and peer.broker is not broker and peer in _open(peer.broker):
             fault(None, peer, 9720)
     broker_altered(broker)
+
+
+def session_keys_lost(broker: Broker) -> None:
+    """The master key was regenerated with FORCE: every secured dialog of the database gets -28052.
+
+    Called by whoever runs ALTER MASTER KEY FORCE REGENERATE (message 28052).
+    """
+    for endpoint in _open(broker):
+        if endpoint.encrypted:
+            fault(None, endpoint, 28052)
 
 
 def _open(broker: Broker) -> list:

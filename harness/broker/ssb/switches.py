@@ -24,9 +24,9 @@ declare("initiator_end_acknowledged", ("at once", "never"), "F-263",
 declare("fire_and_forget_retention", ("30 minutes", "lifetime"), "F-106",
         "How long a target's CLOSED row stays when the initiator ended first: security_timestamp "
         "set as usual, or left at 1900 and the row kept until lifetime + 30 minutes.")
-declare("target_queue_off_status", ("engine", "documentation"), "F-264",
-        "transmission_status for a disabled local queue: message 9617, or the text of the "
-        "troubleshooting page.")
+declare("target_queue_off_status", ("engine", "documentation", "undelivered"), "F-264",
+        "transmission_status for a disabled local queue: message 9617, the text of the "
+        "troubleshooting page, or message 28021.")
 declare("no_route_status", (9750, 9793), "F-272",
         "transmission_status when no route matches: the text of message 9750 or of 9793, which "
         "both fit.")
@@ -68,6 +68,10 @@ declare("notification_after_error", ("dropped", "kept"), "F-253",
         "An Error message on an event notification's conversation drops the notification, or "
         "leaves it until its next event cannot be sent (17005). Decided by "
         "sys.event_notifications after DROP SERVICE of the target.")
+declare("service_contract_dropped", ("unaffected", "error"), "F-256",
+        "ALTER SERVICE .. DROP CONTRACT leaves conversations on that contract alone, or tells both "
+        "ends by an Error message, -8468 and -8469: two sections of its page disagree. Decided by "
+        "both queues after the statement.")
 declare("killed_reader", ("stuck", "relaunched"), "F-255",
         "An activated task that is killed before its first RECEIVE leaves its queue NOTIFIED like "
         "one whose procedure returns without RECEIVE, or is started again. Decided by "

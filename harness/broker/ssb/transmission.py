@@ -91,9 +91,10 @@ def _busy(queue: Any, transaction: Transaction | None, ending: Transaction | Non
 
 
 def _queue_off(endpoint: Endpoint, queue: Any) -> str:
-    if value(endpoint.broker.engine, "target_queue_off_status") == "engine":
+    choice = value(endpoint.broker.engine, "target_queue_off_status")
+    if choice == "engine":
         return text(9617, queue.name)
-    return "Target queue is disabled."
+    return text(28021) if choice == "undelivered" else "Target queue is disabled."
 
 
 def _set_status(endpoint: Endpoint, status: str) -> None:
