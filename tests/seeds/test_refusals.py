@@ -21,7 +21,6 @@ STATEMENTS = [
     ("CREATE FULLTEXT INDEX ON dbo.t (id) KEY INDEX PK_t;", "FULLTEXT"),
     ("CREATE PARTITION FUNCTION f (int) AS RANGE LEFT FOR VALUES (1);",
      "definitions of PARTITION objects"),
-    ("CREATE XML SCHEMA COLLECTION s AS N'<x/>';", "XML SCHEMA COLLECTION"),
     ("CREATE EVENT NOTIFICATION n ON DATABASE FOR CREATE_TABLE TO SERVICE 's', "
      "'current database';", "an event notification FOR CREATE_TABLE"),
     ("CREATE ENDPOINT e STATE = STARTED AS TCP (LISTENER_PORT = 4022) FOR TSQL ();",
@@ -112,7 +111,6 @@ TYPES = [
     ("CREATE TABLE dbo.u (id int) ON fg;", "filegroup fg"),
     ("CREATE CLUSTERED COLUMNSTORE INDEX i ON dbo.t;", "COLUMNSTORE"),
     ("CREATE TABLE dbo.u (x varchar(9) COLLATE Japanese_CI_AS);", "collation Japanese_CI_AS"),
-    ("CREATE MESSAGE TYPE m VALIDATION = VALID_XML WITH SCHEMA COLLECTION dbo.s;", "VALID_XML"),
     ("CREATE ROUTE r WITH SERVICE_NAME = 'SQL/ServiceBroker/BrokerConfiguration', "
      "ADDRESS = 'LOCAL';", "dynamic routing"),
 ]

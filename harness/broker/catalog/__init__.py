@@ -15,7 +15,8 @@ import harness.broker.catalog.runtime_views
 import harness.broker.catalog.security_functions
 import harness.broker.catalog.security_views
 import harness.broker.catalog.transaction_views
-import harness.broker.catalog.transport_views  # noqa: F401
+import harness.broker.catalog.transport_views
+import harness.broker.catalog.xml_views  # noqa: F401
 from harness.broker.catalog.deadlock_xml import Report, report
 from harness.broker.catalog.functions import catalog_function
 from harness.broker.catalog.refused import REFUSED_PROCEDURES

@@ -37,12 +37,14 @@ message_type_id int
 principal_id int?
 validation char(2)
 validation_desc nvarchar(60)?
-xml_collection_id int? = None""")
+xml_collection_id int?""")
 def message_types(s: Any, db: Database) -> Iterable[tuple]:
     """Message types. N reads BINARY in dumps of real servers, whatever the page says."""
     words = {"N ": "BINARY", "E ": "EMPTY", "X ": "XML"}
     for item in sorted(db.broker.message_types.values(), key=lambda m: m.message_type_id):
-        yield item.name, item.message_type_id, item.owner, item.validation, words[item.validation]
+        yield (item.name, item.message_type_id, item.owner, item.validation,
+               words[item.validation],
+               item.collection.xml_collection_id if item.collection is not None else None)
 
 
 @view("sys.service_contracts", """

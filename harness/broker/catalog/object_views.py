@@ -31,6 +31,7 @@ from harness.broker.exec.objects import (
     View,
     type_code,
 )
+from harness.broker.exec.xml.schemas import xml_binding
 
 OBJECT_COLUMNS = """
 name sysname
@@ -267,9 +268,9 @@ scale tinyint
 is_output bit
 is_cursor_ref bit = 0
 has_default_value bit = 0
-is_xml_document bit = 0
+is_xml_document bit
 default_value sql_variant = None
-xml_collection_id int = 0
+xml_collection_id int
 is_readonly bit
 is_nullable bit? = 1""")
 def parameters(s: Any, db: Database) -> Iterable[tuple]:
@@ -278,7 +279,14 @@ def parameters(s: Any, db: Database) -> Iterable[tuple]:
         for number, parameter in enumerate(getattr(item.node, "parameters", ()), 1):
             system, user, size, precision, scale = parameter_facts(db, parameter)
             yield (item.object_id, parameter.variable.name, number, system, user, size, precision,
-                   scale, int(parameter.output), int(parameter.readonly))
+                   scale, int(parameter.output), *_binding(db, parameter),
+                   int(parameter.readonly))
+
+
+def _binding(db: Database, parameter: Any) -> tuple[int, int]:
+    """(is_xml_document, xml_collection_id) of a parameter."""
+    table = isinstance(db.find_type(parameter.data_type.name), TableType)
+    return (0, 0) if table else xml_binding(parameter_type(db, parameter))
 
 
 def parameter_facts(db: Database, parameter: Any) -> tuple[int, int, int, int, int]:
@@ -298,7 +306,8 @@ def parameter_type(db: Database, parameter: Any) -> SqlType:
     from harness.broker.exec.conversion import resolve_type
 
     found = db.find_type(parameter.data_type.name)
-    return found.type if isinstance(found, AliasType) else resolve_type(parameter.data_type)
+    return found.type if isinstance(found, AliasType) else \
+        resolve_type(parameter.data_type, xml_type=db.xml_type)
 
 
 # ---------------------------------------------------------------------- columns
@@ -322,8 +331,8 @@ is_replicated bit? = 0
 is_non_sql_subscribed bit? = 0
 is_merge_published bit? = 0
 is_dts_replicated bit? = 0
-is_xml_document bit = 0
-xml_collection_id int = 0
+is_xml_document bit
+xml_collection_id int
 default_object_id int
 rule_object_id int = 0
 is_sparse bit?
@@ -353,7 +362,8 @@ def column_row(db: Database, object_id: int, number: int, column: Column, defaul
     return (object_id, column.name, number, type_id(column.type), user_type_id(db, column),
             max_length(column.type), *precision_scale(column.type), collation,
             int(column.nullable), int(padded), int(column.rowguid),
-            int(column.identity is not None), int(column.computed is not None), default,
+            int(column.identity is not None), int(column.computed is not None),
+            *xml_binding(column.type), default,
             int(column.sparse))
 
 

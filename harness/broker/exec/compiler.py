@@ -83,6 +83,7 @@ class Context:
         scope.compile_subquery = self._subquery
         scope.scalar_function = self._scalar_function
         scope.next_value = self._next_value
+        scope.xml_type = self._xml_type
 
     def _subquery(self, query: Any, scope: Scope) -> Any:
         from harness.broker.exec.query.compile import compile_subquery
@@ -93,6 +94,9 @@ class Context:
         from harness.broker.exec.routines import scalar_function
 
         return scalar_function(name, self)
+
+    def _xml_type(self, name: Any, document: bool) -> Any:
+        return self.database.xml_type(name, document)
 
     def _next_value(self, node: Any) -> Expr:
         from harness.broker.exec.sequences import next_value

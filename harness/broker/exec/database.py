@@ -6,11 +6,13 @@ from itertools import count
 from typing import Any
 
 from harness.broker.engine.collation import DEFAULT_COLLATION
+from harness.broker.engine.errors import SqlError
 from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.storage import Table
 from harness.broker.engine.transactions import Transaction
+from harness.broker.engine.types import SqlType
 from harness.broker.exec.objects import (
     CONSTRAINT_KINDS,
     SYSTEM_VIEWS,
@@ -20,6 +22,7 @@ from harness.broker.exec.objects import (
     VirtualTable,
 )
 from harness.broker.exec.principals import DB_OWNER, FIRST_USER, Principal, fixed_principals
+from harness.broker.exec.xml.schemas import FIRST_COLLECTION, XmlSchemaCollection, typed_xml
 
 FIRST_OBJECT = 100
 FIRST_ROWVERSION = 2000
@@ -39,7 +42,8 @@ class Database(Part):
     """One database.
 
     objects: {(schema, name) in lower case: Table, Module, Sequence, Constraint, ssb Queue ...};
-    types: the same for alias and table types; schemas: {lower name: Schema}; principals: {lower
+    types: the same for alias and table types; collections: for XML schema collections; schemas:
+    {lower name: Schema}; principals: {lower
     name: Principal}; members: {(role id, member id): True}; permissions: {(class, major id, minor
     id, permission, grantee id): ((state G, W or D; grantor id), ...)}; keys: certificates and keys
     {(kind, lower name): definition}; signatures: {object id: ((thumbprint, counter, signature),
@@ -50,9 +54,10 @@ class Database(Part):
     """
 
     __slots__ = (
-        "_allowed", "_next_object", "active_rowversions", "broker", "changing", "created", "dates",
-        "engine", "id", "keys", "master_key", "members", "name", "next_key", "next_principal",
-        "next_schema", "next_type", "objects", "options", "owner", "owners", "permissions",
+        "_allowed", "_next_object", "active_rowversions", "broker", "changing", "collections",
+        "created", "dates", "engine", "id", "keys", "master_key", "members", "name",
+        "next_collection", "next_key", "next_principal", "next_schema",
+        "next_type", "objects", "options", "owner", "owners", "permissions",
         "principals", "properties", "recovery", "rowversion", "schema_version", "schemas",
         "server", "signatures", "types", "user_access",
     )
@@ -67,6 +72,7 @@ class Database(Part):
         self.objects: dict[tuple[str, str], Any] = {}
         self.changing: dict[tuple[str, str], tuple[Transaction, int]] = {}
         self.types: dict[tuple[str, str], Any] = {}
+        self.collections: dict[tuple[str, str], XmlSchemaCollection] = {}
         self.schemas: dict[str, Schema] = {
             "dbo": Schema(1, "dbo"), "guest": Schema(2, "guest", 2),
             "information_schema": Schema(3, "INFORMATION_SCHEMA", 3), "sys": Schema(4, "sys", 4),
@@ -95,6 +101,7 @@ class Database(Part):
         self.next_principal = FIRST_USER
         self.next_schema = FIRST_SCHEMA
         self.next_type = FIRST_USER_TYPE
+        self.next_collection = FIRST_COLLECTION
         self.rowversion = FIRST_ROWVERSION
         self.active_rowversions: dict[Transaction, int] = {}
         self.broker: Any = None
@@ -169,6 +176,17 @@ class Database(Part):
     def find_type(self, name: Any, session: Any = None) -> Any:
         """``resolve_type`` for a name as parsed (``ast.ObjectName``)."""
         return self.resolve_type(name.schema, name.name, session)
+
+    def find_collection(self, name: Any) -> XmlSchemaCollection | None:
+        """The XML schema collection of a name as parsed; None when there is none."""
+        return self.collections.get(((name.schema or "dbo").lower(), name.name.lower()))
+
+    def xml_type(self, name: Any, document: bool) -> SqlType:
+        """The type xml([DOCUMENT] collection). Raises SqlError 6314 for an unknown collection."""
+        found = self.find_collection(name)
+        if found is None:
+            raise SqlError(6314, ".".join(name.parts), aborts="batch")
+        return typed_xml(found, document)
 
     def object_by_id(self, object_id: int) -> Any:
         """The object with that id, types' tables and system views included; None without one."""
@@ -311,11 +329,13 @@ class Database(Part):
                 twin.objects[key] = item.copy()
             else:
                 twin.objects[key] = item
+        for key, item in self.collections.items():
+            twin.collections[key] = item.copy()
         for field in ("types", "schemas", "principals", "members", "permissions", "properties",
                       "dates", "owners", "options", "keys", "signatures"):
             setattr(twin, field, dict(getattr(self, field)))
         for field in ("owner", "recovery", "user_access", "_next_object", "next_principal",
-                      "next_schema", "next_type", "master_key", "next_key"):
+                      "next_schema", "next_type", "next_collection", "master_key", "next_key"):
             setattr(twin, field, getattr(self, field))
         if self.broker is not None:
             twin.broker = self.broker.copy(twin)
@@ -326,6 +346,7 @@ class Database(Part):
         """Definitions by name; the tables, queues and sequences hash themselves."""
         return (
             self.name, sorted(self.objects), sorted(self.types), sorted(self.schemas),
+            sorted(collection.content() for collection in self.collections.values()),
             sorted(self.principals), sorted(self.members),
             sorted(map(repr, self.permissions.items())), sorted(self.options.items(), key=repr),
             sorted(self.keys), sorted(self.signatures.items()), self.master_key is not None,

@@ -205,7 +205,8 @@ def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
 def declared_type(context: Context, data_type: ast.DataType) -> Any:
     """The type of a variable or parameter as declared, alias types included."""
     return resolve_type(data_type, "declare", user_type=alias_type(context),
-                        position=context.program.source.line_column(data_type.pos))
+                        position=context.program.source.line_column(data_type.pos),
+                        xml_type=context.database.xml_type)
 
 
 def alias_type(context: Context) -> Any:

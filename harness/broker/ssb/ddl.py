@@ -50,22 +50,24 @@ def changed(broker: Broker, transaction: Transaction) -> None:
 
 # ---------------------------------------------------------------------- message types
 def create_message_type(broker: Broker, transaction: Transaction, name: str,
-                        validation: str = names.NONE, owner: int = DBO) -> MessageType:
-    """CREATE MESSAGE TYPE."""
+                        validation: str = names.NONE, owner: int = DBO,
+                        collection: Any = None) -> MessageType:
+    """CREATE MESSAGE TYPE. collection: the schema collection of VALID_XML."""
     refuse_taken(broker.message_types, name)
-    created = MessageType(broker.take_id(), name, validation, owner)
+    created = MessageType(broker.take_id(), name, validation, owner, collection)
     broker.engine.journal.put(transaction, broker, broker.message_types, name, created)
     changed(broker, transaction)
     return created
 
 
 def alter_message_type(broker: Broker, transaction: Transaction, name: str,
-                       validation: str) -> None:
+                       validation: str, collection: Any = None) -> None:
     """ALTER MESSAGE TYPE: messages already in a queue are not touched."""
     old = find(broker.message_types, name, "alter", "message type")
     refuse_system(old.message_type_id)
     broker.engine.journal.put(transaction, broker, broker.message_types, name,
-                              MessageType(old.message_type_id, name, validation, old.owner))
+                              MessageType(old.message_type_id, name, validation, old.owner,
+                                          collection))
 
 
 def drop_message_type(broker: Broker, transaction: Transaction, name: str) -> None:

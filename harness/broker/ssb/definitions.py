@@ -22,12 +22,16 @@ DBO = 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageType:
-    """A message type. validation: ``names.NONE``, EMPTY or XML; owner: principal id."""
+    """A message type. validation: ``names.NONE``, EMPTY or XML; owner: principal id.
+
+    collection: the XML schema collection of VALID_XML, which has ``failure(body)``; else None.
+    """
 
     message_type_id: int
     name: str
     validation: str
     owner: int = DBO
+    collection: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

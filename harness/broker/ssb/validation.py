@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lxml import etree
 
 from harness.broker.ssb import names
@@ -9,8 +11,8 @@ from harness.broker.ssb import names
 _UTF16, _UTF16_BE = b"\xff\xfe", b"\xfe\xff"
 
 
-def failure(validation: str, body: bytes | None) -> str | None:
-    """Why a body fails, None when it passes.
+def failure(validation: str, body: bytes | None, collection: Any = None) -> str | None:
+    """Why a body fails, None when it passes. collection: of VALID_XML, has ``failure(body)``.
 
     A NULL body passes XML validation too (observed: five NULL bodies received under an XML type).
     """
@@ -18,7 +20,9 @@ def failure(validation: str, body: bytes | None) -> str | None:
         return None
     if validation == names.EMPTY:
         return None if body is None else "The message body must be empty."
-    return None if body is None else _not_well_formed(body)
+    if body is None:
+        return None
+    return _not_well_formed(body) if collection is None else collection.failure(body)
 
 
 def _not_well_formed(body: bytes) -> str | None:

@@ -172,6 +172,8 @@ def _varying(type_: SqlType) -> Codec:
 @lru_cache(maxsize=4096)
 def column_codec(type_: SqlType) -> Codec:
     """TYPE_INFO and encoder of a type; KeyError for a type no column can have."""
+    if getattr(type_, "collection", None) is not None:
+        return _typed_xml(type_)
     if type_.name in _FIXED:
         return _FIXED[type_.name]
     if type_.name in _VARYING:
@@ -183,6 +185,18 @@ def column_codec(type_: SqlType) -> Codec:
     if type_.name == "sql_variant":
         return Codec(b"\x62" + _I32.pack(_VARIANT_MAX), encode_variant, 0)
     raise KeyError(f"no column has the type {type_}")
+
+
+def _typed_xml(type_: SqlType) -> Codec:
+    """xml with its schema collection: XML_INFO with database, schema and name (2.2.5.5.3)."""
+    collection = type_.collection
+    info = b"\xf1\x01" + _short_name("") + _short_name(collection.schema) \
+        + _U16.pack(len(collection.name)) + collection.name.encode("utf-16-le")
+    return Codec(info, _plp(scalars.encode_unicode), 0)
+
+
+def _short_name(name: str) -> bytes:
+    return bytes([len(name)]) + name.encode("utf-16-le")
 
 
 _VARIANT_FIXED = {

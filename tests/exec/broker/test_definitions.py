@@ -36,7 +36,6 @@ def test_what_is_refused(client, sql, number):
 @pytest.mark.parametrize("sql, named", [
     ("CREATE EVENT NOTIFICATION n ON DATABASE FOR CREATE_TABLE TO SERVICE 's', "
      "'current database'", "CREATE_TABLE"),
-    ("CREATE MESSAGE TYPE v VALIDATION = VALID_XML WITH SCHEMA COLLECTION dbo.c", "VALID_XML"),
 ])
 def test_what_the_broker_does_not_do_is_refused_by_name_and_position(client, sql, named):
     error = client.error("\n" + sql)

@@ -22,6 +22,7 @@ from harness.tsql import ast
 
 _VALIDATIONS = {
     "NONE": names.NONE, "EMPTY": names.EMPTY, "WELL_FORMED_XML": names.XML,
+    "VALID_XML": names.XML,
 }
 _SENDERS = {
     "INITIATOR": names.BY_INITIATOR, "TARGET": names.BY_TARGET, "ANY": names.BY_ANY,
@@ -50,23 +51,31 @@ def owner_id(s: Any, owner: ast.Identifier | None) -> int:
 
 
 # ---------------------------------------------------------------------- message types
-def _validation(node: ast.MessageTypeDefinition, context: Context) -> str:
-    if node.validation == "VALID_XML":
-        raise context.not_supported(node, "VALIDATION = VALID_XML (schema collections)")
+def _validation(node: ast.MessageTypeDefinition) -> str:
     return _VALIDATIONS[node.validation or "NONE"]
+
+
+def _collection(s: Any, node: ast.MessageTypeDefinition) -> Any:
+    """The schema collection of VALID_XML, None without one. Raises SqlError 6314."""
+    if node.schema_collection is None:
+        return None
+    found = s.database.find_collection(node.schema_collection)
+    if found is None:
+        raise SqlError(6314, dotted(node.schema_collection))
+    return found
 
 
 @compiles(ast.CreateMessageType)
 def create_message_type(node: ast.CreateMessageType, context: Context) -> Run:
     """CREATE MESSAGE TYPE."""
     broker = broker_of(context)
-    validation = _validation(node, context)
+    validation = _validation(node)
 
     def run(s: Any, v: list) -> None:
         check_length(node.name.text)
         may_create(s, "CREATE MESSAGE TYPE")
         ddl.create_message_type(broker, s.work(), node.name.text, validation,
-                                owner_id(s, node.owner))
+                                owner_id(s, node.owner), _collection(s, node))
         s.work().log_used += LOG
 
     return run
@@ -76,11 +85,12 @@ def create_message_type(node: ast.CreateMessageType, context: Context) -> Run:
 def alter_message_type(node: ast.AlterMessageType, context: Context) -> Run:
     """ALTER MESSAGE TYPE: the validation."""
     broker = broker_of(context)
-    validation = _validation(node, context)
+    validation = _validation(node)
 
     def run(s: Any, v: list) -> None:
         may_change(s, broker.message_types.get(node.name.text), "alter", "message type")
-        ddl.alter_message_type(broker, s.work(), node.name.text, validation)
+        ddl.alter_message_type(broker, s.work(), node.name.text, validation,
+                               _collection(s, node))
 
     return run
 

@@ -65,7 +65,7 @@ def _raw(source: SqlType, target: SqlType, style: int | None) -> Convert | None:
     if wanted == "guid":
         return None if kind == "guid" else text.to_guid(source)
     if wanted == "xml":
-        return _to_xml(source, style)
+        return _to_xml(source, target, style)
     return _to_moment(source, target, style)
 
 
@@ -108,7 +108,19 @@ def _exact_fits(source: SqlType, target: SqlType) -> bool:
     return whole and source.scale == target.scale
 
 
-def _to_xml(source: SqlType, style: int | None) -> Convert | None:
+def _to_xml(source: SqlType, target: SqlType, style: int | None) -> Convert | None:
+    """Parsing, and the check against the schema collection of a typed target."""
+    parsed = _parsed(source, style)
+    collection = getattr(target, "collection", None)
+    if collection is None or source is target:
+        return parsed
+    check, document = collection.validate, target.document
+    if parsed is None:
+        return lambda value: check(value, document)
+    return lambda value: check(parsed(value), document)
+
+
+def _parsed(source: SqlType, style: int | None) -> Convert | None:
     if source.name == "xml":
         return None
     if style not in {None, 0, 1}:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.types import MAX, SYSNAME, SqlType, sql_type
-from harness.tsql.ast.base import DataType
+from harness.tsql.ast.base import DataType, ObjectName
 
 DECLARE, CAST, COLUMN = "declare", "cast", "column"
 """Where a type stands: n/char and binary types without a length are 30 long in CAST, else 1."""
@@ -46,15 +46,21 @@ def resolve_type(
     context: str = DECLARE,
     user_type: Callable[[str | None, str], SqlType | None] | None = None,
     position: tuple[int, int] | None = None,
+    xml_type: Callable[[ObjectName, bool], SqlType] | None = None,
 ) -> SqlType:
     """The type a script names.
 
-    context: DECLARE, CAST or COLUMN. user_type: looks up (schema, name) among alias types. Raises
+    context: DECLARE, CAST or COLUMN. user_type: looks up (schema, name) among alias types;
+    xml_type: the type bound to a schema collection, (name, DOCUMENT) -> type. Raises
     243 or 2715 for a type that does not exist, 131 or 1001 for a length that is too large.
     """
     name = node.name.name.lower()
     schema = node.name.schema
     if schema is None or schema.lower() == "sys":
+        if name == "xml" and node.arguments:
+            if xml_type is None:
+                raise NotSupported("xml typed by a schema collection here", position)
+            return xml_type(node.arguments[0], bool(node.document))
         found = _system_type(_SYNONYMS.get(name, name), node, context)
         if found is not None:
             return found
@@ -81,8 +87,6 @@ def _system_type(name: str, node: DataType, context: str) -> SqlType | None:
         return sql_type(name, 0, 0, scale)
     if name == "float" and arguments:
         return sql_type("real" if _number(arguments[0]) <= 24 else "float")
-    if name == "xml" and arguments:
-        raise NotSupported("xml typed by a schema collection")
     return type_by_name(name) if name in _PLAIN else None
 
 

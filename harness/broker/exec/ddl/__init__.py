@@ -15,4 +15,5 @@ import harness.broker.exec.ddl.permissions
 import harness.broker.exec.ddl.principals
 import harness.broker.exec.ddl.tables
 import harness.broker.exec.ddl.triggers
-import harness.broker.exec.ddl.types  # noqa: F401
+import harness.broker.exec.ddl.types
+import harness.broker.exec.ddl.xml_schemas  # noqa: F401

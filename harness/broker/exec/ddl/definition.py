@@ -158,7 +158,8 @@ class DefinitionBuilder:
             return item.type
 
         try:
-            type_ = resolve_type(data_type, "column", user_type)
+            type_ = resolve_type(data_type, "column", user_type,
+                                 xml_type=context.database.xml_type)
         except SqlError as error:
             if error.number == 243:
                 ordinal = len(self.columns) + 1

@@ -251,14 +251,3 @@ def type_user(database: Database, found: Any) -> str | None:
             if database.find_type(parameter.data_type.name) is found:
                 return module.name
     return None
-
-
-# ---------------------------------------------------------------------- refused by name
-@compiles(ast.CreateXmlSchemaCollection, ast.AlterXmlSchemaCollection,)
-def refused(node: Any, context: Context) -> Run:
-    """Definitions whose effect the embedded broker does not have."""
-    names = {
-        ast.CreateXmlSchemaCollection: "CREATE XML SCHEMA COLLECTION",
-        ast.AlterXmlSchemaCollection: "ALTER XML SCHEMA COLLECTION",
-    }
-    raise context.not_supported(node, names[type(node)])

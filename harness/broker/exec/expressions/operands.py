@@ -94,7 +94,8 @@ def _cast(node: ast.Cast, scope: Scope) -> Expr:
     if node.function in {"PARSE", "TRY_PARSE"}:
         raise scope.refuse(node.function, node)
     operand = compile_expression(node.operand, scope)
-    target = resolve_type(node.data_type, CAST, scope.user_type, scope.position(node.data_type))
+    target = resolve_type(node.data_type, CAST, scope.user_type, scope.position(node.data_type),
+                          scope.xml_type)
     style = _style(node, scope)
     try_ = node.function.startswith("TRY_")
     if operand.untyped:

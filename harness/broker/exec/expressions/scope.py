@@ -56,6 +56,7 @@ class Scope:
     scalar_function(name) -> build(arguments, call) -> Expr, or None when there is no such function;
     replaced(node) -> Expr for a node computed elsewhere (GROUP BY expressions), or None;
     user_type(schema, name) -> SqlType of an alias type, or None;
+    xml_type(name, document) -> type bound to a schema collection;
     updated_column(name) -> closure of UPDATE(column) in a trigger;
     next_value(node) -> Expr of NEXT VALUE FOR.
     """
@@ -71,6 +72,7 @@ class Scope:
     scalar_function: Callable[..., Any] | None = None
     replaced: Callable[..., Expr | None] | None = None
     user_type: Callable[..., SqlType | None] | None = None
+    xml_type: Callable[..., SqlType] | None = None
     updated_column: Callable[..., Any] | None = None
     next_value: Callable[..., Expr] | None = None
 
@@ -80,6 +82,7 @@ class Scope:
             variables=self.variables, columns=columns, parent=self, source=self.source,
             namespaces=self.namespaces, compile_subquery=self.compile_subquery,
             scalar_function=self.scalar_function, user_type=self.user_type,
+            xml_type=self.xml_type,
             updated_column=self.updated_column, next_value=self.next_value,
         )
 

@@ -9,6 +9,7 @@ from harness.broker.engine.types import (
     SMALLINT,
     SQL_VARIANT,
     SYSNAME,
+    XML,
     SqlType,
     decimal_type,
     nvarchar,
@@ -62,6 +63,7 @@ CATALOG_FUNCTIONS: dict[str, tuple[int, int, SqlType]] = {
     "ASSEMBLYPROPERTY": (2, 2, SQL_VARIANT),
     "CURRENT_TIMEZONE": (0, 0, sql_type("varchar", 64)),
     "TRIGGER_NESTLEVEL": (0, 3, INT),
+    "XML_SCHEMA_NAMESPACE": (2, 3, XML),
     "CURRENT_TRANSACTION_ID": (0, 0, BIGINT),
 }
 """Name -> least and most arguments, result type."""

@@ -92,6 +92,7 @@ def query_scope(parent: Scope, columns: Sequence[Any], width: int) -> QueryScope
         variables=parent.variables, columns=columns, parent=parent, source=parent.source,
         namespaces=parent.namespaces, compile_subquery=parent.compile_subquery,
         scalar_function=parent.scalar_function, user_type=parent.user_type,
+        xml_type=parent.xml_type,
         updated_column=parent.updated_column, next_value=parent.next_value, width=width,
     )
 
