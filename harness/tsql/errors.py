@@ -43,6 +43,9 @@ MESSAGES: dict[int, str] = {
     343: "Unknown object type '%s' used in a CREATE, DROP, or ALTER statement.",
     455: "The last statement included within a function must be a return statement.",
     1007: "The number '%s' is out of the range for numeric representation (maximum precision 38).",
+    1019: "Invalid column list after object name in GRANT/REVOKE statement.",
+    1020: "Sub-entity lists (such as column or security expressions) cannot be specified for "
+    "entity-level permissions.",
     1033: "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, "
     "and common table expressions, unless TOP, OFFSET or FOR XML is also specified.",
     1035: "Incorrect syntax near '%s', expected '%s'.",

@@ -15,7 +15,7 @@ def test_every_view_and_every_mark_is_on_the_page():
     assert "service_contract_id = 0" in text
 
 
-@pytest.mark.parametrize("name", ["sysobjects", "dbo.sysobjects", "sys.dm_os_wait_stats"])
+@pytest.mark.parametrize("name", ["syscolumns", "dbo.syscolumns", "sys.dm_os_wait_stats"])
 def test_a_view_only_a_server_has_is_refused_by_name(name):
     out = Instance().connect().execute(f"SELECT * FROM {name};")
     assert out.error().number == 60001

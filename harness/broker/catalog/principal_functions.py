@@ -47,6 +47,12 @@ def database_property(s: Any, name: str, which: str) -> Variant | None:
     return values.get(which.upper())
 
 
+@function("FULLTEXTSERVICEPROPERTY")
+def full_text_property(s: Any, which: str) -> int | None:
+    """A property of full-text search, which is not installed; other properties are unknown."""
+    return 0 if which.lower() == "isfulltextinstalled" else None
+
+
 @function("SERVERPROPERTY")
 def server_property(s: Any, which: str) -> Variant | None:
     """A property of the server. The edition says what this is; the version is what it imitates."""

@@ -23,7 +23,7 @@ REFUSED_PROCEDURES = frozenset({
     "sp_estimate_data_compression_savings", "sp_MSforeachtable", "sp_msforeachdb",
     "xp_cmdshell", "xp_readerrorlog", "xp_logevent", "xp_sprintf", "xp_regread", "xp_msver",
     "xp_fixeddrives", "xp_dirtree", "xp_fileexist", "xp_instance_regread",
-    "sp_db_vardecimal_storage_format", "sp_delete_database_backuphistory",
+    "sp_delete_database_backuphistory",
 })
 """Lower-case names; calling one gives the refusal that names it."""
 
@@ -75,10 +75,10 @@ REFUSED_VIEWS.update({
     "server_trigger_events", "server_triggers", "service_broker_endpoints", "soap_endpoints",
     "spatial_indexes", "spt_values", "sql_dependencies", "stats", "stats_columns",
     "symmetric_keys", "synonyms", "sysaltfiles", "syscacheobjects", "syscharsets", "syscolumns",
-    "syscomments", "sysconfigures", "syscurconfigs", "sysdatabases", "sysdepends", "sysdercv",
+    "syscomments", "sysconfigures", "syscurconfigs", "sysdepends", "sysdercv",
     "sysdesend", "sysdevices", "sysfilegroups", "sysfiles", "sysforeignkeys", "sysindexes",
     "sysindexkeys", "syslanguages", "syslockinfo", "syslogins", "sysmembers", "sysmessages",
-    "sysobjects", "sysoledbusers", "sysopentapes", "sysperfinfo", "syspermissions",
+    "sysoledbusers", "sysopentapes", "sysperfinfo", "syspermissions",
     "sysprocesses", "sysprotects", "sysreferences", "sysremotelogins", "sysservers", "systypes",
     "sysusers", "sysxmitbody", "sysxmitqueue", "tcp_endpoints", "time_zone_info",
     "trace_categories", "trace_columns", "trace_events", "traces", "trigger_event_types",

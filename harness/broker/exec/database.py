@@ -34,6 +34,9 @@ FIRST_KEY = 256
 """Ids of certificates and keys start here (sys.certificates as seen on servers)."""
 
 SYSTEM_SCHEMAS = {"sys": 4, "information_schema": 3}
+OLD_SYSTEM_TABLES = frozenset({"sysobjects", "sysdatabases"})
+"""Views of schema sys that are found under dbo and without a schema too: they were tables once
+(System Compatibility Views page)."""
 
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
 
@@ -125,7 +128,8 @@ class Database(Part):
                 self._await_change((schema.lower(), lowered), session)
             found = self.objects.get((schema.lower(), lowered))
             if found is None:
-                return self._system_view(schema.lower(), lowered)
+                old = schema.lower() == "dbo" and lowered in OLD_SYSTEM_TABLES
+                return self._system_view("sys" if old else schema.lower(), lowered)
         else:
             user = getattr(session, "user", None)
             first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
@@ -133,6 +137,8 @@ class Database(Part):
                 self._await_change((first, lowered), session)
                 self._await_change(("dbo", lowered), session)
             found = self.objects.get((first, lowered)) or self.objects.get(("dbo", lowered))
+            if found is None and lowered in OLD_SYSTEM_TABLES:
+                return self._system_view("sys", lowered)
         if found is not None and getattr(found, "kind", "") in CONSTRAINT_KINDS:
             return None
         return found

@@ -28,7 +28,9 @@ class OptionParser(BrokerParser):
 
     def option_value(self, option: Option) -> None:
         """Read what follows an option's name."""
-        if self.accept("="):
+        if self.words[self.i] == "=" and self._at_inner_list():
+            self.i += 1
+        elif self.accept("="):
             option.value = self._option_scalar()
         elif self.words[self.i] in ("ON", "OFF"):
             option.value = self.on_off()
@@ -39,6 +41,10 @@ class OptionParser(BrokerParser):
         if self.words[self.i] == "(":
             option.arguments = self.option_list()
         option.end = self.last_end()
+
+    def _at_inner_list(self) -> bool:
+        """Tell ``= (NAME ..)``, a list as the option's value."""
+        return self.words[self.i + 1] == "(" and self.kinds[self.i + 2] in (WORD, KEYWORD)
 
     def _option_scalar(self) -> bool | Literal | Identifier | ObjectName | UnaryOp:
         word = self.accept_any("ON", "OFF")

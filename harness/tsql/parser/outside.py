@@ -64,6 +64,8 @@ _FORMS: dict[tuple[str, ...], dict[str, str]] = {
     ("CREATE", "LOGIN"): {"TYPE": "logins of an external provider"},
     ("CREATE", "SYMMETRIC"): {"PROVIDER": "keys of a cryptographic provider"},
     ("CREATE", "TABLE"): {
+        "AS EDGE": "graph tables",
+        "AS NODE": "graph tables",
         "CONNECTION": "edge constraints",
         "CONNECTION (": "edge constraints",
         "FEDERATED": "federations",

@@ -31,6 +31,8 @@ SECURABLES = frozenset(
 )
 """Classes before ``::`` (pages of GRANT)."""
 
+_OF_COLUMNS = frozenset({"ALL", "ALL PRIVILEGES", "REFERENCES", "SELECT", "UPDATE"})
+
 _USER_OPTIONS = (
     *("DEFAULT_SCHEMA", "DEFAULT_LANGUAGE", "SID", "ALLOW_ENCRYPTED_VALUE_MODIFICATIONS"),
     *("PASSWORD", "NAME", "LOGIN", "OLD_PASSWORD"),
@@ -52,10 +54,7 @@ class SecurityParser(DatabaseParser):
         permissions = self.list_of(self._permission_name)
         securable = self.securable() if self.accept("ON") else None
         if securable is not None and self.words[self.i] == "(":
-            # The columns may stand behind the object too: they count for every permission.
-            columns = self.name_list()
-            for item in permissions:
-                item.columns = item.columns or columns
+            self._columns_behind(permissions)
         if verb == "REVOKE":
             self.expect_any("TO", "FROM")
         else:
@@ -69,6 +68,21 @@ class SecurityParser(DatabaseParser):
         return Permission(
             start, end, verb, permissions, securable, principals, grant_option, cascade, grantor
         )
+
+    def _columns_behind(self, permissions: list[PermissionName]) -> None:
+        """Read the columns behind an object's name: they are those of every permission named.
+
+        Only once (1019), and only of permissions that columns have (1020): GRANT Object
+        Permissions page.
+        """
+        at = self.i
+        columns = self.name_list()
+        for permission in permissions:
+            if permission.columns is not None:
+                self.error(1019, at=at)
+            if permission.name not in _OF_COLUMNS:
+                self.error(1020, at=at)
+            permission.columns = columns
 
     def _permission_name(self) -> PermissionName:
         start = self.starts[self.i]

@@ -193,6 +193,8 @@ class SourceParser(ExpressionParser):
         call = FunctionCall(start, self.last_end(), name, arguments)
         schema = None
         if name.name.upper() in ("OPENJSON", "OPENXML") and self.accept("WITH"):
+            if self.words[self.i] != "(":
+                self.not_supported(f"{name.name.upper()} WITH a table")
             schema = self.parenthesised(self._schema_column)
         hints = self.hints()
         alias, columns = self.alias_and_columns()

@@ -47,3 +47,4 @@ GRANT REFERENCES ON MESSAGE TYPE::m TO u; --> Permission
 GRANT CREATE QUEUE TO u; --> Permission
 DENY SEND ON SERVICE::s TO u; --> Permission
 REVOKE SEND ON SERVICE::s FROM u; --> Permission
+GRANT SELECT, UPDATE ON dbo.t (a, b) TO u --> Permission

@@ -13,6 +13,7 @@ from harness.broker.catalog.procedures.arguments import (
 )
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
+from harness.broker.engine.types import SYSNAME, ResultColumn, sql_type
 from harness.broker.exec.ddl.principals import change_member
 from harness.broker.exec.security import has_server_permission
 
@@ -181,3 +182,21 @@ def sp_dropmessage(call: Call) -> None:
     if (number, 1033) not in server.messages:
         raise SqlError(15179, number)
     s.engine.journal.put(s.work(), server, server.messages, (number, 1033), MISSING)
+
+
+@procedure("sp_db_vardecimal_storage_format", dbname=None, vardecimal_storage_format=None)
+def sp_db_vardecimal_storage_format(call: Call) -> int:
+    """The vardecimal format is always enabled since SQL Server 2008: a call says so (its page).
+
+    Without a state the databases and theirs are listed.
+    """
+    server = call.session.database.server
+    name, state = call.text("dbname"), call.text("vardecimal_storage_format")
+    if name is not None:
+        server.database(name)
+    if state is None:
+        columns = [ResultColumn("Database Name", SYSNAME, False),
+                   ResultColumn("Vardecimal State", sql_type("varchar", 3), False)]
+        named = [server.database(name)] if name is not None else server.databases.values()
+        call.answer(columns, [(each, "ON") for each in sorted(d.name for d in named)])
+    return 0
