@@ -24,7 +24,6 @@ ONLY_WE_REFUSE = {
     "SELECT @a = 1, 2": "141 is not grammar",
     "SELECT a.b.c.d.e FROM t": "117 is not grammar",
     "GRANT INSERT ON dbo.t (a) TO u": "1020 is not grammar",
-    "DENY SELECT (a) ON dbo.t (a) TO u": "1019 is not grammar",
     "SELECT 1 EXCEPT ALL SELECT 2": "324 is not grammar",
     "SELECT 1 INTERSECT ALL SELECT 2": "324 is not grammar",
     "DECLARE @a INT WITH c AS (SELECT 1 x) SELECT * FROM c": "a server wants ; before WITH (319)",
