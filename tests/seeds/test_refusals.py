@@ -12,7 +12,6 @@ from harness.broker.instance.instance import Instance
 STATEMENTS = [
     ("CHECKPOINT;", "CHECKPOINT"),
     ("BEGIN DISTRIBUTED TRANSACTION;", "BEGIN DISTRIBUTED TRANSACTION"),
-    ("MERGE dbo.t AS a USING dbo.t AS b ON a.id = b.id WHEN MATCHED THEN DELETE;", "MERGE"),
     ("BACKUP DATABASE db TO DISK = N'x';", "BACKUP"),
     ("RESTORE DATABASE db FROM DISK = N'x';", "RESTORE"),
     ("DBCC CHECKDB;", "DBCC"),
@@ -27,7 +26,6 @@ STATEMENTS = [
      "CREATE ENDPOINT .. FOR TSQL"),
     ("EXECUTE (N'SELECT 1') AT remote;", "a linked server"),
     ("SHUTDOWN;", "SHUTDOWN"),
-    ("ALTER INDEX PK_t ON dbo.t DISABLE;", "ALTER INDEX DISABLE"),
     ("CREATE SYNONYM dbo.s FOR dbo.t;", "CREATE SYNONYM"),
     ("CREATE CERTIFICATE c WITH SUBJECT = N'x';", "CREATE CERTIFICATE"),
     ("ALTER TABLE dbo.t SWITCH TO dbo.u;", "ALTER TABLE SWITCH"),
@@ -56,8 +54,6 @@ HINTS = [
     ("SELECT * FROM dbo.t WITH (SPATIAL_WINDOW_MAX_CELLS = 4);", "SPATIAL_WINDOW_MAX_CELLS"),
     ("SELECT * FROM dbo.t TABLESAMPLE (10 PERCENT);", "TABLESAMPLE"),
     ("SELECT * FROM dbo.t OPTION (USE PLAN N'<x/>');", "USE PLAN"),
-    ("SELECT * FROM dbo.t OPTION (QUERYTRACEON 4199);", "QUERYTRACEON"),
-    ("SELECT * FROM dbo.t AS a INNER REMOTE JOIN dbo.t AS b ON a.id = b.id;", "REMOTE"),
 ]
 
 QUERIES = [
@@ -68,11 +64,7 @@ QUERIES = [
     ("SELECT id FROM dbo.t FOR JSON AUTO;", "FOR JSON"),
     ("SELECT id FROM dbo.t FOR BROWSE;", "FOR BROWSE"),
     ("SELECT * FROM dbo.t FOR SYSTEM_TIME ALL;", "SYSTEM_TIME"),
-    ("SELECT * FROM dbo.t PIVOT (COUNT(id) FOR id IN ([1], [2])) AS p;", "PIVOT"),
-    ("SELECT TOP (5) PERCENT * FROM dbo.t;", "TOP ... PERCENT"),
     ("DELETE FROM dbo.t WHERE CURRENT OF c;", "WHERE CURRENT OF"),
-    ("SELECT id FROM dbo.t GROUP BY CUBE (id);", "CUBE"),
-    ("SELECT NEXT VALUE FOR dbo.s OVER (ORDER BY id) FROM dbo.t;", "NEXT VALUE FOR"),
     ("SELECT * FROM dbo.t WHERE CONTAINS(id, N'x');", "CONTAINS"),
 ]
 
@@ -104,10 +96,6 @@ TYPES = [
     ("DECLARE @x hierarchyid;", "hierarchyid"),
     ("CREATE TABLE dbo.u (id int, x geometry);", "geometry"),
     ("CREATE TABLE dbo.u (id int, x vector(3));", "vector"),
-    ("CREATE TABLE dbo.u (id int, x AS id + 1);", "a computed column"),
-    ("CREATE TABLE dbo.u (id int SPARSE NULL);", "a sparse column"),
-    ("CREATE TABLE dbo.u (id int REFERENCES dbo.t (id));", "FOREIGN KEY"),
-    ("CREATE TABLE ##u (id int);", "a global temporary table"),
     ("CREATE TABLE dbo.u (id int) ON fg;", "filegroup fg"),
     ("CREATE CLUSTERED COLUMNSTORE INDEX i ON dbo.t;", "COLUMNSTORE"),
     ("CREATE TABLE dbo.u (x varchar(9) COLLATE Japanese_CI_AS);", "collation Japanese_CI_AS"),
@@ -121,7 +109,6 @@ ALONE = [
     ("CREATE TRIGGER tr ON DATABASE FOR CREATE_TABLE AS PRINT 1;", "CREATE TRIGGER"),
     ("CREATE PROCEDURE #p AS PRINT 1;", "a temporary procedure"),
     ("CREATE PROCEDURE dbo.p;2 AS PRINT 1;", "numbered procedures"),
-    ("CREATE VIEW dbo.v AS SELECT id FROM dbo.t WITH CHECK OPTION;", "WITH CHECK OPTION"),
     ("CREATE DATABASE d2 ON (NAME = f, FILENAME = N'f');", "database files"),
     ("CREATE DATABASE d2 COLLATE Japanese_CI_AS;", "collation Japanese_CI_AS"),
     ("CREATE PROCEDURE dbo.p AS CHECKPOINT;", "CHECKPOINT"),
