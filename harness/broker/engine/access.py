@@ -131,6 +131,7 @@ class Access:
         high: tuple[Any, bool] | None = None,
         covered: bool = False,
         limit: int | None = None,
+        after: tuple | None = None,
     ) -> list[tuple[tuple, tuple]]:
         """Rows as (clustered key, row), in index order, locked as ``mode`` says.
 
@@ -138,7 +139,7 @@ class Access:
         value, inclusive) bounds of the next key column. covered: the nonclustered index has every
         column the statement needs, so the clustered key is not locked. accept: the rest of the
         WHERE clause; a lock taken for a row it refuses is given back (F-201). limit: stop, and
-        lock no more keys, after so many rows (TOP without a sort).
+        lock no more keys, after so many rows (TOP without a sort). after: begin behind this key.
         Raises Wait, or SqlError 1222 and 1205.
         """
         found: list[tuple[tuple, tuple]] = []
@@ -147,7 +148,9 @@ class Access:
         if exact and mode.ranges and mode.hinted and mode.lock == "U":
             hit = value(transaction.owner.engine, "updlock_holdlock_hit")
             mode = replace(mode, lock=hit) if hit != "U" else mode
-        for key in self._candidates(transaction, index, prefix, low, high, exact):
+        candidates = self._candidates(transaction, index, prefix, low, high, exact,
+                                      limit is not None, after)
+        for key in candidates:
             row_key, row = visit(transaction, index, key, mode, accept, covered,
                                  mode.ranges and not exact)
             if row is not None:
@@ -184,19 +187,25 @@ class Access:
         low: tuple[Any, bool] | None,
         high: tuple[Any, bool] | None,
         exact: bool,
+        some: bool,
+        after: tuple | None,
     ) -> list[tuple] | Iterator[tuple]:
         """Keys in range, among them those another transaction deleted and has not committed, and
-        those somebody may still see in the past.
+        those somebody may still see in the past. some: the reader will stop after a few.
         """
         entries, writers = index.entries, index.writers
         if exact:
+            if after is not None and after >= prefix:
+                return []
             return [prefix] if prefix in entries or prefix in writers or \
                 prefix in index.versions else []
-        if not prefix and low is None and high is None:
+        start, stop, inclusive = _bounds(prefix, low, high)
+        if after is not None and (start is None or after >= start):
+            start, inclusive = after, (False, inclusive[1])
+        if not some and start is None and stop is None:
             keys = list(entries)
         else:
-            start, stop, inclusive = _bounds(prefix, low, high)
-            keys = list(entries.irange(start, stop, inclusive))
+            keys = entries.irange(start, stop, inclusive)
         ghosts = [
             key for key in index.ghosts
             if writers[key][0] is not transaction and _inside(key, prefix, low, high)
@@ -204,7 +213,11 @@ class Access:
         if index.versions:
             ghosts += [key for key in index.versions if key not in entries and key not in writers
                        and _inside(key, prefix, low, high)]
-        return sorted(keys + ghosts) if ghosts else keys
+        if after is not None:
+            ghosts = [key for key in ghosts if key > after]
+        if ghosts:
+            return sorted([*keys, *ghosts])
+        return keys if some else list(keys)
 
     def _visit(
         self,

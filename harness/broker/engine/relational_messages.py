@@ -55,6 +55,19 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
                "BY clause."),
     8167: (16, "The type of column \"%s\" conflicts with the type of other columns specified in "
                "the UNPIVOT list."),
+    16931: (16, "There are no rows in the current fetch buffer."),
+    16932: (16, "The cursor has a FOR UPDATE list and the requested column to be updated is not in "
+                "this list."),
+    16933: (16, "The cursor does not include the table being modified or the table is not "
+                "updatable through the cursor."),
+    16943: (16, "Could not complete cursor operation because the table schema changed after the "
+                "cursor was declared."),
+    16947: (16, "No rows were updated or deleted."),
+    16949: (16, "The variable '%s' is a cursor variable, but it is used in a place where a cursor "
+                "variable is not valid."),
+    16951: (16, "The variable '%s' cannot be used as a parameter because a CURSOR OUTPUT parameter "
+                "must not have a cursor allocated to it before execution of the procedure."),
+    16957: (16, "FOR UPDATE cannot be specified on a READ ONLY cursor."),
     10703: (15, "Too many grouping sets. The maximum number is %d."),
     8171: (16, "Hint '%s' on object '%s' is invalid."),
     5308: (16, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer "

@@ -1,9 +1,7 @@
 """Cursors: DECLARE, OPEN, FETCH, CLOSE, DEALLOCATE, cursor variables.
 
-Every cursor reads its whole result at OPEN. For STATIC that is the documented behaviour; for the
-others it means that changes made after OPEN are not seen (a limitation listed in the coverage
-page). Positioned updates and FOR UPDATE are refused. Variables in the query have the values they
-had at DECLARE, as on the server.
+Variables in the query have the values they had at DECLARE ("DECLARE CURSOR" page). A cursor lives
+until its last reference is gone: its name, or a variable.
 """
 
 from __future__ import annotations
@@ -11,48 +9,53 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.cursor_options import DYNAMIC, KEYSET, SCROLL_LOCKS, cursor_options
+from harness.broker.exec.cursor_plans import Plan, Row, compile_plan
+from harness.broker.exec.cursor_references import (
+    LAST_OPENED,
+    nameless,
+    new_key,
+    references,
+    release,
+)
 from harness.broker.exec.execute import converted
-from harness.broker.exec.query.compile import QueryCompiler
-from harness.broker.exec.query.rowset import Rowset
 from harness.tsql import ast
 
 FETCH = 0xC1
 """A FETCH to the client ends like a SELECT."""
-
-ACCEPTED = frozenset({
-    "LOCAL", "GLOBAL", "FORWARD_ONLY", "SCROLL", "STATIC", "KEYSET", "DYNAMIC", "FAST_FORWARD",
-    "READ_ONLY", "INSENSITIVE", "OPTIMISTIC",
-})
-"""OPTIMISTIC only matters to positioned updates, and those are refused."""
-
-_SCROLLING = frozenset({"SCROLL", "STATIC", "KEYSET", "DYNAMIC", "INSENSITIVE"})
-_FORWARD = frozenset({"FORWARD_ONLY", "FAST_FORWARD"})
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """One cursor; never changed, only replaced, so that saving a session is copying a dict.
 
-    frame: it ends with it (None: GLOBAL). locals: values of the variables at DECLARE. rows: None
-    while it is not open. position: 0 before the first row.
+    frame: it ends with it (None: GLOBAL). named: its name still refers to it. locals: values of the
+    variables at DECLARE. rows: found at OPEN, None while it is not open; those of a dynamic cursor
+    are what it saw last. position: 0 before the first row. current: the row fetched last.
     """
 
     frame: Any
-    rowset: Rowset
+    plan: Plan
     locals: list
-    scroll: bool
-    dynamic: bool
-    rows: tuple | None = None
+    named: bool = True
+    rows: tuple[Row, ...] | None = None
     position: int = 0
+    current: Row | None = None
+
+    @property
+    def kind(self) -> str:
+        """STATIC, KEYSET or DYNAMIC."""
+        return self.plan.kind
 
 
+# ---------------------------------------------------------------------- finding cursors
 def cursor_key(s: Any, name: str, is_global: bool) -> Any:
     """The key of a cursor named in a statement: the module's own first, then the global one."""
     lowered = name.lower()
     local = (len(s.frames), lowered)
-    if not is_global and local in s.cursors:
+    if not is_global and local in s.cursors and s.cursors[local].named:
         return local
     return ("", lowered)
 
@@ -66,16 +69,17 @@ def find(s: Any, v: list, node: ast.CursorName, slot: int) -> tuple[Any, Cursor]
         return key, s.cursors[key]
     key = cursor_key(s, node.name, node.is_global)
     found = s.cursors.get(key)
-    if found is None:
+    if found is None or not found.named:
         raise SqlError(16916, node.name)
     return key, found
 
 
-def _slot(node: ast.CursorName, context: Context) -> int:
-    return _variable_slot(node.name, context) if isinstance(node.name, ast.Variable) else -1
+def cursor_slot(node: ast.CursorName, context: Context) -> int:
+    """The slot of a cursor variable, -1 for a cursor by name."""
+    return variable_slot(node.name, context) if isinstance(node.name, ast.Variable) else -1
 
 
-def _variable_slot(node: ast.Variable, context: Context) -> int:
+def variable_slot(node: ast.Variable, context: Context) -> int:
     """The slot of a cursor variable; 16950 for a variable of another type."""
     slot, of = context.scope.variables[node.name.lower()]
     if of is not None or node.name.lower() in context.table_variables:
@@ -83,77 +87,137 @@ def _variable_slot(node: ast.Variable, context: Context) -> int:
     return slot
 
 
-def _compile_definition(
-    node: ast.CursorDefinition, context: Context
-) -> tuple[Rowset, set[str]]:
-    options = {option.upper() for option in node.options}
-    for option in sorted(options - ACCEPTED):
-        raise context.not_supported(node, f"the cursor option {option}")
-    if node.for_update is not None:
-        raise context.not_supported(node, "a cursor FOR UPDATE")
-    if options & _FORWARD and "SCROLL" in options:
-        raise context.fail(node, SqlError(1048, "SCROLL", "FORWARD_ONLY", aborts="scope"))
-    return QueryCompiler(context).query(node.query, context.scope), options
-
-
-def _scrolls(options: set[str]) -> bool:
-    return bool(options & _SCROLLING) and not options & _FORWARD
+# ---------------------------------------------------------------------- DECLARE, SET
+def _warn(s: Any, plan: Plan) -> None:
+    if plan.options.warn and plan.converted:
+        s.info("The created cursor is not of the requested type.", 10, 16956)
 
 
 @compiles(ast.DeclareCursor)
 def compile_declare_cursor(node: ast.DeclareCursor, context: Context) -> Run:
     """DECLARE name CURSOR: LOCAL ends with its batch or module, else it is the session's."""
-    rowset, options = _compile_definition(node.definition, context)
-    local, lowered = "LOCAL" in options, node.name.lower()
-    scroll, dynamic = _scrolls(options), "DYNAMIC" in options
+    options = cursor_options(node.definition, context)
+    plan = compile_plan(node.definition.query, options, context)
+    lowered = node.name.lower()
 
     def run(s: Any, v: list) -> None:
-        key = (len(s.frames), lowered) if local else ("", lowered)
+        key = (len(s.frames), lowered) if options.local else ("", lowered)
         if key in s.cursors:
             raise SqlError(16915, node.name)
-        frame = s.frames[-1] if local else None
-        s.cursors[key] = Cursor(frame, rowset, v[:], scroll, dynamic)
+        s.cursors[key] = Cursor(s.frames[-1] if options.local else None, plan, v[:])
+        _warn(s, plan)
         s.set_rowcount(1)
 
     return run
 
 
 def set_cursor_variable(node: ast.SetVariable, context: Context) -> Run:
-    """SET @c = CURSOR FOR ...: a nameless cursor the variable refers to."""
-    rowset, options = _compile_definition(node.value, context)
-    slot = _variable_slot(node.variable, context)
-    scroll, dynamic = _scrolls(options), "DYNAMIC" in options
-    name = node.variable.name.lower()
+    """SET @c = CURSOR FOR ..., = another cursor variable, or = the name of a cursor."""
+    slot, value = variable_slot(node.variable, context), node.value
+    if not isinstance(value, ast.CursorDefinition):
+        return _refer(node, slot, context)
+    options = cursor_options(value, context)
+    plan = compile_plan(value.query, options, context)
 
     def run(s: Any, v: list) -> None:
-        key = (len(s.frames), name)
-        s.cursors[key] = Cursor(s.frames[-1], rowset, v[:], scroll, dynamic)
+        before, v[slot] = v[slot], None
+        release(s, before)
+        key = new_key(s)
+        s.cursors[key] = Cursor(s.frames[-1], plan, v[:], False)
         v[slot] = key
+        _warn(s, plan)
         s.set_rowcount(1)
 
     return run
 
 
+def _refer(node: ast.SetVariable, slot: int, context: Context) -> Run:
+    value = node.value
+    if isinstance(value, ast.Variable):
+        other = variable_slot(value, context)
+        name = ast.CursorName(value.pos, value.end, value, False)
+    elif isinstance(value, ast.ColumnRef) and len(value.parts) == 1:
+        other, name = -1, ast.CursorName(value.pos, value.end, value.parts[0], False)
+    else:
+        raise context.fail(node, SqlError(16949, node.variable.name, aborts="scope"))
+
+    def run(s: Any, v: list) -> None:
+        key, _ = find(s, v, name, other)
+        before, v[slot] = v[slot], key
+        if before != key:
+            release(s, before)
+        s.set_rowcount(1)
+
+    return run
+
+
+# ---------------------------------------------------------------------- OPEN, CLOSE, DEALLOCATE
 @compiles(ast.OpenCursor)
 def compile_open(node: ast.OpenCursor, context: Context) -> Run:
-    """OPEN: read everything now."""
-    slot = _slot(node.cursor, context)
+    """OPEN: a static cursor reads its rows now, a keyset one their keys; @@CURSOR_ROWS."""
+    slot = cursor_slot(node.cursor, context)
 
     def run(s: Any, v: list) -> None:
         key, cursor = find(s, v, node.cursor, slot)
         if cursor.rows is not None:
             raise SqlError(16905)
-        rows = cursor.rowset.rows(s, cursor.locals, ())
-        s.cursors[key] = replace(cursor, rows=tuple(rows), position=0)
+        cursor.plan.check_tables(s)
+        rows: tuple[Row, ...] = ()
+        if cursor.kind != DYNAMIC:
+            rows = tuple(cursor.plan.read(s, cursor.locals))
+        s.cursors[key] = replace(cursor, rows=rows, position=0, current=None)
+        s.cursors[LAST_OPENED] = key
         s.set_rowcount(0)
 
     return run
 
 
-@compiles(ast.FetchCursor, shared=False)
+@compiles(ast.CloseCursor, shared=False)
+def compile_close(node: ast.CloseCursor, context: Context) -> Run:
+    """CLOSE: the rows go, the cursor may be opened again."""
+    slot = cursor_slot(node.cursor, context)
+
+    def run(s: Any, v: list) -> None:
+        key, cursor = find(s, v, node.cursor, slot)
+        if cursor.rows is None:
+            raise SqlError(16917)
+        s.cursors[key] = closed(cursor)
+        s.set_rowcount(0)
+
+    return run
+
+
+def closed(cursor: Cursor) -> Cursor:
+    """The cursor after CLOSE."""
+    return replace(cursor, rows=None, position=0, current=None)
+
+
+@compiles(ast.DeallocateCursor, shared=False)
+def compile_deallocate(node: ast.DeallocateCursor, context: Context) -> Run:
+    """DEALLOCATE: this reference is gone, and the cursor with its last one."""
+    slot = cursor_slot(node.cursor, context)
+
+    def run(s: Any, v: list) -> None:
+        key, cursor = find(s, v, node.cursor, slot)
+        if slot >= 0:
+            v[slot] = None
+            release(s, key)
+        elif references(s, key):
+            nameless(s, key, cursor.frame)
+        else:
+            del s.cursors[key]
+        s.set_rowcount(0)
+
+    return run
+
+
+# ---------------------------------------------------------------------- FETCH
+@compiles(ast.FetchCursor, lazy=False)
 def compile_fetch_cursor(node: ast.FetchCursor, context: Context) -> Run:
-    """FETCH orientation FROM cursor [INTO @a, @b]; @@FETCH_STATUS 0, or -1 outside the rows."""
-    slot = _slot(node.cursor, context)
+    """FETCH orientation FROM cursor [INTO @a, @b]; @@FETCH_STATUS 0, -1 outside the rows, -2 for a
+    row that is gone.
+    """
+    slot = cursor_slot(node.cursor, context)
     offset = context.expression(node.offset).fn if node.offset is not None else None
     targets = [context.scope.resolve_variable(variable) for variable in node.into or []]
 
@@ -161,73 +225,93 @@ def compile_fetch_cursor(node: ast.FetchCursor, context: Context) -> Run:
         key, cursor = find(s, v, node.cursor, slot)
         if cursor.rows is None:
             raise SqlError(16917)
-        _check_orientation(node.orientation, cursor)
-        columns = cursor.rowset.columns
+        _check(s, node.orientation, cursor)
+        columns = cursor.plan.columns
         if node.into is not None and len(targets) != len(columns):
             raise SqlError(16924)
-        position = _move(node.orientation, cursor, offset(s, v, ()) if offset else 0)
-        s.cursors[key] = replace(cursor, position=position)
-        row = cursor.rows[position - 1] if 1 <= position <= len(cursor.rows) else None
-        s.fetch_status = 0 if row is not None else -1
+        moved = move(s, node.orientation, cursor, offset(s, v, ()) if offset else 0)
+        s.cursors[key] = moved
+        row = moved.current
+        s.fetch_status = 0 if row is not None else status(moved)
         if node.into is None:
-            s.result([column.result() for column in columns], [] if row is None else [row])
+            s.result([column.result() for column in columns], [] if row is None else [row.values])
             s.done(FETCH, 0 if row is None else 1)
             return
         if row is not None:
-            for target, value, column in zip(targets, row, columns):
+            for target, value, column in zip(targets, row.values, columns):
                 v[target.slot] = converted(value, column.type, target.type)
         s.set_rowcount(1)
 
     return run
 
 
-def _check_orientation(orientation: str, cursor: Cursor) -> None:
-    if orientation != "NEXT" and not cursor.scroll:
+def status(cursor: Cursor) -> int:
+    """@@FETCH_STATUS of a fetch without a row: -2 for a missing row of a keyset, else -1."""
+    inside = cursor.kind == KEYSET and 1 <= cursor.position <= len(cursor.rows)
+    return -2 if inside else -1
+
+
+def _check(s: Any, orientation: str, cursor: Cursor) -> None:
+    if orientation != "NEXT" and not cursor.plan.options.scroll:
         raise SqlError(16911, "fetch", orientation.lower())
-    if orientation == "ABSOLUTE" and cursor.dynamic:
+    if orientation == "ABSOLUTE" and cursor.kind == DYNAMIC:
         raise SqlError(16925, orientation.lower())
+    if cursor.plan.concurrency == SCROLL_LOCKS and (s.transaction is None or s.auto):
+        raise NotSupported("FETCH from a SCROLL_LOCKS cursor outside a transaction: its locks "
+                           "would have to outlive the statement")
+    cursor.plan.check_tables(s)
 
 
-def _move(orientation: str, cursor: Cursor, offset: int | None) -> int:
-    """The new position: 0 before the first row, len + 1 behind the last."""
-    last = len(cursor.rows or ())
-    offset = offset or 0
+def move(s: Any, orientation: str, cursor: Cursor, offset: int | None) -> Cursor:
+    """The cursor after a FETCH; ``current`` is the row, None when there is none."""
+    if cursor.kind == DYNAMIC:
+        return _move_dynamic(s, orientation, cursor, offset or 0)
+    rows = cursor.rows
+    position = _position(orientation, cursor.position, len(rows), offset or 0)
+    row = rows[position - 1] if 1 <= position <= len(rows) else None
+    if row is not None and cursor.kind == KEYSET:
+        row = cursor.plan.by_keys(s, cursor.locals, row.keys)
+    return replace(cursor, position=position, current=row)
+
+
+def _position(orientation: str, now: int, last: int, offset: int) -> int:
+    """The new position: 0 before the first row, last + 1 behind the last."""
     wanted = {
-        "NEXT": cursor.position + 1,
-        "PRIOR": cursor.position - 1,
-        "FIRST": 1,
-        "LAST": last,
+        "NEXT": now + 1, "PRIOR": now - 1, "FIRST": 1, "LAST": last, "RELATIVE": now + offset,
         "ABSOLUTE": offset if offset >= 0 else last + 1 + offset,
-        "RELATIVE": cursor.position + offset,
     }[orientation]
     return max(0, min(wanted, last + 1))
 
 
-@compiles(ast.CloseCursor, shared=False)
-def compile_close(node: ast.CloseCursor, context: Context) -> Run:
-    """CLOSE: the rows go, the cursor may be opened again."""
-    slot = _slot(node.cursor, context)
+def _move_dynamic(s: Any, orientation: str, cursor: Cursor, offset: int) -> Cursor:
+    """Read on from the place of the last row, or read everything and look for it.
 
-    def run(s: Any, v: list) -> None:
-        key, cursor = find(s, v, node.cursor, slot)
-        if cursor.rows is None:
-            raise SqlError(16917)
-        s.cursors[key] = replace(cursor, rows=None, position=0)
-        s.set_rowcount(0)
+    A cursor that only goes forward along one index keeps its last row alone in ``rows``; another
+    keeps what it saw last, to know where it stood when the row itself is gone.
+    """
+    plan = cursor.plan
+    if plan.after is not None and not plan.options.scroll:
+        last = cursor.rows[0].place if cursor.rows else None
+        row = plan.after(s, cursor.locals, last)
+        return replace(cursor, current=row, rows=cursor.rows if row is None else (row,))
+    rows = tuple(plan.read(s, cursor.locals))
+    number, on = _anchor(cursor, rows)
+    if orientation == "PRIOR":
+        orientation, offset = "RELATIVE", -1
+    if orientation == "RELATIVE" and offset < 0 and not on:
+        offset += 1  # from between two rows the first step back is onto the one before
+    position = _position(orientation, number, len(rows), offset)
+    row = rows[position - 1] if 1 <= position <= len(rows) else None
+    return replace(cursor, rows=rows, position=position, current=row)
 
-    return run
 
-
-@compiles(ast.DeallocateCursor, shared=False)
-def compile_deallocate(node: ast.DeallocateCursor, context: Context) -> Run:
-    """DEALLOCATE: the cursor is gone; a variable no longer refers to it."""
-    slot = _slot(node.cursor, context)
-
-    def run(s: Any, v: list) -> None:
-        key, _ = find(s, v, node.cursor, slot)
-        del s.cursors[key]
-        if slot >= 0:
-            v[slot] = None
-        s.set_rowcount(0)
-
-    return run
+def _anchor(cursor: Cursor, rows: tuple[Row, ...]) -> tuple[int, bool]:
+    """(number of the row the cursor stands on or behind, whether it stands on it)."""
+    places = {row.keys: number for number, row in enumerate(rows, 1)}
+    seen, position = cursor.rows, cursor.position
+    if 1 <= position <= len(seen) and seen[position - 1].keys in places:
+        return places[seen[position - 1].keys], True
+    for before in reversed(seen[:max(position - 1, 0)]):
+        if before.keys in places:
+            return places[before.keys], False
+    return 0, False

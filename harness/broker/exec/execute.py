@@ -110,6 +110,10 @@ def compile_argument(
     if table is not None:
         slot = table[0]
         return lambda s, v: Argument(name, v[slot], None)
+    known = context.scope.variables.get(getattr(part.value, "name", "").lower()) \
+        if isinstance(part.value, ast.Variable) else None
+    if known is not None and known[1] is None:
+        return _cursor_argument(name, known[0], part)
     value = context.expression(part.value)
     evaluate, type_ = value.fn, value.type
     if not part.output:
@@ -123,6 +127,24 @@ def compile_argument(
             v[slot] = found
 
         return Argument(name, evaluate(s, v, ()), target, output=True, set=give)
+
+    return make
+
+
+def _cursor_argument(
+    name: str, slot: int, part: ast.ExecuteArgument
+) -> Callable[[Any, list], Argument]:
+    """A cursor variable: it must not have a cursor yet (16951), and gets the procedure's."""
+    shown = part.value.name
+
+    def make(s: SessionState, v: list) -> Argument:
+        if v[slot] is not None and v[slot] in s.cursors:
+            raise SqlError(16951, shown)
+
+        def give(found: Any) -> None:
+            v[slot] = found
+
+        return Argument(name, None, None, output=part.output, set=give)
 
     return make
 
@@ -252,6 +274,10 @@ def call_program(
         if parameter.table_type is not None:
             values[slot] = table_argument(s, parameter, argument)
             continue
+        if parameter.cursor:
+            if argument.output and argument.set is not None:
+                outputs.append((slot, argument.set))
+            continue
         values[slot] = converted(argument.value, argument.type, parameter.type)
         if argument.output:
             if not parameter.output:
@@ -318,8 +344,11 @@ def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter
     context = compiler.context
     for part in parameters:
         name = part.variable.name
-        if part.data_type is None:
-            raise context.not_supported(part, "a CURSOR parameter")
+        if part.data_type is None:  # CURSOR VARYING, always OUTPUT
+            compiler.declare(name, None)
+            compiler.program.parameters.append(ParameterInfo(
+                name, INT, True, default=lambda s: None, cursor=True))
+            continue
         definition = find_table_type(context, part.data_type)
         if definition is not None:
             compiler.declare_table(name, definition)

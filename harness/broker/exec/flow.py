@@ -238,7 +238,9 @@ def declare_table(compiler: ProgramCompiler, node: ast.DeclareTableVariable) -> 
 @compiles(ast.SetVariable, shared=False)
 def set_variable(node: ast.SetVariable, context: Context) -> Run:
     """SET @v = value, and the compound forms."""
-    if isinstance(node.value, ast.CursorDefinition):
+    known = context.scope.variables[node.variable.name.lower()]
+    of_cursor = known[1] is None and node.variable.name.lower() not in context.table_variables
+    if of_cursor or isinstance(node.value, ast.CursorDefinition):
         from harness.broker.exec.cursors import set_cursor_variable
 
         return set_cursor_variable(node, context)

@@ -20,6 +20,7 @@ from harness.broker.engine.errors import (
     Wait,
 )
 from harness.broker.engine.types import Message
+from harness.broker.exec.cursor_references import drop_references, hand_over
 from harness.broker.exec.impersonation import become_user
 from harness.broker.exec.program import Frame, Program
 from harness.broker.exec.session import ErrorInfo
@@ -184,9 +185,11 @@ class Machine:
         if s.frames:
             s.options = frame.saved_options
             frame.restore_caller(s)
-        self._drop_locals(s, frame)
+        if s.cursors and frame.outputs:
+            hand_over(s, frame)
         for slot, give in frame.outputs:
             give(frame.v[slot])
+        self._drop_locals(s, frame)
         if frame.on_return is not None:
             frame.on_return(s, frame.status)
         if frame.firing is not None:
@@ -224,6 +227,7 @@ class Machine:
         for name, cursor in list(s.cursors.items()):
             if getattr(cursor, "frame", None) is frame:
                 del s.cursors[name]
+        drop_references(s, frame.v)
         for name, table in list(s.temp_tables.items()):
             if getattr(table, "depth", 0) == depth and depth > 1:
                 if table.shadowed is not None:

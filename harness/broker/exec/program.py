@@ -46,6 +46,7 @@ class ParameterInfo:
     readonly: bool = False
     default: Callable[[SessionState], Any] | None = None
     table_type: Any = None
+    cursor: bool = False
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ it requests. All of it can be saved, rewound and hashed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import SqlError, Wait
@@ -125,6 +125,14 @@ class SessionState(Part):
         return self.options.lock_timeout
 
     @property
+    def cursor_rows(self) -> int:
+        """@@CURSOR_ROWS: of the cursor opened last; -1 for a dynamic one, 0 when it is closed."""
+        cursor = self.cursors.get(self.cursors.get("@@"))
+        if cursor is None or cursor.rows is None:
+            return 0
+        return -1 if cursor.kind == "DYNAMIC" else len(cursor.rows)
+
+    @property
     def deadlock_priority(self) -> int:
         """-10..10."""
         return self.options.deadlock_priority
@@ -239,6 +247,8 @@ class SessionState(Part):
         transaction, self.transaction = self.transaction, None
         self.trancount, self.auto = 0, False
         self.engine.transactions.commit(transaction)
+        if transaction.user and self.cursors and self.options.cursor_close_on_commit:
+            self._close_cursors(static=True)
         if transaction.user:
             self.sink.env("commit", 0, transaction.descriptor)
 
@@ -247,8 +257,19 @@ class SessionState(Part):
         transaction, self.transaction = self.transaction, None
         self.trancount, self.auto = 0, False
         self.engine.transactions.rollback(transaction)
+        if transaction.user and self.cursors:
+            self._close_cursors(static=self.options.cursor_close_on_commit)
         if transaction.user:
             self.sink.env("rollback", 0, transaction.descriptor)
+
+    def _close_cursors(self, *, static: bool) -> None:
+        """Close open cursors; static ones live through a ROLLBACK unless CURSOR_CLOSE_ON_COMMIT
+        ("ROLLBACK TRANSACTION" page, Interoperability; "SET CURSOR_CLOSE_ON_COMMIT" page).
+        """
+        for key, cursor in list(self.cursors.items()):
+            open_now = getattr(cursor, "rows", None) is not None
+            if open_now and (static or cursor.kind != "STATIC"):
+                self.cursors[key] = replace(cursor, rows=None, position=0, current=None)
 
     # ------------------------------------------------------------------ output
     def result(self, columns: list[ResultColumn], rows: list[tuple]) -> None:

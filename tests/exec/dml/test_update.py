@@ -102,5 +102,3 @@ def test_an_update_that_waits_reads_the_row_again_when_it_runs(lab):
     assert lab.value("SELECT d FROM t WHERE k = 1") == 51
 
 
-def test_where_current_of_is_refused(lab):
-    assert "WHERE CURRENT OF" in lab.refusal("UPDATE t SET d = 1 WHERE CURRENT OF c")

@@ -106,5 +106,4 @@ def test_the_last_rowversion_is_asked_of_the_catalog():
 
 
 def test_an_unknown_global_is_refused_by_name():
-    assert "@@CURSOR_ROWS" in refused("@@cursor_rows")
     assert "@@CPU_BUSY" in refused("@@cpu_busy")

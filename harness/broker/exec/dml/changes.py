@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
+from harness.broker.exec.dml.positioned import Positioned
 from harness.broker.exec.dml.targets import Target, resolve_target
 from harness.broker.exec.dml.through import assigned_names, chosen, target_of
 from harness.broker.exec.objects import View
@@ -15,7 +16,6 @@ from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.froms import From, compile_from
 from harness.broker.exec.query.hints import Hints, parse_hints
-from harness.broker.exec.query.names import contains
 from harness.broker.exec.query.ordering import Limit, row_count, row_limit
 from harness.broker.exec.query.sources import Source, resolve_object, table_columns
 from harness.broker.exec.query.views import view_rowset
@@ -27,12 +27,14 @@ from harness.tsql import ast
 class Change:
     """A compiled FROM clause with its target.
 
-    read: (s, v) -> (row, clustered key, old row of the target), each target row once.
+    read: (s, v) -> (row, clustered key, old row of the target), each target row once. positioned:
+    of a change WHERE CURRENT OF.
     """
 
     target: Target
     from_: From
     read: Callable[[Any, Any], list[tuple[tuple, tuple, tuple]]]
+    positioned: Positioned | None = None
 
     @property
     def others(self) -> list[Source]:
@@ -51,13 +53,13 @@ class ChangeCompiler:
         self.common = self.compiler.common_tables(node, context.scope, {}) if node.with_ else {}
         self.memo: list[Any] = []
         self.chosen: ast.Node | None = None
-        if contains(node.where, ast.CurrentOf):
-            raise context.not_supported(node.where, "WHERE CURRENT OF")
 
     def compile(self, readers: list[ast.Node]) -> Change:
         """Bind FROM, find the target in it, choose paths."""
         node, context = self.node, self.context
         hints = parse_hints(node.hints, context, target=True)
+        if isinstance(node.where, ast.CurrentOf):
+            return self._positioned(node.where, readers, hints)
         sources, extra = list(node.from_), None
         self.chosen = self._match()
         if self.chosen is None and self._through():
@@ -82,6 +84,20 @@ class ChangeCompiler:
             raise context.fail(node, SqlError(208, _shown(node.target)))
         target = target_of(source)
         return Change(target, from_, self._reader(from_, source, top, target))
+
+    def _positioned(
+        self, where: ast.CurrentOf, readers: list[ast.Node], hints: Hints
+    ) -> Change:
+        """The row a cursor stands on."""
+        node, context = self.node, self.context
+        if node.from_ or self._through():
+            raise context.not_supported(where, "WHERE CURRENT OF beside FROM or on a view")
+        source = self._extra(hints)
+        from_ = compile_from([], None, context.scope, self.compiler, self.common, self.memo,
+                             readers=readers, extra=source)
+        names = assigned_names(node.assignments) if self.event == "UPDATE" else []
+        positioned = Positioned(where, source, target_of(source), names, context)
+        return Change(positioned.target, from_, positioned.read, positioned)
 
     # ------------------------------------------------------------------ which source
     @property

@@ -39,7 +39,7 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     outputs = Outputs(node.outputs, target, context, change.others, base,
                       inserted=True, deleted=True)
     moves = moves_keys(target, assignments.ordinals)
-    securables = target.securables
+    securables, positioned = target.securables, change.positioned
     columns = column_numbers(assignments.ordinals) if len(securables) == 1 else ()
     apply, slots = assignments.apply, assignments.slots
     keys = references(target.table, "UPDATE", assignments.ordinals, changed_row)
@@ -71,6 +71,9 @@ def compile_update(node: ast.Update, context: Context) -> Run:
             v[slot] = work[slot]
         if outputs:
             outputs.deliver(s, v, [row + new + old for row, _, old, new in changed])
+        if positioned is not None:
+            for *_, new in changed:
+                positioned.changed(s, v, new)
         if triggers is not None and triggers.fire(
                 s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed], effects):
             return SWITCH

@@ -14,6 +14,7 @@ from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.functions import (
     catalog,
     choices,
+    cursors,
     dates,
     formatting,
     json,
@@ -27,7 +28,7 @@ from harness.broker.exec.functions.registry import FUNCTIONS, REFUSED, Call, che
 from harness.tsql import ast
 
 __all__ = [
-    "AGGREGATES", "catalog", "choices", "dates", "format_message", "formatting", "json",
+    "AGGREGATES", "catalog", "choices", "cursors", "dates", "format_message", "formatting", "json",
     "numbers", "session", "strings", "variants",
 ]
 

@@ -78,7 +78,7 @@ REFUSED = frozenset({
     "DATETRUNC", "GENERATE_SERIES", "GREATEST", "LEAST", "JSON_OBJECT", "JSON_ARRAY",
     "JSON_PATH_EXISTS",
     "BIT_COUNT", "GET_BIT", "SET_BIT", "LEFT_SHIFT", "RIGHT_SHIFT", "PERMISSIONS", "LOGINPROPERTY",
-    "CURSOR_STATUS", "GETANSINULL", "CURRENT_REQUEST_ID", "HOST_ID",
+    "GETANSINULL", "CURRENT_REQUEST_ID", "HOST_ID",
 })
 """Functions the server has and the embedded broker refuses by name."""
 

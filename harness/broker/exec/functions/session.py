@@ -37,6 +37,7 @@ GLOBALS: dict[str, tuple[SqlType, str]] = {
     "@@NESTLEVEL": (INT, "nest_level"),
     "@@PROCID": (INT, "proc_id"),
     "@@FETCH_STATUS": (INT, "fetch_status"),
+    "@@CURSOR_ROWS": (INT, "cursor_rows"),
     "@@IDENTITY": (_IDENTITY_TYPE, "last_identity"),
     "@@LOCK_TIMEOUT": (INT, "lock_timeout"),
     "@@LANGUAGE": (SYSNAME, "language"),

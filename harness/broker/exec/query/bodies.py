@@ -29,9 +29,13 @@ _NOT_REPEATED = frozenset({"NEWID", "NEWSEQUENTIALID", "RAND", "CRYPT_GEN_RANDOM
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A leaf of FROM is the target. ordinals: of its columns that are assigned to; None: DELETE."""
+    """A leaf of FROM is the target. ordinals: of its columns that are assigned to; None: DELETE.
+
+    write: False where only its key is wanted (cursors).
+    """
 
     ordinals: tuple[int, ...] | None = None
+    write: bool = True
 
 
 @dataclass(slots=True)

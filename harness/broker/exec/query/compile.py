@@ -86,14 +86,20 @@ class QueryCompiler:
 
         return make
 
-    def block(self, node: ast.Query, outer: Scope) -> Block | None:
-        """The block of a plain SELECT, for statements that need more than its rows; else None."""
+    def block(
+        self, node: ast.Query, outer: Scope, choose: Any = None, most: int | None = None
+    ) -> Block | None:
+        """The block of a plain SELECT, for statements that need more than its rows; else None.
+
+        choose: which of its leaves are wanted with their keys; most: how many rows are.
+        """
         if not isinstance(node.body, ast.Select):
             return None
         self.note_options(node)
         outer = outer.naming(node.with_)
         common = self.common_tables(node, outer, {})
-        return Block(node.body, Tail(node.order_by or [], node.offset), outer, self, common)
+        tail = Tail(node.order_by or [], node.offset, most)
+        return Block(node.body, tail, outer, self, common, choose)
 
     def subquery_hook(self, common: Common, memo: list | None) -> Callable[..., Subquery]:
         """What ``Scope.compile_subquery`` calls in a block with these common tables."""

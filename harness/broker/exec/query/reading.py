@@ -139,7 +139,7 @@ def compile_fetch(reader: Reader) -> Fetch:
     """The closure that reads along the path."""
     single = reader.path.exact and reader.low is None and reader.high is None
     if reader.source.slot < 0 and single and reader.limit is None \
-            and not reader.source.table.temporary:
+            and not reader.source.table.temporary and not reader.source.after:
         return _exact_fetch(reader)
     return _general_fetch(reader)
 
@@ -207,7 +207,7 @@ def _general_fetch(reader: Reader) -> Fetch:
     securable, columns = _read(source)
     plans = LockPlans(source, key_only=_key_only(reader))
     prefixes, bounds = _prefixes(reader), _bounds(reader)
-    limit_of = reader.limit
+    limit_of, walks = reader.limit, source.after
 
     def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
         transaction = s.transaction or s.work()
@@ -240,12 +240,37 @@ def _general_fetch(reader: Reader) -> Fetch:
                 break
             found += s.engine.access.read(
                 transaction, index, mode, accept, prefix=prefix, low=between[0],
-                high=between[1], covered=covered, limit=rest)
+                high=between[1], covered=covered, limit=rest,
+                after=v[-1] if walks else None)
         if with_key:
             return [(*row, key) for key, row in found]
         return [row for _, row in found]
 
     return fetch
+
+
+def reread(source: Source) -> Callable[[Any, Any, tuple], tuple | None]:
+    """(s, v, clustered key) -> the row there now, None when it is gone; locked as ``source`` is."""
+    plans = LockPlans(source, key_only=False)
+    table: Table = source.table
+    slot, securable = source.slot, source.securable
+
+    def read(s: Any, v: Any, key: tuple) -> tuple | None:
+        if slot >= 0 or table.temporary:
+            here = table if slot < 0 else v[slot]
+            return here.rows.entries.get(key)
+        if s.user is not None:
+            check_permission(s, "SELECT", securable)
+        transaction = s.transaction or s.work()
+        plan = plans.get(s)
+        s.engine.locks.acquire(transaction, plans.key, plan.table, short=plan.short,
+                               timeout=0 if plan.mode.nowait else None)
+        if plan.mode.snapshot:
+            s.engine.transactions.versions.enter(transaction, table)
+        found = s.engine.access.read(transaction, table.rows, plan.mode, prefix=key, limit=1)
+        return found[0][1] if found else None
+
+    return read
 
 
 def _prefixes(reader: Reader) -> Callable[[Any, Any, tuple], list[tuple]]:

@@ -34,8 +34,9 @@ class Source:
     as FROM wrote it. lookups: ordinal
     -> function (session, value) of a system view that can be asked by key. offset: place of
     its first column in the row, set by the planner. body, scope: of a query that can be compiled
-    again; whole: the join hint (HASH, MERGE) that has it read without the rows so far; behind:
-    what is there when it is the target of a data change.
+    again; behind: what is there when it is the target of a data change. whole: the join hint (HASH,
+    MERGE) that has it read without the rows so far. after: the last local value says behind which
+    index key reading goes on (cursors).
     """
 
     columns: list[QueryColumn]
@@ -54,6 +55,7 @@ class Source:
     lookups: dict[int, Callable[[Any, Any], list[tuple]]] = field(default_factory=dict)
     written: str = ""
     whole: str = ""
+    after: bool = False
     body: Any = None
     scope: Scope | None = None
     choice: Choice | None = None

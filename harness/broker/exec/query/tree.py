@@ -189,7 +189,7 @@ class TreeBuilder:
         if choice is not None:
             if source.table is None:
                 source = self.binder.written(node, source, choice)
-            source.write = source.with_key = True
+            source.write, source.with_key = choice.write, True
         self._refuse_twin(node, source)
         source.offset = self.base + sum(leaf.width for leaf in self.leaves)
         self.leaves.append(source)

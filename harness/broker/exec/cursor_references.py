@@ -1,0 +1,68 @@
+"""Who refers to a cursor: its name and variables. It lives until the last of them is gone.
+
+Source: "DEALLOCATE" page. ``session.cursors`` maps (depth, name), ("", name) for a global name or
+("#", number) for a cursor without a name to the cursor; a variable holds such a key.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+LAST_OPENED = "@@"
+"""Key in ``session.cursors`` of the key of the cursor opened last (@@CURSOR_ROWS)."""
+
+
+def new_key(s: Any) -> tuple[str, int]:
+    """A key no name has."""
+    numbers = [key[1] for key in s.cursors if isinstance(key, tuple) and key[0] == "#"]
+    return "#", max(numbers, default=0) + 1
+
+
+def references(s: Any, key: Any) -> int:
+    """How many variables refer to a cursor."""
+    return sum(1 for frame in s.frames for value in frame.v
+               if isinstance(value, tuple) and value == key)
+
+
+def release(s: Any, key: Any) -> None:
+    """Forget a cursor that neither its name nor a variable refers to."""
+    cursor = s.cursors.get(key)
+    if cursor is not None and not cursor.named and not references(s, key):
+        del s.cursors[key]
+
+
+def nameless(s: Any, key: Any, frame: Any) -> Any:
+    """Move a cursor to a key no name has, so that its name is free; variables follow."""
+    fresh = new_key(s)
+    s.cursors[fresh] = replace(s.cursors.pop(key), named=False, frame=frame)
+    for one in s.frames:
+        for slot, value in enumerate(one.v):
+            if isinstance(value, tuple) and value == key:
+                one.v[slot] = fresh
+    if s.cursors.get(LAST_OPENED) == key:
+        s.cursors[LAST_OPENED] = fresh
+    return fresh
+
+
+def hand_over(s: Any, frame: Any) -> None:
+    """Give the open cursors of OUTPUT parameters to the caller of a module that ends.
+
+    One that is closed goes with the module ("CURSOR_STATUS" page).
+    """
+    for slot, _ in frame.outputs:
+        key = frame.v[slot]
+        cursor = s.cursors.get(key) if isinstance(key, tuple) else None
+        if cursor is None or cursor.frame is not frame:
+            continue
+        if cursor.rows is None or not s.frames:
+            frame.v[slot] = None
+        else:
+            frame.v[slot] = nameless(s, key, s.frames[-1])
+
+
+def drop_references(s: Any, values: list[Any]) -> None:
+    """The variables of a frame are gone: cursors only they referred to go too."""
+    for value in values:
+        if isinstance(value, tuple) and value in s.cursors:
+            release(s, value)
