@@ -131,3 +131,18 @@ def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_00
     from harness.cli.explore import explore as run
 
     run(scenario, transitions)
+
+
+@task(
+    help={
+        "server": _SERVER,
+        "name": "one probe of sql/probes; all by default",
+        "json": "also write the findings to this file",
+        "evidence": "folder for a real server's record; docs/live-evidence by default",
+    }
+)
+def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence: str = "") -> None:
+    """Ask a server what no document says; exit status 1 when it differs from our choices."""
+    from harness.cli.probe import probe as run
+
+    run(server, name, json, evidence)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 
 import pytest
 
 import tasks
+from harness.broker.tds.embedded import EmbeddedBroker
 from harness.cli import configs, server
 from harness.cli.broker import broker
 from harness.cli.demo import clients_of, demo
 from harness.cli.deploy import deploy
 from harness.cli.errors import UserError, command, explained
+from harness.cli.probe import probe, record
 from harness.cli.server import connection_string, open_server
 from harness.config import ConfigError
 from harness.deploy import DeployError
+from harness.probe import Finding, probes, run
+from harness.probe.ports import odbc
 from harness.render import RenderError
 from harness.scenarios.audit import Load, Run, call_text, demo_config
-from harness.scenarios.port import database_of, with_database
+from harness.scenarios.port import Server, database_of, with_database
 from harness.scenarios.sender import ClientCount
 
 
@@ -206,3 +212,40 @@ def test_every_task_has_a_one_line_help():
     for name in ("bench", "broker", "demo", "deploy", "render", "test", "uninstall", "verify"):
         assert re.search(rf"^  {name} +\S", listed, re.M), name
         assert getattr(tasks, name).__doc__
+
+
+# --- probe -------------------------------------------------------------------------------------
+
+
+def test_an_unknown_probe_is_answered_with_the_known_ones(capsys):
+    assert status_of(probe, name="timer_zer") == 1
+    assert "--name timer_zer" in (error := capsys.readouterr().err) and "timer_zero" in error
+
+
+def test_a_probe_of_the_embedded_broker_is_as_expected_and_leaves_no_evidence(capsys, tmp_path):
+    found = tmp_path / "found.json"
+    assert status_of(probe, name="timer_zero", json_file=str(found)) == 0
+    [entry] = json.loads(found.read_text())
+    assert entry["settles"] == {"timer_zero": "error"} and entry["status"] == "as expected"
+    assert "1 probes on embedded broker, not SQL Server: 1 as expected" in capsys.readouterr().out
+    assert status_of(probe, name="timer_zero", evidence=str(tmp_path / "evidence")) == 1
+    assert "settle nothing" in capsys.readouterr().err and not (tmp_path / "evidence").exists()
+
+
+def test_a_real_servers_answers_are_recorded_with_its_version(tmp_path):
+    version = "Microsoft SQL Server 2019 (RTM-CU27) - 15.0.4375.4 (X64)"
+    finding = Finding("timer_zero", "F-265", "?", "a", "b", {"timer_zero": "now"}, version)
+    path = record([finding], version, tmp_path, datetime(2026, 11, 21, tzinfo=UTC))
+    assert path.name == "probes-15.0.4375.4-2026-11-21.json"
+    [entry] = json.loads(path.read_text())
+    assert (entry["status"], entry["version"]) == ("differs", version)
+
+
+@pytest.mark.driver
+def test_probes_run_over_odbc_too():
+    with EmbeddedBroker(switches={"receive_unknown": "empty"}) as broker:
+        server = Server("", with_database(broker.odbc, "master"))
+        [found] = [run(one, odbc(server.connect)) for one in probes("receive_unknown")]
+        [failing] = [run(one, odbc(server.connect)) for one in probes("timer_zero")]
+    assert found.settles == {"receive_unknown": "empty"} and found.status == "differs"
+    assert failing.settles == {"timer_zero": "error"} and not failing.left_behind

@@ -1,52 +1,70 @@
+/* F-118: Is it five rollbacks in a row, or five in all? Does a commit in between set the
+   count back?
+   Settles poison_reset = commit | never.
+   Makes a database of its own and drops it; touches nothing else. */
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
+SET NOCOUNT ON;
 GO
-/* F-118: is it five rollbacks in a row, or five in all? Does a commit in between reset
-   the count?
-   Run in a scratch database with Service Broker on; it cleans up after itself. */
-CREATE QUEUE dbo.ProbeFromQueue;
-CREATE QUEUE dbo.ProbeToQueue;
-CREATE SERVICE [//probe/from] ON QUEUE dbo.ProbeFromQueue;
-CREATE SERVICE [//probe/to] ON QUEUE dbo.ProbeToQueue ([DEFAULT]);
+IF DB_ID(N'RedialProbe_rollbacks_that_switch_a_queue_off') IS NOT NULL
+    RAISERROR (N'The database of this probe exists: the connection is closed.', 20, 1) WITH LOG;
 GO
-DECLARE @h uniqueidentifier;
-DECLARE @t uniqueidentifier;
-DECLARE @observed nvarchar(200);
+CREATE DATABASE RedialProbe_rollbacks_that_switch_a_queue_off;
+GO
+USE RedialProbe_rollbacks_that_switch_a_queue_off;
+GO
+ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;
+GO
+CREATE QUEUE dbo.FromQueue;
+CREATE QUEUE dbo.ToQueue;
+CREATE SERVICE [//probe/from] ON QUEUE dbo.FromQueue ([DEFAULT]);
+CREATE SERVICE [//probe/to] ON QUEUE dbo.ToQueue ([DEFAULT]);
+GO
+DECLARE @observed nvarchar(4000), @settles nvarchar(400);
+DECLARE @h uniqueidentifier, @t uniqueidentifier;
+DECLARE @round int = 0;
 BEGIN DIALOG CONVERSATION @h
     FROM SERVICE [//probe/from] TO SERVICE N'//probe/to' WITH ENCRYPTION = OFF;
 SEND ON CONVERSATION @h (0x01);
 SEND ON CONVERSATION @h (0x02);
-DECLARE @round int = 0;
-WHILE @round < 12                       /* 4 rollbacks, 1 commit, 4 rollbacks, 1 commit ... */
+SEND ON CONVERSATION @h (0x03);
+WHILE @round < 9                         /* four rollbacks, a commit, four rollbacks */
 BEGIN
-    SET @round = @round + 1;
+    SET @round += 1;
     BEGIN TRY
         BEGIN TRANSACTION;
-        WAITFOR (RECEIVE TOP (1) @t = conversation_handle FROM dbo.ProbeToQueue), TIMEOUT 2000;
-        IF @round % 5 = 0
-        BEGIN
-            SEND ON CONVERSATION @h (0x03);
+        WAITFOR (RECEIVE TOP (1) @t = conversation_handle FROM dbo.ToQueue), TIMEOUT 2000;
+        IF @round = 5
             COMMIT TRANSACTION;
-        END
         ELSE
             ROLLBACK TRANSACTION;
     END TRY
     BEGIN CATCH
         IF @@TRANCOUNT > 0
             ROLLBACK TRANSACTION;
-        SET @observed = CONCAT(N'error ', ERROR_NUMBER(), N' in round ', @round);
         BREAK;
     END CATCH;
 END;
-WAITFOR DELAY '00:00:03';               /* a background task switches it off */
-SET @observed = CONCAT(ISNULL(@observed + N', ', N''), N'queue is ',
-    (SELECT CASE q.is_receive_enabled WHEN 1 THEN N'on' ELSE N'off' END
-     FROM sys.service_queues AS q WHERE q.name = N'ProbeToQueue'));
-SELECT N'F-118' AS Fact, N'queue is on (a commit resets the count)' AS Expected, @observed AS Observed;
-END CONVERSATION @h WITH CLEANUP;
+WAITFOR DELAY '00:00:03';                /* a background task switches it off */
+SELECT @observed = CASE q.is_receive_enabled
+        WHEN 1 THEN N'on after two times four rollbacks with a commit between'
+        ELSE CONCAT(N'off after round ', @round) END
+FROM sys.service_queues AS q
+WHERE q.name = N'ToQueue';
+SET @settles = CASE WHEN @observed LIKE N'on %' THEN N'poison_reset=commit'
+                    ELSE N'poison_reset=never' END;
+SELECT
+    N'F-118' AS Fact,
+    N'Is it five rollbacks in a row, or five in all? Does a commit in between set the ' +
+        N'count back?' AS Question,
+    N'on after two times four rollbacks with a commit between' AS Expected,
+    @observed AS Observed,
+    @settles AS Settles,
+    @@VERSION AS Version;
 GO
-DROP SERVICE [//probe/from];
-DROP SERVICE [//probe/to];
-DROP QUEUE dbo.ProbeFromQueue;
-DROP QUEUE dbo.ProbeToQueue;
+USE master;
+GO
+ALTER DATABASE RedialProbe_rollbacks_that_switch_a_queue_off
+    SET SINGLE_USER WITH ROLLBACK IMMEDIATE;
+DROP DATABASE RedialProbe_rollbacks_that_switch_a_queue_off;
 GO

@@ -1,41 +1,60 @@
+/* F-113: Who sees a pending row: dbo, a user who owns the service, the same user as a
+   member of db_owner?
+   Settles transmission_queue_shows = db_owner | all.
+   Makes a database of its own and drops it; touches nothing else. */
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
+SET NOCOUNT ON;
 GO
-/* F-113: who sees a pending row: dbo, a user who owns the service, the same user as a
-   member of db_owner?
-   Run in a scratch database with Service Broker on; it cleans up after itself. */
-CREATE QUEUE dbo.ProbeFromQueue;
-CREATE QUEUE dbo.ProbeToQueue;
-CREATE SERVICE [//probe/from] ON QUEUE dbo.ProbeFromQueue;
-CREATE SERVICE [//probe/to] ON QUEUE dbo.ProbeToQueue ([DEFAULT]);
+IF DB_ID(N'RedialProbe_transmission_queue_visibility') IS NOT NULL
+    RAISERROR (N'The database of this probe exists: the connection is closed.', 20, 1) WITH LOG;
+GO
+CREATE DATABASE RedialProbe_transmission_queue_visibility;
+GO
+USE RedialProbe_transmission_queue_visibility;
+GO
+ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;
+GO
+CREATE QUEUE dbo.FromQueue;
+CREATE QUEUE dbo.ToQueue;
+CREATE SERVICE [//probe/from] ON QUEUE dbo.FromQueue ([DEFAULT]);
+CREATE SERVICE [//probe/to] ON QUEUE dbo.ToQueue ([DEFAULT]);
 GO
 CREATE USER ProbeUser WITHOUT LOGIN;
 ALTER AUTHORIZATION ON SERVICE::[//probe/from] TO ProbeUser;
 GO
-DECLARE @h uniqueidentifier;
-DECLARE @t uniqueidentifier;
-DECLARE @observed nvarchar(200);
+DECLARE @observed nvarchar(4000), @settles nvarchar(400);
+DECLARE @h uniqueidentifier, @t uniqueidentifier;
+DECLARE @dbo int, @owner int, @member int, @isMember int;
 BEGIN DIALOG CONVERSATION @h
     FROM SERVICE [//probe/from] TO SERVICE N'//probe/nobody' WITH ENCRYPTION = OFF;
 SEND ON CONVERSATION @h (0x01);
-DECLARE @dbo int = (SELECT COUNT(*) FROM sys.transmission_queue AS q WHERE q.conversation_handle = @h);
+SELECT @dbo = COUNT(*) FROM sys.transmission_queue AS q WHERE q.conversation_handle = @h;
 EXECUTE AS USER = N'ProbeUser';
-DECLARE @owner int = (SELECT COUNT(*) FROM sys.transmission_queue AS q WHERE q.conversation_handle = @h);
-DECLARE @endpoint int = (SELECT COUNT(*) FROM sys.conversation_endpoints AS e WHERE e.conversation_handle = @h);
+SELECT @owner = COUNT(*) FROM sys.transmission_queue AS q WHERE q.conversation_handle = @h;
 REVERT;
 ALTER ROLE db_owner ADD MEMBER ProbeUser;
 EXECUTE AS USER = N'ProbeUser';
-DECLARE @member int = (SELECT COUNT(*) FROM sys.transmission_queue AS q WHERE q.conversation_handle = @h);
-DECLARE @isMember int = IS_MEMBER(N'db_owner');
+SELECT @member = COUNT(*) FROM sys.transmission_queue AS q WHERE q.conversation_handle = @h;
+SET @isMember = IS_MEMBER(N'db_owner');
 REVERT;
-ALTER ROLE db_owner DROP MEMBER ProbeUser;
-END CONVERSATION @h WITH CLEANUP;
-ALTER AUTHORIZATION ON SERVICE::[//probe/from] TO dbo;
-SELECT N'F-113' AS Fact, N'dbo 1, owner 0 (its endpoint 1), member 1 (IS_MEMBER 1)' AS Expected, CONCAT(N'dbo ', @dbo, N', owner ', @owner, N' (its endpoint ', @endpoint, N'), member ', @member, N' (IS_MEMBER ', @isMember, N')') AS Observed;
+SET @observed = CONCAT(N'dbo ', @dbo, N', owner ', @owner, N', member ', @member,
+    N' (IS_MEMBER ', @isMember, N')');
+IF @dbo = 1 AND @member = 1
+    SET @settles = CASE @owner WHEN 0 THEN N'transmission_queue_shows=db_owner'
+                               ELSE N'transmission_queue_shows=all' END;
+SELECT
+    N'F-113' AS Fact,
+    N'Who sees a pending row: dbo, a user who owns the service, the same user as a ' +
+        N'member of db_owner?' AS Question,
+    N'dbo 1, owner 0, member 1 (IS_MEMBER 1)' AS Expected,
+    @observed AS Observed,
+    @settles AS Settles,
+    @@VERSION AS Version;
 GO
-DROP SERVICE [//probe/from];
-DROP SERVICE [//probe/to];
-DROP QUEUE dbo.ProbeFromQueue;
-DROP QUEUE dbo.ProbeToQueue;
-DROP USER ProbeUser;
+USE master;
+GO
+ALTER DATABASE RedialProbe_transmission_queue_visibility
+    SET SINGLE_USER WITH ROLLBACK IMMEDIATE;
+DROP DATABASE RedialProbe_transmission_queue_visibility;
 GO

@@ -25,7 +25,8 @@ class Switch:
     """One undecided fact.
 
     values[0] is the default. fact: its number in docs/facts.md. meaning: what each value does.
-    probe: the script in sql/probes whose row names the value a server has.
+    probe: the script in sql/probes whose row names the value a server has; by_hand: what to do
+    where no script can.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Switch:
     fact: str
     meaning: str
     probe: str
+    by_hand: str = ""
 
     @property
     def default(self) -> Any:
@@ -56,11 +58,14 @@ SWITCHES: dict[str, Switch] = {}
 """Every switch of the rooms that are loaded, by name."""
 
 
-def declare(name: str, values: tuple[Any, ...], fact: str, meaning: str, probe: str = "") -> Switch:
+def declare(
+    name: str, values: tuple[Any, ...], fact: str, meaning: str, probe: str = "", by_hand: str = ""
+) -> Switch:
     """Add a switch to the registry. probe: when its script is not named like the switch."""
     if name in SWITCHES:
         raise ValueError(f"switch {name} is declared twice")
-    switch = SWITCHES[name] = Switch(name, values, fact, meaning, probe or name)
+    switch = SWITCHES[name] = Switch(
+        name, values, fact, meaning, "" if by_hand else probe or name, by_hand)
     return switch
 
 

@@ -61,9 +61,10 @@ class Versions(Part):
             raise SqlError(3961, database.name)
 
     def touch(self, transaction: Transaction) -> None:
-        """The first access to a table was made under another level: no snapshot any more."""
-        self._journal.save(transaction)
-        transaction.snapshot = None
+        """A table is accessed under another level first: no snapshot any more (F-207)."""
+        if value(transaction.owner.engine, "snapshot_level_taken") == "first access":
+            self._journal.save(transaction)
+            transaction.snapshot = None
 
     def begin(self, transaction: Transaction) -> None:
         """Fix the snapshot of a transaction at this moment."""

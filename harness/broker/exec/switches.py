@@ -24,7 +24,9 @@ declare("implicit_transactions_266", (False, True), "F-137",
         "A procedure called under IMPLICIT_TRANSACTIONS that leaves the transaction open its first "
         "statement began raises 266.", "implicit_transactions")
 declare("reset_context_info", ("cleared", "kept"), "F-204",
-        "CONTEXT_INFO after sp_reset_connection.")
+        "CONTEXT_INFO after sp_reset_connection.",
+        by_hand="SET CONTEXT_INFO over a pooled connection, close it, open it again, and read "
+                "CONTEXT_INFO(): a reset is asked for by a driver, not by a statement.")
 declare("activated_set_options", ("on", "database defaults"), "F-143",
         "ANSI_PADDING, ANSI_WARNINGS and CONCAT_NULL_YIELDS_NULL of an activated session.")
 declare("endpoint_reads_wait", (False, True), "F-126",

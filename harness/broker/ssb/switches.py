@@ -26,12 +26,13 @@ declare("fire_and_forget_retention", ("30 minutes", "lifetime"), "F-106",
         "set as usual, or left at 1900 and the row kept until lifetime + 30 minutes.")
 declare("target_queue_off_status", ("engine", "documentation", "undelivered"), "F-264",
         "transmission_status for a disabled local queue: message 9617, the text of the "
-        "troubleshooting page, or message 28021.")
+        "troubleshooting page, or message 28021.", "target_queue_off")
 declare("no_route_status", (9750, 9793), "F-272",
         "transmission_status when no route matches: the text of message 9750 or of 9793, which "
         "both fit.")
 declare("retry_delay_s", (0, 4), "F-264",
-        "Seconds between a queue's STATUS = ON and the delivery of what waited for it.")
+        "Seconds between a queue's STATUS = ON and the delivery of what waited for it.",
+        "target_queue_off")
 declare("timer_zero", ("error", "now"), "F-265",
         "BEGIN CONVERSATION TIMER with TIMEOUT 0 or less: error 8410, or due at once (NULL is an "
         "error anyway).")
