@@ -8,6 +8,7 @@ import harness.broker.catalog.broker_views
 import harness.broker.catalog.compatibility_views
 import harness.broker.catalog.index_views
 import harness.broker.catalog.information_schema
+import harness.broker.catalog.key_views
 import harness.broker.catalog.notification_views
 import harness.broker.catalog.object_views
 import harness.broker.catalog.principal_functions

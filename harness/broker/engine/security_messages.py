@@ -99,6 +99,8 @@ SECURITY_MESSAGES: dict[int, tuple[int, str]] = {
     15580: (16, "Cannot drop %s because %s '%s' is encrypted by it."),
     15581: (16, "Please create a master key in the database or open the master key in the session "
                 "before performing this operation."),
+    15583: (10, "The module being signed is marked to execute as owner. If the owner changes the "
+                "signature will not be valid."),
     15589: (16, "Cannot revert the current security context because the cookie is invalid."),
     15590: (16, "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement "
                 "at the adhoc level."),

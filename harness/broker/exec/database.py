@@ -292,6 +292,11 @@ class Database(Part):
         """A uniqueidentifier of the database itself (broker identity), from its own stream."""
         return stream_guid(self.engine.seed, f"database/{self.name.lower()}/{purpose}", 0)
 
+    def owns_certificate(self, principal: int) -> bool:
+        """Whether a user owns a certificate that dialogs may use (dialog security page)."""
+        return any(kind == "CERTIFICATE" and key.owner == principal and key.active
+                   for (kind, _), key in self.keys.items())
+
     # ------------------------------------------------------------------ rowversion
     def next_rowversion(self, transaction: Transaction | None = None) -> bytes:
         """The next rowversion, 8 bytes; not undone by a rollback (rowversion page).

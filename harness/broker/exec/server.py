@@ -94,6 +94,7 @@ class Server(Part):
                 database.broker = self.new_broker(database)
         if database.broker is not None:
             database.broker.may_send, database.broker.no_entry = may_send, no_entry
+            database.broker.has_certificate = database.owns_certificate
         self.engine.journal.put(transaction, self, self.databases, name.lower(), database)
         return database
 

@@ -57,7 +57,7 @@ class SessionState(Part):
         "app_name", "auto", "background", "bulk", "context_info", "cursors", "database",
         "deadline", "engine", "error", "error_stack", "expired", "fetch_status", "frames",
         "guids", "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
-        "instance", "last_identity", "lock_mark", "login_name", "mark", "options",
+        "instance", "last_identity", "lock_mark", "login_name", "mark", "open_keys", "options",
         "original_login", "pending", "return_status", "rowcount", "sandbox", "scope_identity",
         "session_context", "sink", "statement_started", "stream", "temp_tables", "trancount",
         "transaction", "user", "user_stack", "wait",
@@ -106,6 +106,7 @@ class SessionState(Part):
         self.session_context: dict[str, Any] = {}
         self.temp_tables: dict[str, Any] = {}
         self.cursors: dict[str, Any] = {}
+        self.open_keys: frozenset[int] = frozenset()  # databases whose master key is open
         self.bulk: Any = None  # what INSERT BULK prepared for the next request
         self.statement_started = 0.0  # of the running request, clock seconds
 
@@ -357,7 +358,7 @@ class SessionState(Part):
             self.scope_identity, self.identity_insert, self.insert_exec, self.return_status,
             self.context_info, dict(self.session_context), dict(self.temp_tables),
             dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:],
-            self.login_name, self.sandbox, self.bulk, self.lock_mark,
+            self.login_name, self.sandbox, self.bulk, self.lock_mark, self.open_keys,
         )
 
     def restore(self, memento: Any) -> None:
@@ -369,7 +370,8 @@ class SessionState(Part):
          self.fetch_status, self.last_identity, self.scope_identity, self.identity_insert,
          self.insert_exec, self.return_status, self.context_info, self.session_context,
          self.temp_tables, self.cursors, self.guids, self.database, self.user,
-         self.user_stack, self.login_name, self.sandbox, self.bulk, self.lock_mark) = memento
+         self.user_stack, self.login_name, self.sandbox, self.bulk, self.lock_mark,
+         self.open_keys) = memento
         self.frames = [Frame.back(saved) for saved in frames]
 
     def content(self) -> Any:

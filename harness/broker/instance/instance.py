@@ -194,6 +194,13 @@ class Instance:
             raise SqlError(6106, session_id)
         session.killed()
 
+    @property
+    def files(self) -> dict[str, bytes]:
+        """Files that statements name, by lower-case path: BACKUP CERTIFICATE writes them here and
+        never to a disk; what is put in can be read by CREATE CERTIFICATE FROM FILE.
+        """
+        return self.server.files
+
     # ------------------------------------------------------------------ running
     def ready(self, session: Session) -> None:
         """The session can go on (the lock manager, queues and timers say so)."""

@@ -248,7 +248,7 @@ class Session(SessionState):
         if value(self.engine, "reset_context_info") == "cleared":
             self.context_info = None
         self.error = self.rowcount = 0
-        self.user_stack, self.sandbox = [], None
+        self.user_stack, self.sandbox, self.open_keys = [], None, frozenset()
         self.login_name = self.original_login
         self.instance.server.session_ended(self)
         self.instance.enter_database(self, self.initial_database or self.login.default_database)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from lxml import etree
@@ -39,6 +40,28 @@ def _not_well_formed(body: bytes) -> str | None:
     try:
         etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
+        if _several_elements(data):
+            return None
         line, column = error.position
         return f"XML parsing: line {line}, character {max(1, column)}, the text is not well-formed."
     return None
+
+
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+
+
+def _several_elements(data: bytes) -> bool:
+    """Whether the body is a row of elements without a root, as FOR XML without ROOT makes it.
+
+    A server takes those under WELL_FORMED_XML (F-244): the xml type holds them too.
+    """
+    encoding = "utf-16" if data[:2] in {_UTF16, _UTF16_BE} else "utf-8"
+    try:
+        text = _DECLARATION.sub("", data.decode(encoding).lstrip("\ufeff"))
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False,
+                                 huge_tree=True)
+        root = etree.fromstring(f"<_>{text}</_>", parser)
+    except (UnicodeDecodeError, etree.XMLSyntaxError, ValueError):
+        return False
+    texts = [root.text, *(child.tail for child in root)]
+    return len(root) > 0 and not any(part and part.strip() for part in texts)

@@ -5,14 +5,17 @@ Importing the package registers their compilers.
 
 import harness.broker.exec.ddl.alter_table
 import harness.broker.exec.ddl.authorization
+import harness.broker.exec.ddl.certificates
 import harness.broker.exec.ddl.constraints
 import harness.broker.exec.ddl.databases
 import harness.broker.exec.ddl.drop
 import harness.broker.exec.ddl.indexes
 import harness.broker.exec.ddl.logins
+import harness.broker.exec.ddl.master_keys
 import harness.broker.exec.ddl.modules
 import harness.broker.exec.ddl.permissions
 import harness.broker.exec.ddl.principals
+import harness.broker.exec.ddl.signatures
 import harness.broker.exec.ddl.tables
 import harness.broker.exec.ddl.triggers
 import harness.broker.exec.ddl.types

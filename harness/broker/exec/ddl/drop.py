@@ -42,7 +42,7 @@ def drop_object(node: ast.DropObject, context: Context) -> Run:
         raise context.not_supported(node, f"DROP {node.kind} ON {node.on}")
 
     def run(s: Any, v: list) -> None:
-        for name in node.names:
+        for name in node.names or (None,):  # DROP MASTER KEY names nothing
             drop_one(s, name, node.if_exists)
 
     return run

@@ -18,6 +18,7 @@ from harness.broker.exec.functions import (
     dates,
     formatting,
     json,
+    keys,
     numbers,
     session,
     strings,
@@ -29,6 +30,7 @@ from harness.tsql import ast
 
 __all__ = [
     "AGGREGATES", "catalog", "choices", "cursors", "dates", "format_message", "formatting", "json",
+    "keys",
     "numbers", "session", "strings", "variants",
 ]
 
