@@ -10,6 +10,8 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
               "CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows "
               "resulting from the operation did not qualify under the CHECK OPTION constraint."),
     1031: (15, "Percent values must be between 0 and 100."),
+    3916: (16, "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN "
+               "TRANSACTION is used first."),
     4109: (15, "Windowed functions cannot be used in the context of another windowed function or "
                "aggregate."),
     4113: (16, "The function '%s' is not a valid windowing function, and cannot be used with the "

@@ -92,6 +92,9 @@ def commit_transaction(s: SessionState) -> None:
         raise SqlError(3902)
     if s.transaction.doomed:
         raise SqlError(3930)
+    capture = s.insert_exec
+    if capture is not None and capture.active(s) and s.trancount <= capture.trancount:
+        raise SqlError(3916)
     if s.trancount > 1:
         s.trancount -= 1
     else:

@@ -120,6 +120,8 @@ class Machine:
             except SqlError as error:
                 self._end_deadline(s)
                 self.fail(s, error)
+                if s.insert_exec is not None:
+                    s.insert_exec.failed(s)
         self.finished(s)
         return FINISHED
 
