@@ -33,6 +33,7 @@ class QueryCompiler:
         self.context = context
         self.max_recursion = MAX_RECURSION
         self.hints = NO_QUERY_HINTS
+        self.enclosing: list | None = None  # memo of the block a subquery is compiled in
 
     def note_options(self, node: Any) -> None:
         """OPTION of the statement; MAXRECURSION 0 lifts the limit (query hints page)."""
@@ -104,9 +105,18 @@ class QueryCompiler:
     def subquery_hook(self, common: Common, memo: list | None) -> Callable[..., Subquery]:
         """What ``Scope.compile_subquery`` calls in a block with these common tables."""
         def compile_inner(scope: Scope) -> Callable[..., Rowset]:
-            return lambda query, most: self.query(query, scope, common, most)
+            return lambda query, most: self.inside(
+                memo, lambda: self.query(query, scope, common, most))
 
         return lambda query, scope: Subquery(query, compile_inner(scope), memo)
+
+    def inside(self, memo: list | None, compile_it: Callable[[], Rowset]) -> Rowset:
+        """Compile what runs many times per run of the block that owns ``memo``."""
+        before, self.enclosing = self.enclosing, memo
+        try:
+            return compile_it()
+        finally:
+            self.enclosing = before
 
     # ------------------------------------------------------------------ common tables
     def common_tables(self, node: ast.Query | Any, outer: Scope, common: Common) -> Common:

@@ -66,8 +66,10 @@ def compile_from(
     """
     context = compiler.context
     base = scope_width(outer)
-    binder = Binder(context, lambda query, scope: compiler.query(query, scope, common), outer,
-                    common)
+    binder = Binder(
+        context, lambda query, scope, again=False: compiler.inside(
+            memo if again else compiler.enclosing,
+            lambda: compiler.query(query, scope, common)), outer, common)
     builder = TreeBuilder(binder, context, base, choose_target)
     tree = builder.build(nodes) if nodes else Inner([])
     if extra is not None:
@@ -94,7 +96,7 @@ def compile_from(
     ordered = _push_limit(steps, limit, order_by or [], names)
     for node in moved:
         compile_condition(node, scope)  # for its errors, and to know whether it leads outside
-    run = StepCompiler(names, scope, memo).compile(steps)
+    run = StepCompiler(names, scope, memo, compiler.enclosing).compile(steps)
     paths = [path for source in sources for path in source.paths] + _paths(steps)
     target = next((source for source in sources if source.write), None)
     return From(sources, names, scope, _rows(run, base), paths, ordered, target)

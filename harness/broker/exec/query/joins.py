@@ -7,13 +7,15 @@ does not depend on them is read once and, where an equality allows it, matched t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.comparison import aligned
 from harness.broker.exec.expressions.expr import Expr, Fn
-from harness.broker.exec.query.names import Names
+from harness.broker.exec.query.names import Names, column_refs, has_subquery
 from harness.broker.exec.query.reading import (
+    LockPlans,
     compile_fetch,
     compile_reader,
     residual,
@@ -36,13 +38,17 @@ Step = Callable[[Any, Any, list[tuple]], list[tuple]]
 class StepCompiler:
     """Compiles the steps of one FROM clause in their final scope.
 
-    memo: one cell per thing that is computed once per run of the query block.
+    memo: one cell per thing that is computed once per run of the query block; enclosing: the same
+    of the block around a subquery, which runs it once per row.
     """
 
-    def __init__(self, names: Names, scope: QueryScope, memo: list) -> None:
+    def __init__(
+        self, names: Names, scope: QueryScope, memo: list, enclosing: list | None = None
+    ) -> None:
         self.names = names
         self.scope = scope
         self.memo = memo
+        self.enclosing = enclosing
 
     def compile(self, steps: list[Any]) -> list[Step]:
         """One closure per step."""
@@ -58,11 +64,6 @@ class StepCompiler:
             return self._full(step)
         return self._filter(step.conditions)
 
-    def cell(self) -> int:
-        """A new memo cell."""
-        self.memo.append(None)
-        return len(self.memo) - 1
-
     # ------------------------------------------------------------------ reading one source
     def _read(self, step: ReadStep) -> Step:
         depends = self._depends(step)
@@ -77,7 +78,73 @@ class StepCompiler:
         def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
             return [row + found for row in rows for found in fetch(s, v, row)]
 
+        return self._looked_up(step, run) or run
+
+    def _looked_up(self, step: ReadStep, scan: Step) -> Step | None:
+        """A scan that is repeated for every row of the block around, through a hash table.
+
+        Only where it takes the same locks (F-214): when reading holds none and nothing in the table
+        is uncommitted, a scan asks for no key lock, so one reading stands for all. Otherwise it is
+        done row by row.
+        """
+        source = step.source
+        if self.enclosing is None or step.path.kind != "SCAN" or source.write:
+            return None
+        local = [c for c in step.conditions if self._only_own(c)]
+        keys, others = self._hash_keys(source, [c for c in step.conditions if c not in local])
+        if not keys:
+            return None
+        path = replace(step.path, residual=[c.node for c in local])
+        read = compile_fetch(compile_reader(source, path, self.scope))
+        plans = LockPlans(source, key_only=False)
+        return self._matched(read, (keys, others), source.offset, self.enclosing,
+                             plans.repeatable, scan)
+
+    def _matched(
+        self, read: Callable[[Any, Any, tuple], list], conditions: tuple[list, list],
+        offset: int, memo: list, may: Callable[[Any, Any], bool] | None = None,
+        otherwise: Step | None = None,
+    ) -> Step:
+        """Rows so far with those of a source read once, by hash where there are keys.
+
+        conditions: (keys, others); memo: where the hash table is kept; may: whether it may be made
+        now, else ``otherwise`` runs.
+        """
+        keys, others = conditions
+        test = residual([c.node for c in others], self.scope)
+        left_key, right_key = _key_function(keys, 0), _key_function(keys, 1)
+        cell = len(memo)
+        memo.append(None)
+
+        def build(s: Any, v: Any, row: tuple) -> dict[Any, list[tuple]]:
+            base, table = fit(row, offset), {}
+            for found in read(s, v, base):
+                key = right_key(s, v, base + found)
+                if key is not None:
+                    table.setdefault(key, []).append(found)
+            return table
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            if not rows:
+                return []
+            table = memo[cell]
+            if table is None:
+                if may is not None and not may(s, v):
+                    return otherwise(s, v, rows)
+                table = memo[cell] = build(s, v, rows[0])
+            joined = [
+                row + found
+                for row in rows
+                for found in table.get(left_key(s, v, row), ())
+            ]
+            return joined if test is None else [row for row in joined if test(s, v, row)]
+
         return run
+
+    def _only_own(self, condition: Condition) -> bool:
+        """Whether a condition reads nothing but this source, variables and constants."""
+        return not has_subquery(condition.node) and all(
+            self.names.find(ref) for ref in column_refs(condition.node))
 
     def _depends(self, step: ReadStep) -> bool:
         """Whether the keys the path searches for come from the rows so far."""
@@ -115,35 +182,14 @@ class StepCompiler:
         source = step.source
         own = [c for c in step.conditions if not c.mentions - {source}]
         joining = [c for c in step.conditions if c.mentions - {source}]
-        read = self._alone(step, own)
-        keys, others = self._hash_keys(source, joining)
-        test = residual([c.node for c in others], self.scope)
-        memo, cell, offset = self.memo, self.cell(), source.offset
-        left_key, right_key = _key_function(keys, 0), _key_function(keys, 1)
-
-        def build(s: Any, v: Any, row: tuple) -> dict[Any, list[tuple]]:
-            base = fit(row, offset)
-            table: dict[Any, list[tuple]] = {}
-            for found in read(s, v, base):
-                key = right_key(s, v, base + found)
-                if key is not None:
-                    table.setdefault(key, []).append(found)
-            return table
-
-        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
-            if not rows:
-                return []
-            table = memo[cell]
-            if table is None:
-                table = memo[cell] = build(s, v, rows[0])
-            joined = [
-                row + found
-                for row in rows
-                for found in table.get(left_key(s, v, row), ())
-            ]
-            return joined if test is None else [row for row in joined if test(s, v, row)]
-
-        return run
+        # What depends on no row of the block around is read once for all of them.
+        free = self.enclosing is not None and source.table is not None \
+            and all(self._only_own(c) for c in own)
+        once = self._matched(self._alone(step, own), self._hash_keys(source, joining),
+                             source.offset, self.enclosing if free else self.memo)
+        if free or source.table is None:
+            return once
+        return self._looked_up(step, once) or once
 
     def _alone(self, step: ReadStep, own: list[Condition]) -> Callable[[Any, Any, tuple], list]:
         source = step.source
@@ -154,8 +200,8 @@ class StepCompiler:
                 return rows_of
             return lambda s, v, r: [x for x in rows_of(s, v, r) if test(s, v, r + x)]
         mine = {id(c.node) for c in own}
-        step.path.residual = [c for c in step.path.residual if id(c) in mine]
-        return compile_fetch(compile_reader(source, step.path, self.scope))
+        path = replace(step.path, residual=[c for c in step.path.residual if id(c) in mine])
+        return compile_fetch(compile_reader(source, path, self.scope))
 
     def _hash_keys(
         self, source: Source, joining: list[Condition]

@@ -65,9 +65,10 @@ def residual(conditions: list[ast.Predicate], scope: Scope) -> Fn | None:
 class LockPlans:
     """The lock plan of one reference per isolation level, worked out once each."""
 
-    __slots__ = ("_known", "database", "hints", "key", "key_only", "write")
+    __slots__ = ("_known", "database", "hints", "key", "key_only", "source", "write")
 
     def __init__(self, source: Source, *, key_only: bool) -> None:
+        self.source = source
         self.hints = source.hints
         self.write = source.write
         self.key_only = key_only
@@ -84,6 +85,20 @@ class LockPlans:
                               key_only=self.key_only)
             self._known[s.options.isolation, rcsi] = found
         return found
+
+
+    def repeatable(self, s: Any, v: Any) -> bool:
+        """Whether reading all of the table again now would take no lock it has not already."""
+        source = self.source
+        if source.slot >= 0 or source.table.temporary:
+            return True
+        mode = self.get(s).mode
+        if mode.hold or mode.readpast:
+            return False
+        transaction = s.transaction or s.work()
+        table = source.table
+        return all(writer is transaction for index in (table.rows, *table.indexes)
+                   for writer, _ in index.writers.values())
 
 
 @dataclass(slots=True)

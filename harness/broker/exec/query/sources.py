@@ -351,7 +351,7 @@ class Binder:
         if not isinstance(node.query, (ast.Query, ast.Values)):
             raise self.context.not_supported(node, "a data change in FROM")
         scope = self._scope(left)
-        rowset = self.compile_query(node.query, scope)
+        rowset = self.compile_query(node.query, scope, left is not None)
         if node.alias is None:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
         source = self._of_rowset(rowset, node.alias.lower(), node.columns, node,
