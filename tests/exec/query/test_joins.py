@@ -100,3 +100,30 @@ def test_a_join_of_many_rows_does_not_compare_every_pair(lab):
 ])
 def test_what_is_not_supported_is_refused(lab, sql):
     assert "does not support" in lab.refusal(sql)
+
+
+def test_a_full_join_of_many_rows_does_not_compare_every_pair(lab):
+    lab.run("CREATE TABLE big (a int NULL, b int); "
+            "WITH d(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM d WHERE x < 99) "
+            "INSERT big SELECT l.x * 100 + r.x, r.x FROM d l CROSS JOIN d r; "
+            "INSERT big VALUES (NULL, 1)")
+    assert lab.value("SELECT COUNT(*) FROM big l FULL JOIN big r ON l.a = r.a AND r.b < 50") \
+        == 5000 + 5001 + 5001
+
+
+@pytest.mark.parametrize("inner", [
+    "(SELECT id AS k, title FROM team)", "titles", "both_ways",
+])
+def test_a_view_or_derived_table_is_searched_by_the_rows_before_it(lab, inner):
+    lab.run("CREATE VIEW titles AS SELECT id AS k, title FROM team WHERE id > 0")
+    lab.run("CREATE VIEW both_ways AS SELECT k, title FROM titles")
+    alias = f"{inner} AS x" if inner.startswith("(") else f"{inner} x WITH (UPDLOCK)"
+    lab.watch("team", "person")
+    sql = f"SELECT p.name, x.title FROM person p JOIN {alias} ON x.k = p.team WHERE p.id = 3"
+    if not inner.startswith("("):
+        taken = lab.locks(f"BEGIN TRANSACTION; {sql}")
+        assert [lock for lock in taken if " C(" in lock] == ["U C(20)"]
+        lab.run("ROLLBACK")
+    assert lab.rows(sql) == [("Cid", "green")]
+    assert lab.rows(sql.replace("JOIN", "LEFT JOIN").replace("p.id = 3", "p.id = 4")) \
+        == [("Dee", None)]

@@ -220,8 +220,13 @@ def _visible(
     return visible
 
 
-def narrow(source: Any, conditions: list[Any], names: Any) -> list[ast.Predicate]:
+def narrow(
+    source: Any, conditions: list[Any], names: Any, before: Scope | None = None
+) -> list[ast.Predicate]:
     """Move conditions into a source where they can go. Returns those moved, as they were written.
+
+    before: the scope of the sources read earlier; an equality with them moves too where it makes
+    every table inside be searched by key, row by row.
     """
     body = source.body
 
@@ -231,6 +236,12 @@ def narrow(source: Any, conditions: list[Any], names: Any) -> list[ast.Predicate
 
     pairs = [(c.node, moved) for c in conditions if c.mentions == {source}
              and (moved := body.moved(c.node, ordinal_of)) is not None]
+    joining = [] if before is None or source.choice is not None else [
+        (c.node, moved) for c in conditions if c.mentions - {source} and source in c.mentions
+        and isinstance(c.node, ast.Comparison) and c.node.op == "="
+        and (moved := body.moved(c.node, ordinal_of)) is not None]
+    if joining and _searched(source, [moved for _, moved in pairs + joining], before):
+        return [node for node, _ in pairs + joining]
     if not pairs:
         return []
     try:
@@ -238,6 +249,22 @@ def narrow(source: Any, conditions: list[Any], names: Any) -> list[ast.Predicate
     except SqlError:
         return []  # the plain compilation of the condition reports it
     return [node for node, _ in pairs]
+
+
+def _searched(source: Any, where: list[ast.Predicate], before: Scope) -> bool:
+    """Read the source once per row before it, if that is by key in every table; else leave it."""
+    kept = source.rows, source.paths, source.scope
+    try:
+        source.scope = source.within(before)
+        source.narrowed(where)
+    except SqlError:
+        source.rows, source.paths, source.scope = kept
+        return False
+    if not source.paths or any(path.kind == "SCAN" for path in source.paths):
+        source.rows, source.paths, source.scope = kept
+        return False
+    source.lateral = True
+    return True
 
 
 def _repeatable(node: ast.Expression) -> bool:

@@ -91,7 +91,7 @@ def compile_from(
         steps.append(FilterStep(rest))
     if not builder.lateral:
         _assign_offsets(steps, base)
-    moved = _narrow(steps, names)
+    moved = _narrow(steps, names, outer, final=not builder.lateral)
     scope = _scope(outer, sources, base, compiler, common, memo)
     ordered = _push_limit(steps, limit, order_by or [], names)
     for node in moved:
@@ -102,13 +102,24 @@ def compile_from(
     return From(sources, names, scope, _rows(run, base), paths, ordered, target)
 
 
-def _narrow(steps: list[Any], names: Names) -> list[ast.Predicate]:
-    """Move conditions into views, derived and common tables; the ones moved."""
+def _narrow(
+    steps: list[Any], names: Names, outer: Scope, *, final: bool
+) -> list[ast.Predicate]:
+    """Move conditions into views, derived and common tables; the ones moved.
+
+    final: sources have their places in the row already, so that one may be asked by the rows of
+    those before it.
+    """
     moved: list[ast.Predicate] = []
     for step in _read_steps(steps):
-        if step.source.body is None or not step.conditions:
+        source = step.source
+        if source.body is None or not step.conditions:
             continue
-        found = narrow(step.source, step.conditions, names)
+        before = None
+        if final and step.bound and not source.lateral and not source.whole:
+            columns = [column for one in step.bound for column in one.scope_columns()]
+            before = query_scope(outer, columns, source.offset)
+        found = narrow(source, step.conditions, names, before)
         step.conditions = [c for c in step.conditions
                            if not any(c.node is node for node in found)]
         moved += found

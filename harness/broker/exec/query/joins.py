@@ -229,6 +229,26 @@ class StepCompiler:
                 return left, right
         return None
 
+    def _full_keys(
+        self, step: FullStep
+    ) -> tuple[list[tuple[Expr, Expr, Any]], list[Condition]]:
+        """Equalities between the two sides of a FULL JOIN, and the other conditions."""
+        left, right = set(step.left), set(step.sources)
+        keys, others = [], []
+        for condition in step.conditions:
+            node, pair = condition.node, None
+            if isinstance(node, ast.Comparison) and node.op == "=":
+                for one, two in ((node.left, node.right), (node.right, node.left)):
+                    names = self.names.mentioned(one), self.names.mentioned(two)
+                    if names[0] and names[1] and names[0] <= left and names[1] <= right:
+                        pair = one, two
+            if pair is None:
+                others.append(condition)
+            else:
+                one, two = (compile_expression(side, self.scope) for side in pair)
+                keys.append(aligned("=", one, two))
+        return keys, others
+
     # ------------------------------------------------------------------ the rest
     def _filter(self, conditions: list[Condition]) -> Step:
         test = residual([c.node for c in conditions], self.scope)
@@ -238,7 +258,9 @@ class StepCompiler:
 
     def _full(self, step: FullStep) -> Step:
         steps = self.compile(step.steps)
-        test = residual([c.node for c in step.conditions], self.scope)
+        keys, others = self._full_keys(step)
+        test = residual([c.node for c in others], self.scope)
+        left_key, right_key = _key_function(keys, 0), _key_function(keys, 1)
         left_width = sum(s.width for s in step.left)
         right_width = sum(s.width for s in step.sources)
         offset = min(s.offset for s in step.sources)
@@ -249,8 +271,14 @@ class StepCompiler:
             others = [row[offset:] for row in others]
             matched: set[int] = set()
             joined: list[tuple] = []
+            by_key: dict[Any, list[int]] = {}
+            for i, x in enumerate(others):
+                key = right_key(s, v, fit(outer, offset) + x)
+                if key is not None:
+                    by_key.setdefault(key, []).append(i)
             for row in rows:
-                hits = [i for i, x in enumerate(others) if test is None or test(s, v, row + x)]
+                found = by_key.get(left_key(s, v, row), ())
+                hits = [i for i in found if test is None or test(s, v, row + others[i])]
                 matched.update(hits)
                 joined += [row + others[i] for i in hits] or [row + (None,) * right_width]
             empty = outer + (None,) * left_width

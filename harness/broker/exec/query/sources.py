@@ -35,8 +35,8 @@ class Source:
     -> function (session, value) of a system view that can be asked by key. offset: place of
     its first column in the row, set by the planner. body, scope: of a query that can be compiled
     again; behind: what is there when it is the target of a data change. whole: the join hint (HASH,
-    MERGE) that has it read without the rows so far. after: the last local value says behind which
-    index key reading goes on (cursors).
+    MERGE) that has it read without the rows so far. view: the rowset of a view. after: the last
+    local value says behind which index key reading goes on (cursors).
     """
 
     columns: list[QueryColumn]
@@ -60,6 +60,15 @@ class Source:
     scope: Scope | None = None
     choice: Choice | None = None
     behind: Written | None = None
+    view: Any = None
+
+    def within(self, around: Scope) -> Scope:
+        """The scope the query is compiled in when it is asked from inside ``around``."""
+        if self.view is None:
+            return around
+        from harness.broker.exec.query.views import inside_view
+
+        return inside_view(self.view, around)
 
     def narrowed(self, where: list[ast.Predicate]) -> None:
         """Read the query under further conditions, which are in its own terms."""
@@ -311,7 +320,7 @@ class Binder:
         source.rows = _guarded(securable, source.rows)
         if source.body is not None:
             source.body.shown = ".".join(node.name.parts)
-            source.scope = inside_view(rowset, self.outer)
+            source.scope, source.view = inside_view(rowset, self.outer), rowset
         return source
 
     def written(self, node: ast.TableSource, source: Source, choice: Choice) -> Source:
