@@ -12,6 +12,7 @@ from harness.tsql.ast import (
     Receive,
     Send,
 )
+from harness.tsql.lexer import VARIABLE
 from harness.tsql.parser.execute import ExecuteParser
 
 _DIALOG_OPTIONS = ("RELATED_CONVERSATION", "RELATED_CONVERSATION_GROUP", "LIFETIME", "ENCRYPTION")
@@ -89,6 +90,9 @@ class BrokerParser(ExecuteParser):
         """Read RECEIVE."""
         self.expect("RECEIVE")
         top = self.top() if self.words[self.i] == "TOP" else None
+        if top is not None and top.percent:  # TOP (n) is all there is (RECEIVE page)
+            self.i -= 1
+            self.unexpected()
         first = self.i
         items = self.list_of(self.select_item)
         assigning = sum(item.variable is not None for item in items)
@@ -101,7 +105,7 @@ class BrokerParser(ExecuteParser):
         column = value = None
         if self.accept("WHERE"):
             column = self.expect_filter()
-            value = self.expression()
+            value = self.string_or_variable()
         end = self.last_end()
         return Receive(start, end, top, items, queue, into, column, value)
 
@@ -114,6 +118,10 @@ class BrokerParser(ExecuteParser):
             self.unexpected()
         self.expect("=")
         return column
+
+    def _number_or_variable(self) -> Expression:
+        """Read a whole number or a variable (END CONVERSATION page)."""
+        return self.variable() if self.kinds[self.i] == VARIABLE else self.integer()
 
     def get_conversation_group(self, start: int) -> GetConversationGroup:
         """Read GET CONVERSATION GROUP."""
@@ -141,8 +149,8 @@ class BrokerParser(ExecuteParser):
                 statement.cleanup = True
             else:
                 self.expect("ERROR", "=")
-                statement.error = self.expression()
+                statement.error = self._number_or_variable()
                 self.expect("DESCRIPTION", "=")
-                statement.description = self.expression()
+                statement.description = self.string_or_variable()
         statement.end = self.last_end()
         return statement

@@ -144,6 +144,9 @@ class BrokerDdlParser(ModuleParser):
             self._activation_option(activation, word)
             if not self.accept(","):
                 break
+        if not may_drop and None in (
+                activation.procedure, activation.max_readers, activation.execute_as):
+            self.unexpected()  # CREATE QUEUE takes all three or none (its page)
         self.expect(")")
         activation.end = self.last_end()
         return activation

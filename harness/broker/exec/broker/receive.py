@@ -89,8 +89,6 @@ def _receive(node: ast.Receive, context: Context, timeout: Argument | None) -> R
 def _top(node: ast.Receive, context: Context) -> Any:
     if node.top is None:
         return None
-    if node.top.percent or node.top.with_ties:
-        raise context.not_supported(node.top, "TOP .. PERCENT or WITH TIES in RECEIVE")
     return row_count(node.top.count, context.scope)
 
 
