@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from harness.broker.catalog.object_views import SHIPPED_COLUMNS, object_row, shipped
+from harness.broker.catalog.internal_tables import object_rows, shipped
+from harness.broker.catalog.object_views import SHIPPED_COLUMNS, object_row
 from harness.broker.catalog.views import VIEW_SERVER_STATE, view
 from harness.broker.catalog.visibility import sees_everything, visible
 from harness.broker.engine.clock import EPOCH
@@ -131,6 +132,18 @@ def service_queues(s: Any, db: Database) -> Iterable[tuple]:
         enabled = int(queue.enabled)
         yield (*object_row(db, queue), shipped(queue), *readers, enabled, enabled,
                int(queue.retention), int(queue.poison_handling))
+
+
+@view("sys.internal_tables", SHIPPED_COLUMNS + """internal_type tinyint = 201
+internal_type_desc nvarchar(60)? = 'QUEUE_MESSAGES'
+parent_id int
+parent_minor_id int = 0
+lob_data_space_id int = 1
+filestream_data_space_id int? = None""")
+def internal(s: Any, db: Database) -> Iterable[tuple]:
+    """The tables queues keep their messages in."""
+    for row in object_rows(s, db):
+        yield (*row, row[4])
 
 
 @view("sys.routes", """

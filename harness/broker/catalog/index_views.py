@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from harness.broker.catalog import internal_tables
 from harness.broker.catalog.object_views import OBJECT_COLUMNS, object_row, seen_objects
 from harness.broker.catalog.views import view
 from harness.broker.engine.storage import Index, Table
@@ -198,11 +199,8 @@ data_compression tinyint = 0
 data_compression_desc nvarchar(60)? = 'NONE'
 xml_compression bit? = 0""")
 def partitions(s: Any, db: Database) -> Iterable[tuple]:
-    """One partition per heap or index, with its rows, uncommitted ones included.
-
-    A queue shows its messages under its own object id; on a server the rows are those of its
-    internal table.
-    """
+    """One partition per heap or index, with its rows, uncommitted ones included."""
+    yield from internal_tables.partition_rows(s, db)
     for table in seen_objects(s, db, Table):
         for index in table_indexes(table):
             yield (index.hobt_id, table.object_id, index.index_id, index.hobt_id,
@@ -226,6 +224,8 @@ partition_number int = 1
 row_count bigint?""")
 def partition_stats(s: Any, db: Database) -> Iterable[tuple]:
     """Row counts; there are no pages to count."""
+    for number, table_id, index_id, _, rows in internal_tables.partition_rows(s, db):
+        yield number, table_id, index_id, rows
     for table in seen_objects(s, db, Table):
         for index in table_indexes(table):
             yield index.hobt_id, table.object_id, index.index_id, len(index.entries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from harness.broker.catalog.internal_tables import object_rows, shipped
 from harness.broker.catalog.views import alias, view
 from harness.broker.catalog.visibility import visible
 from harness.broker.engine.collation import DEFAULT_COLLATION
@@ -68,16 +69,12 @@ def object_row(db: Database, item: Any) -> tuple:
 SHIPPED_COLUMNS = OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped bit")
 
 
-def shipped(item: Any) -> int:
-    """is_ms_shipped: the queues every database is born with (F-254)."""
-    return int(getattr(item, "is_system", False))
-
-
 @view("sys.objects", SHIPPED_COLUMNS)
 def objects(s: Any, db: Database) -> Iterable[tuple]:
-    """Every object of a schema that the reader may see."""
+    """Every object of a schema that the reader may see, internal tables included."""
     for item in seen_objects(s, db):
         yield (*object_row(db, item), shipped(item))
+    yield from object_rows(s, db)
     for item in db.types.values():
         if isinstance(item, TableType):
             created, modified = db.created, db.created

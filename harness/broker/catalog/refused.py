@@ -61,7 +61,7 @@ REFUSED_VIEWS.update({
     "extended_properties", "external_data_sources", "external_file_formats", "filegroups",
     "filetables", "foreign_key_columns", "foreign_keys", "fulltext_catalogs",
     "fulltext_indexes", "function_order_columns", "hash_indexes", "http_endpoints",
-    "internal_tables", "key_encryptions", "linked_logins", "login_token", "masked_columns",
+    "key_encryptions", "linked_logins", "login_token", "masked_columns",
     "master_files", "master_key_passwords", "memory_optimized_tables_internal_attributes",
     "module_assembly_usages", "numbered_procedures", "openkeys", "partition_functions",
     "partition_parameters", "partition_range_values", "partition_schemes", "plan_guides",

@@ -223,6 +223,6 @@ class Broker(Part):
 
 def _copy_queue(broker: Broker, queue: Queue) -> Queue:
     twin = type(queue)(broker, queue.schema, queue.name, queue.object_id)
-    for name in ("enabled", "retention", "poison_handling", "activation"):
+    for name in ("internal_id", "enabled", "retention", "poison_handling", "activation"):
         setattr(twin, name, getattr(queue, name))
     return twin

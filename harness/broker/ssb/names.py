@@ -67,6 +67,9 @@ SYSTEM_SERVICES: tuple[tuple[int, str, int, str, tuple[str, ...]], ...] = (
 """(service id, service, object id of its queue in schema dbo, queue, contracts) of what every
 database is born with. Names are documented, the queues' ids as seen on real servers."""
 
+SYSTEM_TABLES = {row[2]: row[2] + 16000057 for row in SYSTEM_SERVICES}
+"""Object id of a system queue -> that of its internal table (ids step by that much)."""
+
 FIRST_USER_ID = 65536
 """User message types, contracts, services and routes have ids above the system's."""
 

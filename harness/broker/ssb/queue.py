@@ -11,7 +11,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.ssb import columns
 from harness.broker.ssb.monitor import QueueMonitor
-from harness.broker.ssb.names import SYSTEM_SERVICES
+from harness.broker.ssb.names import SYSTEM_TABLES
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -45,20 +45,21 @@ class Queue(Part):
 
     ready: (order key) -> inbox that may hold something to receive; it may list too many, never too
     few, and is not undone: readers drop what turns out to be empty. held: system rows that could
-    not be put in while the queue was off. waiters: session id -> (session, it named a conversation
-    or group). poison: rollbacks in a row, by key. started: tasks launched so far. watched: event
+    not be put in while the queue was off. internal_id: object id of the internal table. waiters:
+    session id -> (session, it named a conversation or group). poison: rollbacks in a row, by key. started: tasks launched so far. watched: event
     notifications for QUEUE_ACTIVATION.
     """
 
     __slots__ = (
-        "activation", "broker", "enabled", "held", "kind", "lock_key", "monitor", "name",
-        "next_order", "object_id", "oldest_first", "parent_id", "poison", "poison_handling",
-        "ready", "retention", "schema", "started", "waiters", "watched",
+        "activation", "broker", "enabled", "held", "internal_id", "kind", "lock_key", "monitor",
+        "name", "next_order", "object_id", "oldest_first", "parent_id", "poison",
+        "poison_handling", "ready", "retention", "schema", "started", "waiters", "watched",
     )
 
     def __init__(self, broker: Broker, schema: str, name: str, object_id: int) -> None:
         super().__init__()
         self.broker = broker
+        self.internal_id = SYSTEM_TABLES.get(object_id, 0)
         self.schema = schema
         self.name = name
         self.object_id = object_id
@@ -88,7 +89,7 @@ class Queue(Part):
     @property
     def is_system(self) -> bool:
         """Whether every database is born with it."""
-        return any(self.object_id == row[2] for row in SYSTEM_SERVICES)
+        return self.object_id in SYSTEM_TABLES
 
     @property
     def full_name(self) -> str:
@@ -309,6 +310,10 @@ class Queue(Part):
                 if not taken:
                     found.append(columns.full_row(endpoint, message, status))
         return sorted(found, key=_order)
+
+    def stored_rows(self) -> int:
+        """Rows of the internal table: retained and uncommitted ones count, held ones do not yet."""
+        return sum(sum(1 for _ in endpoint.inbox.stored()) for endpoint in self._living())
 
     def _living(self) -> Iterator[Endpoint]:
         """Endpoints whose rows may be here. Found by group: CLOSED ones, of which there may be

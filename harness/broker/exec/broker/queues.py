@@ -36,6 +36,8 @@ def create_queue(node: ast.CreateQueue, context: Context) -> Run:
     """CREATE QUEUE."""
     _check_options(node, context)
     broker_of(context)
+    if node.name.name.startswith("#"):
+        raise context.not_supported(node.name, "a queue name that starts with #")
 
     def run(s: Any, v: list) -> None:
         database = target_database(s, node.name)
@@ -44,6 +46,7 @@ def create_queue(node: ast.CreateQueue, context: Context) -> Run:
         may_create(s, database, schema, "CREATE QUEUE")
         refuse_taken(database, schema.name, node.name.name)
         queue = Queue(database.broker, schema.name, node.name.name, database.next_object_id())
+        queue.internal_id = database.next_object_id()
         queue.enabled = node.status is not False
         queue.retention = bool(node.retention)
         queue.poison_handling = node.poison_handling is not False
