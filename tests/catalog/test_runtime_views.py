@@ -114,4 +114,4 @@ def test_a_refused_column_is_an_invalid_name(session):
 
 
 def test_a_view_only_a_server_has_is_refused_by_name(session):
-    assert session.execute("SELECT * FROM sys.dm_os_performance_counters").error().number == 60001
+    assert session.execute("SELECT * FROM sys.dm_os_ring_buffers").error().number == 60001

@@ -6,6 +6,7 @@ Importing the package registers all of them where the executor looks: ``SYSTEM_V
 
 import harness.broker.catalog.broker_views
 import harness.broker.catalog.compatibility_views
+import harness.broker.catalog.counter_views
 import harness.broker.catalog.index_views
 import harness.broker.catalog.information_schema
 import harness.broker.catalog.key_views

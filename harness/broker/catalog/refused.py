@@ -48,7 +48,7 @@ REFUSED_VIEWS.update({
     "dm_hadr_availability_group_states", "dm_io_pending_io_requests",
     "dm_os_buffer_descriptors", "dm_os_cluster_nodes", "dm_os_host_info", "dm_os_latch_stats",
     "dm_os_memory_cache_counters", "dm_os_memory_clerks", "dm_os_memory_objects", "dm_os_nodes",
-    "dm_os_performance_counters", "dm_os_process_memory", "dm_os_ring_buffers",
+    "dm_os_process_memory", "dm_os_ring_buffers",
     "dm_os_schedulers", "dm_os_server_diagnostics_log_configurations", "dm_os_spinlock_stats",
     "dm_os_sys_info", "dm_os_sys_memory", "dm_os_tasks", "dm_os_threads", "dm_os_volume_stats",
     "dm_os_wait_stats", "dm_os_workers", "dm_server_audit_status", "dm_server_memory_dumps",

@@ -95,6 +95,7 @@ class Server(Part):
         if database.broker is not None:
             database.broker.may_send, database.broker.no_entry = may_send, no_entry
             database.broker.has_certificate = database.owns_certificate
+            database.broker.counters = self.transport.counters
         self.engine.journal.put(transaction, self, self.databases, name.lower(), database)
         return database
 

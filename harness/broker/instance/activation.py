@@ -20,6 +20,7 @@ from harness.broker.exec.program import Program, StatementInfo
 from harness.broker.exec.security import permitted, securable
 from harness.broker.exec.switches import value
 from harness.broker.instance.errorlog import ErrorLog
+from harness.broker.ssb import counters
 from harness.tsql.ast.base import Source
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ class Activation:
         program.infos = [StatementInfo(None, 1, False, place) for place in (1, 2, 3)]
         instance.machine.call(session, program, [])
         self.trace.write(f"spid{session.id}s", f"{STARTED}: {queue}")
+        queue.broker.counters.add(instance.engine.journal, counters.STARTED)
         instance.ready(session)
 
     def _principal(self, database: Any, queue: Any) -> Any:
@@ -138,6 +140,10 @@ class Activation:
             session.rollback()
         how = self._how(session, queue, procedure, open_transaction)
         self.trace.write(f"spid{session.id}s", how)
+        if how.startswith(ABORTED):
+            queue.broker.counters.add(self.instance.engine.journal, counters.ABORTED)
+            if session.status != COMPLETED:
+                queue.broker.counters.add(self.instance.engine.journal, counters.ERRORS)
         self.instance.forget(session)
         queue.broker.task_ended(queue, session, killed=session.status is None
                                 and not session.sink.last_error[0])

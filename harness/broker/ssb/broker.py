@@ -13,6 +13,7 @@ from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.ssb import ends, names, notifications, options, timers
 from harness.broker.ssb.conversation import Endpoint, Group
+from harness.broker.ssb.counters import Counters
 from harness.broker.ssb.definitions import (
     Contract,
     MessageType,
@@ -50,8 +51,8 @@ class Broker(Part):
     """
 
     __slots__ = (
-        "activate", "bindings", "contracts", "database", "enabled", "endpoints", "engine",
-        "groups", "guid", "has_certificate", "has_master_key", "log", "may_send",
+        "activate", "bindings", "contracts", "counters", "database", "enabled", "endpoints",
+        "engine", "groups", "guid", "has_certificate", "has_master_key", "log", "may_send",
         "message_types", "missed", "next_id", "no_entry", "notifications", "priorities",
         "routes", "senders", "services",
     )
@@ -75,6 +76,7 @@ class Broker(Part):
         self.bindings: dict[str, RemoteServiceBinding] = {}
         self.priorities: dict[str, Priority] = {}
         self.notifications: dict[tuple[int, str], EventNotification] = {}
+        self.counters = Counters()
         self.endpoints: dict[str, Endpoint] = {}
         self.groups: dict[str, Group] = {}
         self.senders: dict[str, Endpoint] = {}
@@ -211,14 +213,26 @@ class Broker(Part):
         return twin
 
     def content(self) -> Any:
-        """Definitions by name."""
+        """Definitions with what they say, and which conversations there are."""
         return (
-            self.database.name, self.guid, self.enabled, sorted(self.message_types),
-            sorted(self.contracts), sorted(self.services), sorted(self.routes),
-            sorted((p.name, p.level) for p in self.priorities.values()), sorted(self.bindings),
-            sorted(self.notifications),
+            self.database.name, self.guid, self.enabled, self.has_master_key,
+            self._definitions(), sorted(self.services),
             sorted(self.endpoints), sorted(self.groups), sorted(map(repr, self.missed)),
         )
+
+    def _definitions(self) -> list:
+        """What can be created and altered, but for services, which hash themselves."""
+        return [
+            sorted((m.name, m.validation) for m in self.message_types.values()
+                   if m.message_type_id >= names.FIRST_USER_ID),
+            sorted(self.contracts),
+            sorted((r.name, r.service_name or "", r.broker_instance or "", r.address,
+                    r.mirror_address or "", r.expires or 0.0) for r in self.routes.values()),
+            sorted((b.name, b.service_name, b.user, b.anonymous) for b in self.bindings.values()),
+            sorted((p.name, p.contract or "", p.local_service or "", p.remote_service or "",
+                    p.level) for p in self.priorities.values()),
+            sorted((n.parent_id, n.name, n.events, n.handle) for n in self.notifications.values()),
+        ]
 
 
 def _copy_queue(broker: Broker, queue: Queue) -> Queue:

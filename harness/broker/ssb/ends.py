@@ -14,6 +14,7 @@ from harness.broker.engine.journal import MISSING
 from harness.broker.ssb import alarms, notifications, timers, transmission
 from harness.broker.ssb.closing import finish
 from harness.broker.ssb.conversation import CLOSED, GONE, PEER_ENDED
+from harness.broker.ssb.counters import ROLLBACKS
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -28,12 +29,22 @@ def transaction_ended(transaction: Transaction, committed: bool, events: list[tu
     """Watcher of every transaction's end; see the module's docstring."""
     queues: dict[Queue, bool] = {}
     handlers = _COMMITTED if committed else _ROLLED_BACK
+    if not committed:
+        _count_rollback(events)
     for event in events:
         handler = handlers.get(event[0])
         if handler is not None:
             handler(transaction, event, queues)
     for queue in queues:  # True: its rollback is counted already
         queue.poke()
+
+
+def _count_rollback(events: list[tuple]) -> None:
+    """Every verb locks a conversation group: a transaction that did has used the broker."""
+    group = next((event[1] for event in events if event[0] == "ssb.group"), None)
+    if group is not None:
+        broker = group.service.broker
+        broker.counters.add(broker.engine.journal, ROLLBACKS)
 
 
 # ---------------------------------------------------------------------- after a commit

@@ -10,6 +10,7 @@ from sortedcontainers import SortedDict
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.ssb import columns
+from harness.broker.ssb.counters import ENQUEUED, PRIORITY
 from harness.broker.ssb.monitor import QueueMonitor
 from harness.broker.ssb.names import SYSTEM_TABLES
 from harness.broker.ssb.switches import value
@@ -46,8 +47,8 @@ class Queue(Part):
     ready: (order key) -> inbox that may hold something to receive; it may list too many, never too
     few, and is not undone: readers drop what turns out to be empty. held: system rows that could
     not be put in while the queue was off. internal_id: object id of the internal table. waiters:
-    session id -> (session, it named a conversation or group). poison: rollbacks in a row, by key. started: tasks launched so far. watched: event
-    notifications for QUEUE_ACTIVATION.
+    session id -> (session, it named a conversation or group). poison: rollbacks in a row, by key.
+    started: tasks launched so far. watched: event notifications for QUEUE_ACTIVATION.
     """
 
     __slots__ = (
@@ -124,6 +125,9 @@ class Queue(Part):
         journal.put(transaction, inbox, inbox.rows, sequence,
                     (order, sequence, message_type, body, engine.clock.now()))
         journal.assign(transaction, inbox, "tail", sequence + 1)
+        counters = self.broker.counters
+        counters.add(journal, ENQUEUED)
+        counters.add(journal, PRIORITY + inbox.endpoint.priority)
         if inbox.ready_key is None:
             self.list_ready(inbox, order)
         if transaction is None:
@@ -153,6 +157,9 @@ class Queue(Part):
         message = (shown, sequence, message_type, body, engine.clock.now())
         key = (rank, order)
         journal.put(transaction, inbox, inbox.special, key, (message, transaction))
+        counters = self.broker.counters
+        counters.add(journal, ENQUEUED)
+        counters.add(journal, PRIORITY + inbox.endpoint.priority)
         if inbox.ready_key is None:
             self.list_ready(inbox, order)
         if transaction is None:

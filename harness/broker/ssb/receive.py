@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.ssb.conversation import GONE
+from harness.broker.ssb.counters import RECEIVES
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def receive(
         taken = _of_group(queue, transaction, group_id, top, own)
     else:
         taken = _of_any(queue, transaction, top, own)
+    queue.broker.counters.add(queue.broker.engine.journal, RECEIVES)
     if taken:
         transaction.log_used += RECEIVE_LOG + MESSAGE_LOG * len(taken)
     elif fresh:

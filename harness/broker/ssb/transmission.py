@@ -21,6 +21,7 @@ from harness.broker.ssb.conversation import (
     Endpoint,
     Group,
 )
+from harness.broker.ssb.counters import DEQUEUED, WAITING
 from harness.broker.ssb.faults import fault, tell
 from harness.broker.ssb.inbox import FAULT, Inbox
 from harness.broker.ssb.routing import Refused
@@ -109,6 +110,7 @@ def _keep(
     """A new row of the transmission queue."""
     broker = endpoint.broker
     journal = broker.engine.journal
+    broker.counters.add(journal, WAITING)
     if endpoint.handle not in broker.senders:
         journal.put(None, broker, broker.senders, endpoint.handle, endpoint)
     if transaction is not None:
@@ -273,6 +275,7 @@ def retry(endpoint: Endpoint, ending: Transaction | None = None) -> None:
                 continue  # refused
             return
         journal.put(None, endpoint, endpoint.pending, sequence, MISSING)
+        endpoint.broker.counters.add(journal, DEQUEUED)
         _set_status(endpoint, "")
     settle(endpoint)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.journal import Part
+from harness.broker.ssb.counters import Counters
 
 if TYPE_CHECKING:
     from harness.broker.ssb.notifications import EventNotification
@@ -51,11 +52,12 @@ class Transport(Part):
     """broker_endpoint: None without one; notifications: ON SERVER, by lower-case name;
     server_name: as @@SERVERNAME has it."""
 
-    __slots__ = ("broker_endpoint", "notifications", "server_name")
+    __slots__ = ("broker_endpoint", "counters", "notifications", "server_name")
 
     def __init__(self) -> None:
         super().__init__()
         self.server_name = ""
+        self.counters = Counters()
         self.broker_endpoint: BrokerEndpoint | None = None
         self.notifications: dict[str, EventNotification] = {}
 

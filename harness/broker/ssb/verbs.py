@@ -23,6 +23,7 @@ from harness.broker.ssb.conversation import (
     Endpoint,
     Group,
 )
+from harness.broker.ssb.counters import DEQUEUED, SENDS
 from harness.broker.ssb.faults import tell
 from harness.broker.ssb.inbox import Inbox
 from harness.broker.ssb.switches import value
@@ -172,6 +173,7 @@ def send(broker: Broker, s: Any, handle: str | None, type_name: str | None,
     endpoint = conversation(broker, transaction, handle)
     message_type = _sendable(endpoint, transaction, type_name, body)
     _send(transaction, endpoint, message_type, body)
+    broker.counters.add(broker.engine.journal, SENDS)
 
 
 def send_many(broker: Broker, s: Any, handles: list[str | None], type_name: str | None,
@@ -188,6 +190,7 @@ def send_many(broker: Broker, s: Any, handles: list[str | None], type_name: str 
     types = [_sendable(endpoint, transaction, type_name, body) for endpoint in endpoints]
     for endpoint, message_type in zip(endpoints, types):
         _send(transaction, endpoint, message_type, body)
+    broker.counters.add(broker.engine.journal, SENDS)
 
 
 def _sendable(endpoint: Endpoint, transaction: Transaction, type_name: str | None,
@@ -345,6 +348,7 @@ def _drop_pending(transaction: Transaction, endpoint: Endpoint) -> None:
     for sequence in list(endpoint.pending):
         endpoint.broker.engine.journal.put(
             transaction, endpoint, endpoint.pending, sequence, MISSING)
+        endpoint.broker.counters.add(endpoint.broker.engine.journal, DEQUEUED)
 
 
 # ---------------------------------------------------------------------- TIMER and MOVE
