@@ -88,7 +88,7 @@ def test_helptext_gives_the_text_line_by_line(session):
     assert session.execute("sp_helptext N'audit.Nope'").error().number == 15009
 
 
-@pytest.mark.parametrize("name", ["sp_rename 'a', 'b'", "sp_settriggerorder", "xp_cmdshell 'x'"])
+@pytest.mark.parametrize("name", ["sp_dboption", "xp_cmdshell 'x'"])
 def test_what_is_not_supported_is_refused_by_name(session, name):
     error = session.execute(f"EXEC {name}").error()
     assert error.number == 60001 and name.split()[0] in error.text

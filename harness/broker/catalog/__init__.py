@@ -7,6 +7,7 @@ Importing the package registers all of them where the executor looks: ``SYSTEM_V
 import harness.broker.catalog.broker_views
 import harness.broker.catalog.compatibility_views
 import harness.broker.catalog.counter_views
+import harness.broker.catalog.dependency_views
 import harness.broker.catalog.index_views
 import harness.broker.catalog.information_schema
 import harness.broker.catalog.key_views
@@ -19,6 +20,7 @@ import harness.broker.catalog.security_functions
 import harness.broker.catalog.security_views
 import harness.broker.catalog.transaction_views
 import harness.broker.catalog.transport_views
+import harness.broker.catalog.trigger_functions
 import harness.broker.catalog.xml_views  # noqa: F401
 from harness.broker.catalog.deadlock_xml import Report, report
 from harness.broker.catalog.functions import catalog_function

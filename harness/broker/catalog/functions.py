@@ -12,7 +12,6 @@ from typing import Any
 from harness.broker.catalog.names import find_object, split_name
 from harness.broker.catalog.views import system_id
 from harness.broker.catalog.visibility import visible
-from harness.broker.engine.errors import NotSupported
 from harness.broker.engine.storage import Table
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.rebuild import all_indexes
@@ -30,7 +29,6 @@ from harness.broker.exec.objects import (
     VirtualTable,
     type_code,
 )
-from harness.broker.exec.triggers import trigger_depth
 
 Function = Callable[..., Any]
 
@@ -423,14 +421,6 @@ def parsename(s: Any, name: str, part: int) -> str | None:
 def current_timezone(s: Any) -> str:
     """The instance runs in UTC."""
     return "(UTC) Coordinated Universal Time"
-
-
-@function("TRIGGER_NESTLEVEL", optional=3)
-def trigger_nestlevel(s: Any, *args: Any) -> int:
-    """How deep triggers are nested; for one trigger alone it is refused."""
-    if args:
-        raise NotSupported("TRIGGER_NESTLEVEL with arguments")
-    return trigger_depth(s)
 
 
 @function("FILEPROPERTY")

@@ -13,6 +13,7 @@ from harness.broker.catalog.visibility import (
 )
 from harness.broker.engine.messages import MESSAGES
 from harness.broker.engine.types import INT, Variant, nvarchar
+from harness.broker.exec.configuration import SETTINGS, values_of
 from harness.broker.exec.database import Database
 from harness.broker.exec.permission_table import code_of
 from harness.broker.exec.principals import LOGIN_TYPES, TYPE_NAMES
@@ -317,19 +318,11 @@ description nvarchar(255)
 is_dynamic bit = 1
 is_advanced bit""")
 def configurations(s: Any, db: Database) -> Iterable[tuple]:
-    """The few settings that say how the embedded broker behaves; sp_configure is refused."""
-    settings = (
-        (115, "nested triggers", 1, 0, 1, "Allow triggers to be invoked within triggers", 0),
-        (503, "max worker threads", 0, 128, 65535, "Maximum worker threads", 1),
-        (1568, "default trace enabled", 0, 0, 1, "Enable or disable the default trace", 1),
-        (1569, "blocked process threshold (s)", 0, 0, 86400, "Blocked process reporting "
-         "threshold", 1),
-        (16391, "Ad Hoc Distributed Queries", 0, 0, 1, "Enable or disable Ad Hoc Distributed "
-         "Queries", 1),
-    )
-    for number, name, value, low, high, text, advanced in settings:
-        given = [Variant(INT, item) for item in (value, low, high, value)]
-        yield (number, name, *given, text, advanced)
+    """Options of the server that are known here (``exec.configuration``)."""
+    for item in SETTINGS:
+        value, used = values_of(db.server, item)
+        given = [Variant(INT, part) for part in (value, item.low, item.high, used)]
+        yield item.number, item.name, *given, item.text, int(item.advanced)
 
 
 @view("sys.messages", """

@@ -15,6 +15,8 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "ROWGUIDCOL, IDENTITY, or FILESTREAM properties. A sparse column cannot be of the "
                "following data types: text, ntext, image, geometry, geography, or user-defined "
                "type."),
+    574: (16, "%s statement cannot be used inside a user transaction."),
+    1054: (15, "Syntax '%s' is not allowed in schema-bound objects."),
     1750: (16, "Could not create constraint or index. See previous errors."),
     1753: (16, "Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in "
                "foreign key '%s'. Columns participating in a foreign key relationship must be "
@@ -52,6 +54,7 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     1907: (16, "Cannot recreate index '%s'. The new index definition does not match the constraint "
                "being enforced by the existing index."),
     1916: (16, "CREATE INDEX options nonunique and ignore_dup_key are mutually exclusive."),
+    1927: (16, "There are already statistics on table '%s' named '%s'."),
     1944: (16, "Index '%s' was not created. This index has a key length of at least %d bytes. The "
                "maximum permissible key length is %d bytes."),
     1946: (16, "Operation failed. The index entry of length %d bytes for the index '%s' exceeds "
@@ -62,6 +65,10 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "alias on this SQL Server."),
     2741: (16, "SET DATEFORMAT date order '%s' is invalid."),
     2742: (16, "SET DATEFIRST %s is out of range."),
+    2501: (16, "Cannot find a table or object with the name \"%s\". Check the system catalog."),
+    2571: (14, "User '%s' does not have permission to run DBCC %s."),
+    2706: (11, "Table '%s' does not exist."),
+    2767: (16, "Could not locate statistics '%s' in the system catalogs."),
     2761: (16, "The ROWGUIDCOL property can only be specified on the uniqueidentifier data "
                "type."),
     3604: (10, "Duplicate key was ignored."),
@@ -69,6 +76,8 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "'%s'."),
     3726: (16, "Could not drop object '%s' because it is referenced by a FOREIGN KEY constraint."),
     3727: (16, "Could not drop constraint. See previous errors."),
+    4512: (16, "Cannot schema bind %s '%s' because name '%s' is invalid for schema binding. Names "
+               "must be in two-part format and an object cannot reference itself."),
     4617: (16, "Cannot grant, deny or revoke permissions to or from special roles."),
     4624: (16, "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, "
                "information_schema, sys, or yourself."),
@@ -80,9 +89,27 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     11415: (16, "Object '%s' cannot be disabled or enabled. This action applies only to foreign "
                 "key and check constraints."),
     7999: (16, "Could not find any index named '%s' for table '%s'."),
+    5313: (16, "Synonym '%s' refers to an invalid object."),
+    15223: (11, "Error: The input parameter '%s' is not allowed to be null."),
+    15225: (11, "No item by the name of '%s' could be found in the current database '%s', given "
+                "that @itemtype was input as '%s'."),
+    15249: (11, "Error: Explicit @objtype '%s' is unrecognized."),
+    15335: (11, "Error: The new name '%s' is already in use as a %s name and would cause a "
+                "duplicate that is not permitted."),
+    15336: (16, "Object '%s' cannot be renamed because the object participates in enforced "
+                "dependencies."),
+    15347: (16, "Cannot transfer an object that is owned by a parent object."),
+    5812: (14, "You do not have permission to run the RECONFIGURE statement."),
+    7997: (16, "'%s' does not contain an identity column."),
+    15123: (16, "The configuration option '%s' does not exist, or it may be an advanced option."),
+    15125: (16, "Trigger '%s' is not a trigger for '%s'."),
+    15129: (16, "'%d' is not a valid value for configuration option '%s'."),
+    15130: (16, "There already exists a '%s' trigger for '%s'."),
+    15133: (16, "INSTEAD OF trigger '%s' cannot be associated with an order."),
     8139: (16, "Number of referencing columns in foreign key differs from number of referenced "
                "columns, table '%s'."),
     8196: (16, "Duplicate column specified as ROWGUIDCOL."),
+    3739: (11, "Cannot %s the index '%s' because it is not a statistics collection."),
     4712: (16, "Cannot truncate table '%s' because it is being referenced by a FOREIGN KEY "
                "constraint."),
 }

@@ -81,6 +81,14 @@ class Check:
     enabled: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """Statistics made by CREATE STATISTICS: a name and columns, nothing gathered."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
 class Descending:
     """A part of a key that is ordered from the greatest value to the least."""
 
@@ -236,7 +244,7 @@ class Table(Part):
         "checks", "clustered", "columns", "computed", "creator", "database", "depth", "hash_mask",
         "heap", "identity_column", "indexes", "journal", "lock_escalation", "lock_key", "name",
         "next_identity", "object_id", "ordinals", "row_ids", "rows", "rowversion_column", "schema",
-        "shadowed", "temporary", "types",
+        "shadowed", "statistics", "temporary", "types",
     )
 
     def __init__(
@@ -276,6 +284,7 @@ class Table(Part):
         self.indexes: list[Index] = []
         self.checks: list[Check] = []
         self.depth = 0  # of the frame that created a #temp table
+        self.statistics: tuple[Statistic, ...] = ()
         self.creator = 0  # id of the session that made a ##temp table
         self.shadowed: Table | None = None  # the #temp table of that name of an outer scope
         self.lock_escalation = True
@@ -413,7 +422,7 @@ class Table(Part):
         """The same definition with no rows, for a fresh database made from a template."""
         copy = Table(journal, self.name, self.columns, database=database, schema=self.schema,
                      object_id=self.object_id, temporary=self.temporary)
-        copy.lock_escalation = self.lock_escalation
+        copy.lock_escalation, copy.statistics = self.lock_escalation, self.statistics
         copy.checks = self.checks
         copy.heap.hobt_id = next(hobts)
         for index in ([self.clustered] if self.clustered else []) + self.indexes:

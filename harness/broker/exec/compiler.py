@@ -312,6 +312,10 @@ def lazy_step(
                 error.place(program.source.line_column(node.pos))
             error.line = error.line or program.source.line(node.pos)
             raise
+        if database.ddl_triggers and isinstance(node, ast.Statement):
+            from harness.broker.exec.ddl.ddl_triggers import firing_ddl
+
+            run = firing_ddl(run, node, fresh)
         step = working_step(run) if work else run
         if not fresh.uses_temp:
             program.code[pc] = guarded_step(step, lazy, database, version)

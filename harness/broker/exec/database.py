@@ -19,6 +19,7 @@ from harness.broker.exec.objects import (
     Module,
     Schema,
     Sequence,
+    Synonym,
     VirtualTable,
 )
 from harness.broker.exec.principals import DB_OWNER, FIRST_USER, Principal, fixed_principals
@@ -53,16 +54,16 @@ class Database(Part):
     ...)}; master_key: the database master key or None; properties: extended properties
     {(class, major id, minor id, name): value}; dates: {object id: (created, modified)}; owners:
     {object id: principal id} where it is not the schema's; broker: its ssb.Broker; changing: what
-    an open transaction has defined anew or dropped {(schema, name): (transaction, object id)}.
+    an open transaction has defined anew or dropped {(schema, name): (transaction, object id)};
+    ddl_triggers: those ON DATABASE by lower-case name.
     """
 
     __slots__ = (
         "_allowed", "_next_object", "active_rowversions", "broker", "changing", "collections",
-        "created", "dates", "engine", "id", "keys", "master_key", "members", "name",
-        "next_collection", "next_key", "next_principal", "next_schema",
-        "next_type", "objects", "options", "owner", "owners", "permissions",
-        "principals", "properties", "recovery", "rowversion", "schema_version", "schemas",
-        "server", "signatures", "types", "user_access",
+        "created", "dates", "ddl_triggers", "engine", "id", "keys", "master_key", "members", "name",
+        "next_collection", "next_key", "next_principal", "next_schema", "next_type", "objects",
+        "options", "owner", "owners", "permissions", "principals", "properties", "recovery",
+        "rowversion", "schema_version", "schemas", "server", "signatures", "types", "user_access",
     )
 
     def __init__(self, engine: Engine, database_id: int, name: str, server: Any = None) -> None:
@@ -74,6 +75,7 @@ class Database(Part):
         self.created = engine.clock.utc()
         self.objects: dict[tuple[str, str], Any] = {}
         self.changing: dict[tuple[str, str], tuple[Transaction, int]] = {}
+        self.ddl_triggers: dict[str, Any] = {}
         self.types: dict[tuple[str, str], Any] = {}
         self.collections: dict[tuple[str, str], XmlSchemaCollection] = {}
         self.schemas: dict[str, Schema] = {
@@ -92,6 +94,7 @@ class Database(Part):
         self.owners: dict[int, int] = {}
         self.owner = "sa"
         self.options: dict[str, Any] = {
+            "recursive_triggers": False,
             "rcsi": False, "snapshot": False, "trustworthy": False, "honor_broker_priority": False,
             "db_chaining": False,
             "collation": DEFAULT_COLLATION, "compatibility_level": 160,
@@ -143,6 +146,17 @@ class Database(Part):
             return None
         return found
 
+    def follow(self, found: Any, session: Any = None) -> Any:
+        """What a synonym stands for; anything else is itself. Raises SqlError 5313, 911."""
+        if not isinstance(found, Synonym):
+            return found
+        target = found.target
+        home = self if target.database is None else self.server.database(target.database)
+        base = home.resolve(target.schema, target.name, session)
+        if base is None or isinstance(base, Synonym):
+            raise SqlError(5313, f"{found.schema}.{found.name}")
+        return base
+
     def _await_change(self, key: tuple[str, str], session: Any) -> None:
         """Wait (Sch-S) for the transaction that has defined or dropped an object of that name.
 
@@ -157,7 +171,7 @@ class Database(Part):
         if locks.would_wait(session.transaction, resource, "Sch-S"):
             locks.acquire(session.work(), resource, "Sch-S", short=True)
 
-    def _note_change(self, transaction: Transaction | None, key: tuple[str, str],
+    def note_change(self, transaction: Transaction | None, key: tuple[str, str],
                      object_id: int) -> None:
         """Remember until the end of the transaction that it has changed a definition."""
         if transaction is not None and key not in self.changing:
@@ -250,7 +264,7 @@ class Database(Part):
         key = (item.schema.lower(), item.name.lower())
         created = self.dates.get(item.object_id, (now, now))[0]
         journal.put(transaction, self, self.objects, key, item)
-        self._note_change(transaction, key, item.object_id)
+        self.note_change(transaction, key, item.object_id)
         journal.put(transaction, self, self.dates, item.object_id, (created, now))
         if item.object_id in self.signatures:
             # A signature does not outlive a change of its module (ADD SIGNATURE page).
@@ -262,7 +276,7 @@ class Database(Part):
         journal = self.engine.journal
         journal.put(transaction, self, self.objects, (item.schema.lower(), item.name.lower()),
                     MISSING)
-        self._note_change(transaction, (item.schema.lower(), item.name.lower()), item.object_id)
+        self.note_change(transaction, (item.schema.lower(), item.name.lower()), item.object_id)
         self.forget(transaction, 1, item.object_id)
         journal.put(transaction, self, self.dates, item.object_id, MISSING)
         journal.put(transaction, self, self.owners, item.object_id, MISSING)
@@ -342,6 +356,7 @@ class Database(Part):
                 twin.objects[key] = item
         for key, item in self.collections.items():
             twin.collections[key] = item.copy()
+        twin.ddl_triggers = {key: item.copy(twin) for key, item in self.ddl_triggers.items()}
         for field in ("types", "schemas", "principals", "members", "permissions", "properties",
                       "dates", "owners", "options", "keys", "signatures"):
             setattr(twin, field, dict(getattr(self, field)))

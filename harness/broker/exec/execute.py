@@ -190,7 +190,11 @@ def call_named(
     Raises SqlError 2812 when there is none, 911 for an unknown database.
     """
     database = s.instance.database(name.database) if name.database else s.database
-    found = database.resolve(name.schema, name.name, s)
+    if name.name.startswith("#") and name.name.lower() in s.temp_procedures:
+        found = s.temp_procedures[name.name.lower()]
+        database = found.database
+    else:
+        found = database.follow(database.resolve(name.schema, name.name, s), s)
     if s.auto:  # only a wait for somebody's uncommitted definition begins a transaction here
         s.commit()
     lowered = name.name.lower()
@@ -214,7 +218,8 @@ def call_named(
         raise SqlError(2812, shown, state=62)
     if s.options.fmtonly:
         raise NotSupported("a procedure called under SET FMTONLY ON")
-    s.check_permission("EXECUTE", found)
+    if found.object_id > 0:
+        s.check_permission("EXECUTE", found)
     program = procedure_program(s, found, database)
     frame = call_program(s, program, arguments, next_pc, user=module_principal(found, database, s))
     frame.on_return = on_return

@@ -31,6 +31,7 @@ TYPE_CODES = {
     "DEFAULT": ("D ", "DEFAULT_CONSTRAINT"),
     "FOREIGN KEY": ("F ", "FOREIGN_KEY_CONSTRAINT"),
     "TABLE TYPE": ("TT", "TYPE_TABLE"),
+    "SYNONYM": ("SN", "SYNONYM"),
 }
 """(type, type_desc) of sys.objects by kind (sys.objects page)."""
 
@@ -100,16 +101,18 @@ class Function(Module):
 class Trigger(Module):
     """A trigger on the table or view ``parent_id``; ``node`` has its timing and events.
 
-    bound: the column list of the parent its program was compiled against.
+    bound: the column list of the parent its program was compiled against. order: (event, First or
+    Last) of sp_settriggerorder.
     """
 
     disabled: bool = False
     bound: Any = None
+    order: tuple[tuple[str, str], ...] = ()
 
     def copy(self, database: Any) -> Trigger:
         """The same trigger for a database made from a template, enabled or not as it is here."""
         twin: Any = Module.copy(self, database)
-        twin.disabled = self.disabled
+        twin.disabled, twin.order = self.disabled, self.order
         return twin
 
 
@@ -135,7 +138,8 @@ class Constraint(DatabaseObject):
 
     definition: text in parentheses; column: 1-based ordinal for a column's own constraint, else 0;
     system_named: the server chose the name; foreign: of a FOREIGN KEY; disabled: by NOCHECK
-    CONSTRAINT; trusted: all rows are known to comply.
+    CONSTRAINT; trusted: all rows are known to comply; uses: names of the functions and sequences in
+    its expression.
     """
 
     definition: str = ""
@@ -144,6 +148,15 @@ class Constraint(DatabaseObject):
     foreign: ForeignKey | None = None
     disabled: bool = False
     trusted: bool = True
+    uses: tuple[Any, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Synonym(DatabaseObject):
+    """Another name for an object. target: that object's name as written (``ast.ObjectName``)."""
+
+    target: Any = None
+    database: Any = None
 
 
 @dataclass(slots=True, eq=False)

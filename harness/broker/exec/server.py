@@ -41,8 +41,8 @@ class Server(Part):
     """
 
     __slots__ = (
-        "applock_counts", "databases", "deadlocks", "engine", "files", "logins", "members",
-        "messages", "new_broker", "next_database", "next_login", "permissions",
+        "applock_counts", "configuration", "databases", "deadlocks", "engine", "files", "logins",
+        "members", "messages", "new_broker", "next_database", "next_login", "permissions",
         "security_version", "session_locks", "sessions", "transport",
     )
 
@@ -63,6 +63,7 @@ class Server(Part):
         self.session_locks: dict[int, Transaction] = {}
         self.applock_counts: dict[tuple[Transaction, tuple], int] = {}
         self.deadlocks: list[Any] = []
+        self.configuration: dict[str, tuple[int, int]] = {}
         self.transport = Transport()
         self.next_database = 1
         self.next_login = FIRST_LOGIN

@@ -54,13 +54,13 @@ class SessionState(Part):
     """
 
     __slots__ = (
-        "app_name", "auto", "background", "bulk", "context_info", "cursors", "database",
-        "deadline", "engine", "error", "error_stack", "expired", "fetch_status", "frames",
-        "guids", "host_name", "host_pid", "id", "identity_insert", "input_buffer", "insert_exec",
-        "instance", "last_identity", "lock_mark", "login_name", "mark", "open_keys", "options",
+        "app_name", "auto", "background", "bulk", "context_info", "cursors", "database", "deadline",
+        "engine", "error", "error_stack", "expired", "fetch_status", "frames", "guids", "host_name",
+        "host_pid", "id", "identity_insert", "input_buffer", "insert_exec", "instance",
+        "last_identity", "lock_mark", "login_name", "mark", "open_keys", "options",
         "original_login", "pending", "return_status", "rowcount", "sandbox", "scope_identity",
-        "session_context", "sink", "statement_started", "stream", "temp_tables", "trancount",
-        "transaction", "user", "user_stack", "wait",
+        "session_context", "sink", "statement_started", "stream", "temp_procedures", "temp_tables",
+        "trancount", "transaction", "user", "user_stack", "wait",
     )
 
     local_offset = 0
@@ -105,6 +105,7 @@ class SessionState(Part):
         self.context_info: bytes | None = None
         self.session_context: dict[str, Any] = {}
         self.temp_tables: dict[str, Any] = {}
+        self.temp_procedures: dict[str, Any] = {}
         self.cursors: dict[str, Any] = {}
         self.open_keys: frozenset[int] = frozenset()  # databases whose master key is open
         self.bulk: Any = None  # what INSERT BULK prepared for the next request
@@ -357,6 +358,7 @@ class SessionState(Part):
             self.error_stack[:], self.rowcount, self.fetch_status, self.last_identity,
             self.scope_identity, self.identity_insert, self.insert_exec, self.return_status,
             self.context_info, dict(self.session_context), dict(self.temp_tables),
+            dict(self.temp_procedures),
             dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:],
             self.login_name, self.sandbox, self.bulk, self.lock_mark, self.open_keys,
         )
@@ -369,7 +371,7 @@ class SessionState(Part):
          self.deadline, self.expired, self.pending, self.error, self.error_stack, self.rowcount,
          self.fetch_status, self.last_identity, self.scope_identity, self.identity_insert,
          self.insert_exec, self.return_status, self.context_info, self.session_context,
-         self.temp_tables, self.cursors, self.guids, self.database, self.user,
+         self.temp_tables, self.temp_procedures, self.cursors, self.guids, self.database, self.user,
          self.user_stack, self.login_name, self.sandbox, self.bulk, self.lock_mark,
          self.open_keys) = memento
         self.frames = [Frame.back(saved) for saved in frames]

@@ -1,6 +1,7 @@
 """Importing this registers every statement compiler."""
 
 import harness.broker.exec.broker
+import harness.broker.exec.configuration
 import harness.broker.exec.control
 import harness.broker.exec.cursors
 import harness.broker.exec.ddl

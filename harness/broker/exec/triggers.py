@@ -48,18 +48,27 @@ class RowImages:
 
 
 def triggers_on(parent: Any, event: str, timing: str | None = None) -> list[Trigger]:
-    """The enabled triggers of a table or view for INSERT, UPDATE or DELETE, oldest first.
+    """The enabled triggers of a table or view for INSERT, UPDATE or DELETE, in their order: the one
+    that sp_settriggerorder made first, those without an order by age, the one made last.
 
     timing: AFTER, INSTEAD OF, or None for both.
     """
     database = getattr(parent, "database", None)
     if database is None or not parent.object_id:
         return []
-    return [
+    found = [
         trigger for trigger in database.modules(Trigger)
         if trigger.parent_id == parent.object_id and not trigger.disabled
         and event in trigger.node.events and timing in {None, trigger.node.timing}
     ]
+    ranks = {"First": 0, "Last": 2}
+    return sorted(found, key=lambda trigger: ranks.get(dict(trigger.order).get(event, ""), 1))
+
+
+def nested_triggers(database: Any) -> bool:
+    """The server option nested triggers."""
+    server = database.server
+    return server is None or bool(server.configuration.get("nested triggers", (1, 1))[1])
 
 
 def trigger_program(s: Any, trigger: Trigger, columns: list[Column]) -> Program:
@@ -108,6 +117,22 @@ def running_trigger(s: Any) -> int:
     return 0
 
 
-def trigger_depth(s: Any) -> int:
-    """TRIGGER_NESTLEVEL(): how many triggers are running in each other."""
-    return sum(frame.firing is not None for frame in s.frames)
+def trigger_depth(s: Any, object_id: int | None = None) -> int:
+    """TRIGGER_NESTLEVEL(): how many triggers are running in each other; or how often one is."""
+    return sum(frame.firing is not None and object_id in {None, frame.program.object_id}
+               for frame in s.frames)
+
+
+def columns_updated(s: Any) -> bytes | None:
+    """COLUMNS_UPDATED(): a bit per column, that of the first one lowest in the first byte.
+
+    All for an INSERT, none for a DELETE; NULL outside a trigger.
+    """
+    firing = s.frames[-1].firing if s.frames else None
+    if firing is None:
+        return None
+    bits = bytearray((len(firing.columns) + 7) // 8)
+    for ordinal in range(len(firing.columns)):
+        if firing.updated is None or ordinal in firing.updated:
+            bits[ordinal // 8] |= 1 << ordinal % 8
+    return bytes(bits)

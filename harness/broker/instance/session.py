@@ -242,7 +242,7 @@ class Session(SessionState):
             self.rollback()
         isolation = self.options.isolation
         self.options = Options().changed(isolation=isolation)
-        self.temp_tables, self.cursors = {}, {}
+        self.temp_tables, self.temp_procedures, self.cursors = {}, {}, {}
         self.prepared, self.api_cursors, self.bulk = {}, {}, None
         self.session_context = {}
         if value(self.engine, "reset_context_info") == "cleared":

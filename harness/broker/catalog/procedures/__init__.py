@@ -6,8 +6,11 @@ Each is called with (session, arguments) and returns its status; result sets go 
 
 import harness.broker.catalog.procedures.describe
 import harness.broker.catalog.procedures.first_result
+import harness.broker.catalog.procedures.helps
 import harness.broker.catalog.procedures.misc
 import harness.broker.catalog.procedures.objects
 import harness.broker.catalog.procedures.properties
+import harness.broker.catalog.procedures.renaming
 import harness.broker.catalog.procedures.routines
+import harness.broker.catalog.procedures.settings
 import harness.broker.catalog.procedures.types  # noqa: F401

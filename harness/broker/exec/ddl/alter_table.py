@@ -54,12 +54,13 @@ def alter_table_add(node: ast.AlterTableAdd, context: Context) -> Run:
             check_rows(s, database, twin, checks)
         check_key_length(s, twin)
         if not table.temporary:
-            found = constraint_objects(twin, TableDefinition(
-                table.name, builder.columns, builder.keys, checks))
+            definition = TableDefinition(table.name, builder.columns, builder.keys, checks,
+                                         builder.system_named, uses=builder.uses)
+            found = constraint_objects(twin, definition)
             known = {c.default_name.lower() for c in table.columns if c.default_name}
             put_constraints(transaction, database, twin,
                             [f for f in found if f[1].lower() not in known],
-                            builder.system_named, trusted=node.check is not False)
+                            definition, trusted=node.check is not False)
         put_table(s, transaction, database, twin)
         if table.temporary:
             skip_foreign_keys(s, table.name, builder.foreign)

@@ -22,6 +22,7 @@ from harness.broker.exec.ddl.foreign_keys import (
 from harness.broker.exec.ddl.rebuild import all_indexes, rebuilt, spec_of
 from harness.broker.exec.ddl.shape import TableDefinition
 from harness.broker.exec.ddl.temporary import alter, put_table
+from harness.broker.exec.dependencies import bound_to_column
 from harness.broker.exec.objects import Constraint
 from harness.tsql import ast
 
@@ -45,7 +46,7 @@ def constraint_objects(table: Table, definition: TableDefinition) -> list:
 
 
 def put_constraints(transaction: Transaction, database: Database, table: Table,
-                    found: list[tuple[str, str, str, int]], system_named: set[str], *,
+                    found: list[tuple[str, str, str, int]], definition: TableDefinition, *,
                     trusted: bool = True) -> None:
     """Give new constraints their objects. Raises SqlError 2714 for a name that is taken."""
     names: set[str] = set()
@@ -57,7 +58,8 @@ def put_constraints(transaction: Transaction, database: Database, table: Table,
     for kind, name, text, column in found:
         database.put(transaction, Constraint(
             name, table.schema, database.next_object_id(), kind, table.object_id, text, column,
-            name.lower() in system_named, trusted=trusted or kind != "CHECK"))
+            name.lower() in definition.system_named, trusted=trusted or kind != "CHECK",
+            uses=definition.uses.get(name.lower(), ())))
 
 
 def check_rows(s: Any, database: Database, table: Table, checks: list[Check]) -> None:
@@ -113,6 +115,7 @@ def dependents(table: Table, ordinal: int) -> list[tuple[str, str]]:
     found += [("object", c.name) for c in table.checks if name in c.names]
     if column.default_name:
         found.append(("object", column.default_name))
+    found += [("object", bound) for bound in bound_to_column(table, name)]
     return found + [("object", c.name) for c in keys_of_column(table, name)]
 
 

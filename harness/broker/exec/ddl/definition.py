@@ -16,7 +16,12 @@ from harness.broker.exec.conversion import resolve_type
 from harness.broker.exec.ddl.computed import computed_column
 from harness.broker.exec.ddl.index_options import index_options
 from harness.broker.exec.ddl.naming import check_length, check_name, default_name, key_name
-from harness.broker.exec.ddl.row_expressions import RowExpressions, default_value, names_of
+from harness.broker.exec.ddl.row_expressions import (
+    RowExpressions,
+    default_value,
+    names_of,
+    used_names,
+)
 from harness.broker.exec.ddl.shape import KeySpec, TableDefinition
 from harness.tsql import ast
 
@@ -54,6 +59,7 @@ class DefinitionBuilder:
         self.computed_names = {c.name.lower() for c in self.columns if c.computed}
         self.foreign: list[tuple[ast.ForeignKey, str]] = []
         self.expressions = RowExpressions(context, table)
+        self.uses: dict[str, tuple] = {}
 
     def build(self, elements: list[Any]) -> TableDefinition:
         """Columns first, then whatever refers to them."""
@@ -64,7 +70,7 @@ class DefinitionBuilder:
             raise self.context.not_supported(elements[0] if elements else None, "an empty table")
         self.finish()
         return TableDefinition(self.table, self.columns, self.keys, self.checks,
-                               self.system_named, self.foreign)
+                               self.system_named, self.foreign, self.uses)
 
     def finish(self) -> None:
         """Resolve keys, indexes and checks once all columns are known."""
@@ -228,6 +234,7 @@ class DefinitionBuilder:
         if node.name is None:
             self.system_named.add(column.default_name.lower())
         column.default_text = definition_text(self.context, node.value)
+        self.uses[column.default_name.lower()] = used_names(node.value)
 
     def key(self, node: ast.KeyConstraint, column: Column | None) -> None:
         """PRIMARY KEY or UNIQUE."""
@@ -269,6 +276,7 @@ class DefinitionBuilder:
         name = node.name or check_name(self.table, owner, text)
         if node.name is None:
             self.system_named.add(name.lower())
+        self.uses[name.lower()] = used_names(node.condition)
         bind = self.expressions.condition(node.condition)
         self.checks.append(Check(name, bind(self.columns), text, owner, names_of(node.condition),
                                  bind))

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
+from harness.broker.engine.journal import MISSING
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.ddl.common import dotted, lock_definition
 from harness.broker.exec.ddl.logins import drop_login, drop_server_role
 from harness.broker.exec.ddl.principals import drop_principal
 from harness.broker.exec.ddl.tables import drop_table
 from harness.broker.exec.ddl.types import drop_schema, drop_type
-from harness.broker.exec.objects import Function, Procedure, Sequence, Trigger, View
+from harness.broker.exec.dependencies import refuse_bound
+from harness.broker.exec.objects import Function, Procedure, Sequence, Synonym, Trigger, View
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
 
@@ -35,11 +37,10 @@ def drops(*kinds: str) -> Callable[[DropOne], DropOne]:
 @compiles(ast.DropObject)
 def drop_object(node: ast.DropObject, context: Context) -> Run:
     """DROP kind [IF EXISTS] names."""
-    drop_one = DROPPERS.get(node.kind)
+    kind = node.kind if node.on is None else f"{node.kind} ON {node.on}"
+    drop_one = DROPPERS.get(kind)
     if drop_one is None:
-        raise context.not_supported(node, f"DROP {node.kind}")
-    if node.on is not None:
-        raise context.not_supported(node, f"DROP {node.kind} ON {node.on}")
+        raise context.not_supported(node, f"DROP {kind}")
 
     def run(s: Any, v: list) -> None:
         for name in node.names or (None,):  # DROP MASTER KEY names nothing
@@ -53,6 +54,9 @@ def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
 
     def drop(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
         database = s.database
+        if name.name.startswith("#") and name.name.lower() in s.temp_procedures:
+            s.engine.journal.put(s.work(), s, s.temp_procedures, name.name.lower(), MISSING)
+            return
         if name.database is not None and name.database.lower() != database.name.lower():
             raise SqlError(166, f"DROP {what.upper()}")
         found = database.resolve(name.schema, name.name, s)
@@ -67,6 +71,7 @@ def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
             raise SqlError(3701, "drop", what, dotted(name), state=20)
         transaction = s.work()
         lock_definition(s, transaction, database, found.object_id)
+        refuse_bound(database, found, f"DROP {what.split(maxsplit=1)[0].upper()}", dotted(name))
         for trigger in database.modules(Trigger):
             if trigger.parent_id == found.object_id:
                 database.remove(transaction, trigger)
@@ -82,6 +87,7 @@ drops("TRIGGER")(_drop_in_schema((Trigger,), "trigger"))
 drops("VIEW")(_drop_in_schema((View,), "view"))
 drops("FUNCTION")(_drop_in_schema((Function,), "function"))
 drops("SEQUENCE")(_drop_in_schema((Sequence,), "sequence object"))
+drops("SYNONYM")(_drop_in_schema((Synonym,), "synonym"))
 drops("TYPE")(drop_type)
 
 

@@ -24,19 +24,25 @@ from harness.broker.exec.ddl.functions import check_body
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import word
 from harness.broker.exec.ddl.probing import probe
+from harness.broker.exec.dependencies import names_in, refuse_bound
 from harness.broker.exec.execute import procedure_program
 from harness.broker.exec.impersonation import may_impersonate
 from harness.broker.exec.objects import Function, Module, Procedure, View
+from harness.broker.exec.query.views import view_rowset
 from harness.broker.exec.routines import function_program
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
 
 OWNER = -2
 MAXIMUM_PARAMETERS = 2100
+TEMPORARY_ID = -1
+"""Object id of temporary procedures: they are in no catalog."""
+
 OPTIONS_WITHOUT_EFFECT = frozenset({
     "RECOMPILE", "SCHEMABINDING", "VIEW_METADATA", "CALLED ON NULL INPUT", "INLINE",
 })
-"""RECOMPILE: there are no plans. SCHEMABINDING is refused for views, where it protects tables."""
+"""RECOMPILE: there are no plans. SCHEMABINDING is looked at by whoever changes what a module refers
+to (``exec.dependencies``)."""
 
 _KINDS: dict[type, tuple[type[Module], str, str]] = {
     ast.CreateProcedure: (Procedure, "PROCEDURE", "CREATE PROCEDURE"),
@@ -57,16 +63,24 @@ def create_module(node: Any, context: Context) -> Run:
     class_, kind, permission = _KINDS[type(node)]
     if class_ is Function:
         check_body(node, context)
-    if node.name.name.startswith("#"):
-        raise context.not_supported(node, "a temporary procedure")
+    temporary = node.name.name.startswith("#")
+    if temporary and (class_ is not Procedure or node.name.name.startswith("##")):
+        raise context.not_supported(node, "a global temporary procedure"
+                                    if class_ is Procedure else f"a temporary {kind.lower()}")
+    check_binding(node, context)
 
     def run(s: Any, v: list) -> None:
         check_length(node.name.name)
         if node.name.database is not None:
             raise SqlError(166, kind.split()[-1])
         database: Database = s.database
-        old = existing_module(s, database, node, class_)
         check_parameters(node)
+        if temporary:
+            create_temporary_procedure(s, node, context)
+            return
+        old = existing_module(s, database, node, class_)
+        if old is not None:
+            refuse_bound(database, old, "ALTER", dotted(node.name))
         transaction = s.work()
         if old is None:
             schema = schema_for(s, database, node.name)
@@ -85,6 +99,8 @@ def create_module(node: Any, context: Context) -> Run:
             probe(s, procedure_program(s, module, database))
         elif isinstance(module, Function):
             probe(s, function_program(s, module))
+        elif isinstance(module, View):
+            view_rowset(module, context)  # a view's names are not deferred: 208 now
         database.put(transaction, module)
         transaction.log_used += 500
 
@@ -97,14 +113,45 @@ def refuse_options(node: Any, context: Context) -> None:
         if option.name == "RETURNS NULL ON NULL INPUT" and isinstance(
                 node, ast.CreateScalarFunction):
             continue  # the call looks at it
-        if option.name in OPTIONS_WITHOUT_EFFECT and not (
-                option.name == "SCHEMABINDING" and isinstance(node, ast.CreateView)):
+        if option.name in OPTIONS_WITHOUT_EFFECT:
             continue
         raise context.not_supported(option, f"WITH {option.name}")
     if getattr(node, "number", None) is not None:
         raise context.not_supported(node, "numbered procedures")
     if getattr(node, "for_replication", False):
         raise context.not_supported(node, "FOR REPLICATION")
+
+
+def check_binding(node: Any, context: Context) -> None:
+    """WITH SCHEMABINDING needs two-part names (4512) and no ``SELECT *`` (1054)."""
+    if not any(option.name == "SCHEMABINDING" for option in node.options) \
+            or isinstance(node, ast.CreateProcedure):
+        return
+    kind = "view" if isinstance(node, ast.CreateView) else "function"
+    for part in node.walk():
+        if isinstance(part, ast.SelectItem) and isinstance(part.value, ast.Star):
+            raise context.fail(part, SqlError(1054, "*"))
+    for name in names_in(node):
+        if len(name.parts) != 2 or (
+                [p.lower() for p in name.parts] == [p.lower() for p in node.name.parts]):
+            raise context.fail(name, SqlError(4512, kind, dotted(node.name), dotted(name)))
+
+
+def create_temporary_procedure(s: Any, node: Any, context: Context) -> None:
+    """#name: a procedure of the session, gone with it (CREATE PROCEDURE page)."""
+    key = node.name.name.lower()
+    old = s.temp_procedures.get(key)
+    if node.verb == "CREATE" and old is not None:
+        raise SqlError(2714, node.name.name, state=3)
+    if node.verb == "ALTER" and old is None:
+        raise SqlError(208, node.name.name, state=6)
+    module = Procedure(
+        node.name.name, "dbo", TEMPORARY_ID, "PROCEDURE", 0, node, definition_text(node, context),
+        context.program.source,
+        {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
+        execute_as(s, s.database, node), None, s.database)
+    probe(s, procedure_program(s, module, s.database))
+    s.engine.journal.put(s.work(), s, s.temp_procedures, key, module)
 
 
 def existing_module(s: Any, database: Database, node: Any, class_: type) -> Module | None:

@@ -64,6 +64,7 @@ def rebuilt(engine: Any, table: Table, *, columns: list[Column] | None = None,
         indexes.append(index)
     twin.checks = checks
     twin.lock_escalation, twin.creator = table.lock_escalation, table.creator
+    twin.statistics = table.statistics
     twin.next_identity, twin.row_ids, twin.depth, twin.shadowed = (
         table.next_identity, table.row_ids, table.depth, table.shadowed)
     _fill(twin, table, convert, session)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.broker.engine.collation import find_collation
+from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Column
 from harness.broker.engine.types import SqlType
 from harness.broker.exec.compiler import Context, calls_function
@@ -55,6 +56,10 @@ def renewed(context: Context, make: Callable[[Context], Callable]) -> Callable:
     return run
 
 
+def _no_next_value(node: ast.NextValueFor) -> Expr:
+    raise SqlError(11719)
+
+
 class RowExpressions:
     """Compiles expressions over the rows of one table."""
 
@@ -71,6 +76,7 @@ class RowExpressions:
         ]
         scope = context.scope.child(found)
         scope.variables = {}
+        scope.next_value = _no_next_value
         return scope
 
     def condition(self, node: ast.Predicate) -> Callable[[list[Column]], Condition]:
@@ -121,6 +127,8 @@ def assigned(value: Expr, to_type: SqlType) -> Callable:
 def default_value(context: Context, node: ast.Expression, to_type: SqlType) -> Callable[[Any], Any]:
     """DEFAULT: value(s), converted to the column's type."""
     def make(where: Context) -> Callable[[Any], Any]:
+        # NEXT VALUE FOR may stand here: a default is worked out once per row.
+        where.statement = ast.Print(node.pos, node.end, node)
         fn = assigned(where.expression(node), to_type)
         return lambda s: fn(s, (), ())
 

@@ -52,7 +52,8 @@ class TableDefinition:
     """Columns, keys and checks of a table that may exist many times.
 
     system_named: lower-case names of constraints that the server chose; foreign: FOREIGN KEYs as
-    written, each with the name of the column it is written on or "".
+    written, each with the name of the column it is written on or ""; uses: lower-case name of a
+    constraint -> names of the functions and sequences in its expression.
     """
 
     name: str
@@ -61,6 +62,7 @@ class TableDefinition:
     checks: list[Check]
     system_named: set[str] = field(default_factory=set)
     foreign: list[tuple[Any, str]] = field(default_factory=list)
+    uses: dict[str, tuple] = field(default_factory=dict)
 
     def new_table(self, engine: Any, *, name: str | None = None, temporary: bool = True,
                   database: Any = None, schema: str = "dbo", object_id: int = 0) -> Table:

@@ -34,6 +34,7 @@ from harness.broker.exec.ddl.temporary import (
     is_global,
     is_temporary,
 )
+from harness.broker.exec.dependencies import referrers
 from harness.broker.exec.objects import Constraint, Trigger
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
@@ -79,7 +80,7 @@ def create_permanent(s: Any, name: ast.ObjectName, definition: TableDefinition) 
     if is_global(name.name):
         table.creator = s.id
     put_constraints(transaction, database, table,
-                    constraint_objects(table, definition), definition.system_named)
+                    constraint_objects(table, definition), definition)
     database.put(transaction, table)
     if is_global(name.name):
         skip_foreign_keys(s, name.name, definition.foreign)
@@ -88,6 +89,13 @@ def create_permanent(s: Any, name: ast.ObjectName, definition: TableDefinition) 
     transaction.log_used += 500
     check_key_length(s, table)
     return table
+
+
+def refuse_bound_table(database: Any, table: Table, shown: str) -> None:
+    """Raise SqlError 3729 when a schema-bound module refers to the table."""
+    for item in referrers(database, table, bound=True):
+        if not isinstance(item, Constraint):
+            raise SqlError(3729, "DROP TABLE", shown, item.name)
 
 
 def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
@@ -112,6 +120,7 @@ def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     transaction = s.work()
     lock_definition(s, transaction, database, table.object_id)
     refuse_referenced_table(table)
+    refuse_bound_table(database, table, dotted(name))
     for item in list(database.objects.values()):
         if isinstance(item, (Constraint, Trigger)) and item.parent_id == table.object_id:
             database.remove(transaction, item)

@@ -10,6 +10,7 @@ from harness.broker.engine.storage import Table
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.common import dotted, lock_definition, refuse_taken
+from harness.broker.exec.ddl.ddl_triggers import switch_ddl_triggers
 from harness.broker.exec.ddl.modules import definition_text, execute_as, refuse_options
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.probing import probe
@@ -103,19 +104,15 @@ def refuse_second_instead(database: Database, node: ast.CreateTrigger, parent: A
                                    parent.full_name, event)
 
 
-@compiles(ast.CreateDdlTrigger)
-def create_ddl_trigger(node: ast.CreateDdlTrigger, context: Context) -> Run:
-    """Triggers on definitions and logons are refused."""
-    raise context.not_supported(node, f"CREATE TRIGGER ON {node.scope}")
-
-
 @compiles(ast.EnableTrigger, ast.AlterTableTriggers)
 def enable_trigger(node: Any, context: Context) -> Run:
     """ENABLE | DISABLE TRIGGER names | ALL ON table, and ALTER TABLE's form of it."""
     target = node.target if isinstance(node, ast.EnableTrigger) else node.name
-    if isinstance(target, str):
-        raise context.not_supported(node, f"ENABLE or DISABLE TRIGGER ON {target}")
     names = [(n if isinstance(n, str) else n.name).lower() for n in node.names]
+    if isinstance(target, str):
+        if target != "DATABASE":
+            raise context.not_supported(node, f"ENABLE or DISABLE TRIGGER ON {target}")
+        return lambda s, v: switch_ddl_triggers(s, names, node.enable)
 
     def run(s: Any, v: list) -> None:
         database: Database = s.database

@@ -15,6 +15,7 @@ from harness.broker.exec.conversion import resolve_type
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.common import (
     dotted,
+    lock_definition,
     may_create,
     refuse_taken,
     schema_for,
@@ -23,7 +24,9 @@ from harness.broker.exec.ddl.definition import table_definition
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import number
 from harness.broker.exec.ddl.principals import find_owner
-from harness.broker.exec.objects import AliasType, Module, Schema, Sequence, TableType
+from harness.broker.exec.ddl.renaming import enforced, transfer
+from harness.broker.exec.dependencies import referrers
+from harness.broker.exec.objects import AliasType, Schema, Sequence, TableType, Trigger
 from harness.broker.exec.security import has_permission
 from harness.tsql import ast
 
@@ -183,21 +186,17 @@ def alter_schema(node: ast.AlterSchemaTransfer, context: Context) -> Run:
         found = database.resolve(node.object.schema, node.object.name, s)
         if found is None or not has_permission(s, "CONTROL", found):
             raise SqlError(15151, "find", "object", dotted(node.object))
-        if not isinstance(found, Module):
-            raise context.not_supported(node, "ALTER SCHEMA TRANSFER of anything but modules")
+        if isinstance(found, Trigger):
+            raise SqlError(15347, found.name)
         refuse_taken(database, schema.name, found.name)
         transaction = s.work()
-        moved = found.copy(database)
-        moved.schema = schema.name
-        created = database.dates.get(found.object_id)
-        properties = {k: v for k, v in database.properties.items()
-                      if k[0] == 1 and k[1] == found.object_id}
-        database.remove(transaction, found)
-        journal = s.engine.journal
-        journal.put(transaction, database, database.dates, found.object_id, created)
-        for key, value in properties.items():
-            journal.put(transaction, database, database.properties, key, value)
-        database.put(transaction, moved)
+        lock_definition(s, transaction, database, found.object_id)
+        if enforced(database, found):
+            raise SqlError(3729, "TRANSFER", dotted(node.object),
+                           referrers(database, found, bound=True)[0].name)
+        if not transfer(s, transaction, database, found, schema.name):
+            raise context.not_supported(
+                node, f"ALTER SCHEMA TRANSFER of a {found.kind.lower()}")
 
     return run
 

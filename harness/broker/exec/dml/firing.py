@@ -23,7 +23,9 @@ from harness.broker.exec.triggers import (
     DELETED,
     INSERTED,
     RowImages,
+    nested_triggers,
     running_trigger,
+    trigger_depth,
     trigger_program,
     triggers_on,
 )
@@ -88,7 +90,8 @@ class Firing:
         s.error = 0
         if self.auto:
             s.trancount, s.auto = 0, True
-        s.done(self.command, self.count)
+        if self.command:
+            s.done(self.command, self.count)
         if self.auto:
             s.commit()
         else:
@@ -146,8 +149,17 @@ class StatementTriggers:
         return start(s, stages, command, len(inserted) or len(deleted))
 
     def running_now(self, s: Any) -> tuple[Trigger, ...]:
-        """The AFTER triggers that run for a statement of this session as it stands."""
-        running = running_trigger(s)  # RECURSIVE_TRIGGERS OFF, the default: no direct recursion
+        """The AFTER triggers that run for a statement of this session as it stands.
+
+        The server option nested triggers OFF: none inside a trigger. The database option
+        RECURSIVE_TRIGGERS ON: also the one that is running ("Create nested triggers" page).
+        """
+        if not self.after:
+            return ()
+        database = self.after[0].database
+        if not nested_triggers(database) and trigger_depth(s):
+            return ()
+        running = 0 if database.options["recursive_triggers"] else running_trigger(s)
         return tuple(t for t in self.after if t.object_id != running)
 
     def fire_instead(

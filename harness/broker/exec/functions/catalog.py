@@ -65,6 +65,8 @@ CATALOG_FUNCTIONS: dict[str, tuple[int, int, SqlType]] = {
     "CURRENT_TIMEZONE": (0, 0, sql_type("varchar", 64)),
     "TRIGGER_NESTLEVEL": (0, 3, INT),
     "XML_SCHEMA_NAMESPACE": (2, 3, XML),
+    "COLUMNS_UPDATED": (0, 0, varbinary(128)),
+    "EVENTDATA": (0, 0, sql_type("xml")),
     "CURRENT_TRANSACTION_ID": (0, 0, BIGINT),
 }
 """Name -> least and most arguments, result type."""
