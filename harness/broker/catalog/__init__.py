@@ -21,6 +21,7 @@ import harness.broker.catalog.security_views
 import harness.broker.catalog.transaction_views
 import harness.broker.catalog.transport_views
 import harness.broker.catalog.trigger_functions
+import harness.broker.catalog.trigger_views
 import harness.broker.catalog.xml_views  # noqa: F401
 from harness.broker.catalog.deadlock_xml import Report, report
 from harness.broker.catalog.functions import catalog_function

@@ -35,7 +35,7 @@ STATED_AS_IT_IS = {
     "CURSOR_DEFAULT": {"GLOBAL"}, "DATE_CORRELATION_OPTIMIZATION": {"OFF"},
     "DELAYED_DURABILITY": {"DISABLED"}, "NUMERIC_ROUNDABORT": {"OFF"},
     "PAGE_VERIFY": {"CHECKSUM", "NONE", "TORN_PAGE_DETECTION"}, "PARAMETERIZATION": {"SIMPLE"},
-    "QUOTED_IDENTIFIER": {"OFF"}, "RECURSIVE_TRIGGERS": {"OFF"},
+    "QUOTED_IDENTIFIER": {"OFF"},
     "TARGET_RECOVERY_TIME": None, "QUERY_STORE": {"OFF"}, "CHANGE_TRACKING": {"OFF"},
     "ONLINE": {""}, "READ_WRITE": {""},
     "COMPATIBILITY_LEVEL": {"160"}, "ACCELERATED_DATABASE_RECOVERY": {"OFF"},
@@ -192,6 +192,7 @@ def _allow_snapshots(s: Any, context: Context, database: Database, option: ast.O
 _SETTERS: dict[str, Callable[..., None]] = {
     "ALLOW_SNAPSHOT_ISOLATION": _allow_snapshots,
     "READ_COMMITTED_SNAPSHOT": _flag("rcsi"),
+    "RECURSIVE_TRIGGERS": _flag("recursive_triggers"),
     "TRUSTWORTHY": _flag("trustworthy"),
     "DB_CHAINING": _flag("db_chaining"),
     "HONOR_BROKER_PRIORITY": _flag("honor_broker_priority"),

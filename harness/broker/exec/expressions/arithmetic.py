@@ -218,7 +218,11 @@ def _decimal(op: str, left: Expr, right: Expr) -> Expr:
 
 def _bitwise(op: str, left: Expr, right: Expr) -> Expr:
     kinds = {group(left.type), group(right.type)}
-    if not kinds <= {"int"}:
+    if kinds == {"int", "binary"}:
+        # One side may be binary: it counts as the other one's type ("& (Bitwise AND)" page).
+        number = left.type if group(left.type) == "int" else right.type
+        left, right = converted(left, number), converted(right, number)
+    elif not kinds <= {"int"}:
         raise _mismatch(op, left.type, right.type)
     winner = higher(left.type, right.type)
     fn = closure(f"return x0 {op} x1", [left, right])

@@ -219,11 +219,13 @@ def _follows(path: Path, index: Index, order_by: list[ast.OrderItem], names: Nam
     place = 0
     for item in order_by:
         found = names.one(item.value)
-        if found is None or item.descending:
+        if found is None:
             return False
         ordinal = found[1]
         if ordinal in fixed:
             continue
+        if item.descending != (ordinal in index.descending):
+            return False
         column = index.table.columns[ordinal]
         if place >= len(columns) or columns[place] != ordinal \
                 or column.type.name in _TEXT_ORDERED or column.case_sensitive:
