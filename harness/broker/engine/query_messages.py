@@ -89,8 +89,6 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     6809: (16, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot "
                "be used for attribute names. Name unnamed columns/tables using AS in the SELECT "
                "statement."),
-    6829: (16, "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as "
-               "URLs in column. Remove the column, or use the BINARY BASE64 mode."),
     6852: (16, "Attribute-centric column '%s' must not come after a non-attribute-centric sibling "
                "in XML hierarchy in FOR XML PATH."),
     6864: (16, "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR "

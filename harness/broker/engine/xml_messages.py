@@ -71,6 +71,12 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
     2392: (16, "%s'%s::' is not a valid axis"),
     2395: (16, "%sThere is no function '%s:%s()'"),
     2396: (16, "%sAttribute may not appear outside of an element"),
+    214: (16, "Procedure expects parameter '%s' of type '%s'."),
+    4199: (16, "Argument value %s is invalid for argument %s of %s function."),
+    5373: (16, "All the input parameters should be of the same type. Supported types are tinyint, "
+               "smallint, int, bigint, decimal and numeric."),
+    8748: (16, "The enable_ordinal argument for STRING_SPLIT only supports constant values (not "
+               "variables or columns)."),
     5302: (16, "Mutator '%s()' on '%s' cannot be called on a null value."),
     6302: (16, "The argument of CREATE or ALTER XML SCHEMA COLLECTION statement must be a string "
                "expression."),
@@ -127,6 +133,9 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
     6820: (16, "FOR XML EXPLICIT requires column %s to be named '%s' instead of '%s'."),
     6824: (16, "In the FOR XML EXPLICIT clause, mode '%s' in a column name is invalid."),
     6825: (16, "ELEMENTS option is only allowed in RAW, AUTO, and PATH modes of FOR XML."),
+    6829: (16, "FOR XML EXPLICIT and RAW modes currently do not support addressing binary data as "
+               "URLs in column '%s'. Remove the column, or use the BINARY BASE64 mode, or create "
+               "the URL directly using the 'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' syntax."),
     6830: (16, "FOR XML AUTO could not find the table owning the following column '%s' to create a "
                "URL address for it. Remove the column, or use the BINARY BASE64 mode, or create "
                "the URL directly using the 'dbobject/TABLE[@PK1=\"V1\"]/@COLUMN' syntax."),
@@ -135,6 +144,8 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
                "keys exist."),
     6833: (16, "Parent tag ID %s is not among the open tags. FOR XML EXPLICIT requires parent tags "
                "to be opened first. Check the ordering of the result set."),
+    6834: (16, "XMLTEXT field '%s' contains an invalid XML document. Check the root tag and its "
+               "attributes."),
     6835: (16, "FOR XML EXPLICIT field '%s' can specify the directive HIDE only once."),
     6846: (16, "XML name space prefix '%s' declaration is missing for FOR XML %s name '%s'."),
     6849: (16, "FOR XML PATH error in column '%s' - '//' and leading and trailing '/' are not "

@@ -106,6 +106,23 @@ class Case(Expression):
 
 
 @node
+class JsonObject(Expression):
+    """JSON_OBJECT(key: value, ..). absent: ABSENT ON NULL."""
+
+    keys: list[Expression]
+    values: list[Expression]
+    absent: bool
+
+
+@node
+class JsonArray(Expression):
+    """JSON_ARRAY(value, ..). absent: ABSENT ON NULL, which is what it does unless told."""
+
+    values: list[Expression]
+    absent: bool
+
+
+@node
 class Iif(Expression):
     """IIF(condition, when_true, when_false)."""
 

@@ -43,6 +43,7 @@ from harness.tsql.lexer import (
     binary_value,
 )
 from harness.tsql.parser.cursor import MAX_INT, TokenCursor
+from harness.tsql.parser.json_constructors import json_array, json_object
 
 _MAX_PRECISION = 38
 _NULL_TREATMENT = frozenset({"LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE"})
@@ -450,6 +451,8 @@ _SPECIAL: dict[str, Callable[[Any], Expression]] = {
     "SYSTEM_USER": FunctionParser._bare_call,
     "USER": FunctionParser._bare_call,
     "IIF": FunctionParser._iif,
+    "JSON_OBJECT": json_object,
+    "JSON_ARRAY": json_array,
     "NEXT": FunctionParser._next_value,
     "TRIM": FunctionParser._trim,
     "IDENTITYCOL": FunctionParser._pseudo_column,

@@ -312,7 +312,7 @@ class QueryParser(SourceParser):
             if word == "TYPE":
                 clause.typed = True
             elif word == "ROOT":
-                clause.root = self._name_in_parentheses("root") or "root"
+                clause.root = self._name_in_parentheses("root")
             elif word == "ELEMENTS":
                 clause.elements = self.accept_any("XSINIL", "ABSENT") or "ELEMENTS"
             elif word == "BINARY":
@@ -327,7 +327,7 @@ class QueryParser(SourceParser):
         while self.accept(","):
             word = self.expect_any("ROOT", "INCLUDE_NULL_VALUES", "WITHOUT_ARRAY_WRAPPER")
             if word == "ROOT":
-                clause.root = self._name_in_parentheses("root") or "root"
+                clause.root = self._name_in_parentheses("root")
             elif word == "INCLUDE_NULL_VALUES":
                 clause.include_null_values = True
             else:

@@ -53,7 +53,7 @@ class QueryCompiler:
         outer = outer.naming(node.with_)
         self.note_options(node)
         common = self.common_tables(node, outer, common or {})
-        order_by = node.order_by or []
+        order_by, block = node.order_by or [], None
         if isinstance(node.body, ast.Select):
             if node.body.into is not None:
                 raise self.context.not_supported(node.body, "INTO inside a query")
@@ -69,10 +69,19 @@ class QueryCompiler:
             if order_by or node.offset is not None:
                 rowset = self._ordered(rowset, node, outer)
         if node.for_ is not None:
-            from harness.broker.exec.query.forxml import for_clause
-
-            rowset = for_clause(node.for_, rowset, self.context)
+            return self._for(node.for_, rowset, block, outer)
         return rowset
+
+    def _for(self, node: Any, rowset: Rowset, block: Block | None, outer: Scope) -> Rowset:
+        """FOR XML or FOR JSON over a query; block: its SELECT, None for a set operation."""
+        from harness.broker.exec.query.forjson import for_json
+        from harness.broker.exec.query.forxml import for_xml
+
+        if isinstance(node, ast.ForXml):
+            return for_xml(node, rowset, self.context, block, outer)
+        if isinstance(node, ast.ForJson):
+            return for_json(node, rowset, self.context, block)
+        raise self.context.not_supported(node, "FOR BROWSE")
 
     def _again(self, select: ast.Select, tail: Tail, common: Common) -> Callable[..., Block]:
         """What compiles a block again: under more conditions, in a scope, with a target."""

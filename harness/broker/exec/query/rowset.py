@@ -45,7 +45,8 @@ class Rowset:
 
     correlated: it reads columns of the query around it, so its rows differ from outer row to outer
     row. paths: what was chosen per stored table, for tests and ``explain``. body: how it can be
-    compiled again, when it is a single block.
+    compiled again, when it is a single block. streamed: of FOR XML and FOR JSON, (number of rows
+    written, text or None), which a client gets in pieces.
     """
 
     columns: list[QueryColumn]
@@ -53,6 +54,7 @@ class Rowset:
     correlated: bool = False
     paths: list[Any] = field(default_factory=list)
     body: Any = None
+    streamed: Callable[[Any, Any, tuple], tuple[int, str | None]] | None = None
 
 
 @dataclass

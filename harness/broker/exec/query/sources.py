@@ -31,7 +31,7 @@ class Source:
     stored table (for a table variable one like it); slot: of a table variable. rows: of everything
     that is not a stored table. lateral: its rows depend on the sources to its left. with_key: the
     clustered key follows the columns in each row (targets of UPDATE and DELETE). written: its name
-    as FROM wrote it. lookups: ordinal
+    as FROM wrote it; alias: the alias, else that. lookups: ordinal
     -> function (session, value) of a system view that can be asked by key. offset: place of
     its first column in the row, set by the planner. body, scope: of a query that can be compiled
     again; behind: what is there when it is the target of a data change. whole: the join hint (HASH,
@@ -54,6 +54,7 @@ class Source:
     paths: list[Any] = field(default_factory=list)
     lookups: dict[int, Callable[[Any, Any], list[tuple]]] = field(default_factory=dict)
     written: str = ""
+    alias: str = ""
     whole: str = ""
     after: bool = False
     body: Any = None
@@ -169,6 +170,11 @@ class Binder:
 
     def leaf(self, node: ast.TableSource, left: list[Source] | None = None) -> Source:
         """The source of a leaf node. left: the sources an APPLY may read, None elsewhere."""
+        source = self._leaf(node, left)
+        source.alias = getattr(node, "alias", None) or source.written
+        return source
+
+    def _leaf(self, node: ast.TableSource, left: list[Source] | None) -> Source:
         if isinstance(node, ast.TableRef):
             source = self._named(node)
             source.written = ".".join(node.name.parts)
@@ -184,6 +190,9 @@ class Binder:
         if isinstance(node, ast.NodesTable):
             return self._nodes(node, left or [])
         if isinstance(node, ast.FunctionTable):
+            built_in = self._built_in(node, left)
+            if built_in is not None:
+                return built_in
             name = ".".join(node.call.name.parts)
             if node.call.name.name.lower() in TABLE_FUNCTIONS:
                 return self._function(node)
@@ -194,6 +203,18 @@ class Binder:
         if isinstance(node, (ast.Pivot, ast.Unpivot)):
             return self._turned(node, left)
         raise self.context.not_supported(node, f"{type(node).__name__} in FROM")
+
+    def _built_in(self, node: ast.FunctionTable, left: list[Source] | None) -> Source | None:
+        """OPENJSON, STRING_SPLIT and GENERATE_SERIES; inside an APPLY once per row."""
+        from harness.broker.exec.query.rowset_functions import ROWSET_FUNCTIONS
+
+        make = ROWSET_FUNCTIONS.get(node.call.name.name.lower())
+        if make is None or len(node.call.name.parts) > 1:
+            return None
+        found, rows = make(node, self._scope(left), self.context)
+        alias = (node.alias or node.call.name.name).lower()
+        columns = rename(found, node.columns, alias, self.context, node)
+        return Source(columns, (alias,), rows=rows, lateral=left is not None)
 
     def _turned(self, node: ast.Pivot | ast.Unpivot, left: list[Source] | None) -> Source:
         from harness.broker.exec.query.pivot import pivoted, unpivoted

@@ -8,12 +8,16 @@ from typing import Any
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.conversion import compile_assignment_conversion
+from harness.broker.exec.conversion.declared import type_by_name
 from harness.broker.exec.expressions import binary_operation
 from harness.broker.exec.expressions.expr import Expr, Fn, variable
 from harness.broker.exec.query.blocks import Block, Item
 from harness.broker.exec.query.compile import QueryCompiler
-from harness.broker.exec.query.rowset import Rowset
+from harness.broker.exec.query.rowset import QueryColumn, Rowset
 from harness.tsql import ast
+
+CHUNK = 2033
+"""Characters of FOR XML and FOR JSON text in one row to the client ("Use FOR JSON output" page)."""
 
 SELECT = 0xC1
 """Command code of a SELECT in its DONE token."""
@@ -34,7 +38,28 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
             from harness.broker.exec.query.into import compile_into
 
             return compile_into(query, compiler, context)
-    return _result(compiler.query(query, context.scope))
+    rowset = compiler.query(query, context.scope)
+    return _result(rowset) if rowset.streamed is None else _streamed(rowset)
+
+
+def _streamed(rowset: Rowset) -> Run:
+    """FOR XML and FOR JSON: the text in rows of 2033 characters; the rows written count (F-222).
+
+    An untyped FOR XML column goes out as ntext, FOR JSON as nvarchar(max).
+    """
+    (column,) = rowset.columns
+    of = type_by_name("ntext") if column.name.startswith("XML_") else column.type
+    columns = [QueryColumn(column.name, of).result()]
+    make = rowset.streamed
+
+    def run(s: Any, v: list) -> None:
+        count, text = make(s, v, ())
+        pieces = [] if text is None else [
+            (text[at:at + CHUNK],) for at in range(0, max(1, len(text)), CHUNK)]
+        s.result(columns, pieces)
+        s.done(SELECT, count)
+
+    return run
 
 
 def _result(rowset: Rowset) -> Run:
