@@ -131,3 +131,18 @@ ROWSET_FUNCTIONS: dict[str, Make] = {
     "openjson": openjson, "string_split": string_split, "generate_series": generate_series,
 }
 """Lower-case name -> (node, scope, context) -> (columns, rows)."""
+
+
+def rowset_function(
+    node: ast.FunctionTable, scope: Scope, context: Any
+) -> tuple[str, list[QueryColumn], Rows] | None:
+    """(alias, columns under the names given behind it, rows); None for another function."""
+    from harness.broker.exec.query.sources import rename
+
+    name = node.call.name
+    make = ROWSET_FUNCTIONS.get(name.name.lower()) if len(name.parts) == 1 else None
+    if make is None:
+        return None
+    found, rows = make(node, scope, context)
+    alias = (node.alias or name.name).lower()
+    return alias, rename(found, node.columns, alias, context, node), rows

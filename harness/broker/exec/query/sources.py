@@ -31,12 +31,12 @@ class Source:
     stored table (for a table variable one like it); slot: of a table variable. rows: of everything
     that is not a stored table. lateral: its rows depend on the sources to its left. with_key: the
     clustered key follows the columns in each row (targets of UPDATE and DELETE). written: its name
-    as FROM wrote it; alias: the alias, else that. lookups: ordinal
-    -> function (session, value) of a system view that can be asked by key. offset: place of
-    its first column in the row, set by the planner. body, scope: of a query that can be compiled
-    again; behind: what is there when it is the target of a data change. whole: the join hint (HASH,
-    MERGE) that has it read without the rows so far. view: the rowset of a view. after: the last
-    local value says behind which index key reading goes on (cursors).
+    as FROM wrote it; alias: the alias, else that. lookups: ordinal -> function (session, value) of
+    a system view that can be asked by key. offset: place of its first column in the row, set by the
+    planner. body, scope: of a query that can be compiled again; behind: what is there when it is
+    the target of a data change. whole: the join hint (HASH, MERGE) that has it read without the
+    rows so far. view: the rowset of a view. after: the last local value says behind which index key
+    reading goes on (cursors).
     """
 
     columns: list[QueryColumn]
@@ -171,22 +171,18 @@ class Binder:
     def leaf(self, node: ast.TableSource, left: list[Source] | None = None) -> Source:
         """The source of a leaf node. left: the sources an APPLY may read, None elsewhere."""
         source = self._leaf(node, left)
+        if isinstance(node, ast.TableRef):
+            source.written = ".".join(node.name.parts)
         source.alias = getattr(node, "alias", None) or source.written
         return source
 
     def _leaf(self, node: ast.TableSource, left: list[Source] | None) -> Source:
         if isinstance(node, ast.TableRef):
-            source = self._named(node)
-            source.written = ".".join(node.name.parts)
-            return source
+            return self._named(node)
         if isinstance(node, ast.VariableTable):
-            source = self._variable(node)
-            source.written = node.variable.name
-            return source
+            return self._variable(node)
         if isinstance(node, ast.DerivedTable):
-            source = self._derived(node, left)
-            source.written = node.alias
-            return source
+            return self._derived(node, left)
         if isinstance(node, ast.NodesTable):
             return self._nodes(node, left or [])
         if isinstance(node, ast.FunctionTable):
@@ -206,15 +202,11 @@ class Binder:
 
     def _built_in(self, node: ast.FunctionTable, left: list[Source] | None) -> Source | None:
         """OPENJSON, STRING_SPLIT and GENERATE_SERIES; inside an APPLY once per row."""
-        from harness.broker.exec.query.rowset_functions import ROWSET_FUNCTIONS
+        from harness.broker.exec.query.rowset_functions import rowset_function
 
-        make = ROWSET_FUNCTIONS.get(node.call.name.name.lower())
-        if make is None or len(node.call.name.parts) > 1:
-            return None
-        found, rows = make(node, self._scope(left), self.context)
-        alias = (node.alias or node.call.name.name).lower()
-        columns = rename(found, node.columns, alias, self.context, node)
-        return Source(columns, (alias,), rows=rows, lateral=left is not None)
+        made = rowset_function(node, self._scope(left), self.context)
+        return None if made is None else \
+            Source(made[1], (made[0],), rows=made[2], lateral=left is not None)
 
     def _turned(self, node: ast.Pivot | ast.Unpivot, left: list[Source] | None) -> Source:
         from harness.broker.exec.query.pivot import pivoted, unpivoted
