@@ -125,7 +125,7 @@ def object_definition(s: Any, number: int) -> str | None:
     """Text of a module or constraint."""
     item = seen_by_id(s, number)
     if isinstance(item, Module):
-        return item.text
+        return item.shown_text
     return item.definition or None if isinstance(item, Constraint) else None
 
 

@@ -109,7 +109,8 @@ def routines(s: Any, db: Database) -> Iterable[tuple]:
         procedure = isinstance(item, Procedure)
         created, modified = db.dates[item.object_id]
         name = (db.name, item.schema, item.name)
-        yield (*name, *name, "PROCEDURE" if procedure else "FUNCTION", item.text[:4000],
+        yield (*name, *name, "PROCEDURE" if procedure else "FUNCTION",
+               None if item.encrypted else item.text[:4000],
                "MODIFIES" if procedure else "READS", created, modified)
 
 

@@ -193,7 +193,7 @@ object_id int
 definition nvarchar(max)?
 uses_ansi_nulls bit?
 uses_quoted_identifier bit?
-is_schema_bound bit? = 0
+is_schema_bound bit?
 uses_database_collation bit? = 0
 is_recompiled bit?
 null_on_null_input bit? = 0
@@ -204,9 +204,10 @@ def sql_modules(s: Any, db: Database) -> Iterable[tuple]:
     """Definitions with the SET options that stick to them."""
     for item in seen_objects(s, db, Module):
         options = item.options
-        yield (item.object_id, item.text, int(options.get("ansi_nulls", True)),
+        yield (item.object_id, item.shown_text, int(options.get("ansi_nulls", True)),
                int(options.get("quoted_identifier", True)),
-               int(any(o.name == "RECOMPILE" for o in item.node.options)), item.execute_as)
+               *(int(any(o.name == word for o in item.node.options))
+                 for word in ("SCHEMABINDING", "RECOMPILE")), item.execute_as)
 
 
 alias("sys.all_sql_modules", "sys.sql_modules")

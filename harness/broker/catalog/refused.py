@@ -7,8 +7,8 @@ from harness.broker.exec.objects import REFUSED_VIEWS
 
 REFUSED_PROCEDURES = frozenset({
     "sp_rename", "sp_settriggerorder", "sp_configure", "sp_dboption", "sp_helpdb", "sp_help",
-    "sp_helpindex", "sp_lock", "sp_monitor", "sp_recompile", "sp_refreshview",
-    "sp_refreshsqlmodule", "sp_depends", "sp_spaceused", "sp_tableoption", "sp_updatestats",
+    "sp_helpindex", "sp_lock", "sp_monitor", "sp_recompile", "sp_depends",
+    "sp_spaceused", "sp_tableoption", "sp_updatestats",
     "sp_createstats", "sp_autostats", "sp_changedbowner", "sp_adduser", "sp_addlogin",
     "sp_addrole", "sp_dropuser", "sp_droplogin", "sp_droprole", "sp_grantdbaccess",
     "sp_revokedbaccess", "sp_addtype", "sp_droptype", "sp_addlinkedserver",

@@ -37,6 +37,8 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
                "base tables."),
     4406: (16, "Update or insert of view or function '%s' failed because it contains a derived or "
                "constant field."),
+    4413: (16, "Could not use view or function '%s' because of binding errors."),
+    15165: (16, "Could not find object '%s' or you do not have permission."),
     4418: (16, "Derived table '%s' is not updatable because it contains aggregates, or a DISTINCT "
                "or GROUP BY clause, or PIVOT or UNPIVOT operator."),
     4420: (16, "Derived table '%s' is not updatable because the modification affects multiple base "
@@ -72,6 +74,19 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
     16957: (16, "FOR UPDATE cannot be specified on a READ ONLY cursor."),
     10703: (15, "Too many grouping sets. The maximum number is %d."),
     8171: (16, "Hint '%s' on object '%s' is invalid."),
+    1054: (16, "Syntax '%s' is not allowed in schema-bound objects."),
+    4429: (16, "View or function '%s' contains a self-reference. Views or functions cannot "
+               "reference themselves directly or indirectly."),
+    4502: (16, "View or function '%s' has more column names specified than columns defined."),
+    4506: (16, "Column names in each view or function must be unique. Column name '%s' in view or "
+               "function '%s' is specified more than once."),
+    4508: (16, "Views or functions are not allowed on temporary tables. Table names that begin "
+               "with '#' denote temporary tables."),
+    4511: (16, "Create View or Function failed because no column name was specified for column "
+               "%d."),
+    4512: (16, "Cannot schema bind %s '%s' because name '%s' is invalid for schema binding. Names "
+               "must be in two-part format and an object cannot reference itself."),
+    4513: (16, "Cannot schema bind %s '%s'. '%s' is not schema bound."),
     5308: (16, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer "
                "indices as ORDER BY clause expressions."),
     5309: (16, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support "

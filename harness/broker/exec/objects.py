@@ -71,6 +71,16 @@ class Module(DatabaseObject):
         """schema.name, as error texts print it."""
         return f"{self.schema}.{self.name}"
 
+    @property
+    def encrypted(self) -> bool:
+        """WITH ENCRYPTION: nobody is shown the definition."""
+        return any(option.name == "ENCRYPTION" for option in self.node.options)
+
+    @property
+    def shown_text(self) -> str | None:
+        """The definition as the catalog shows it."""
+        return None if self.encrypted else self.text
+
     def copy(self, database: Any) -> Module:
         """The same definition, not yet compiled, for a database made from a template."""
         return type(self)(
@@ -85,10 +95,20 @@ class Procedure(Module):
     __slots__ = ()
 
 
+@dataclass(slots=True, eq=False)
 class View(Module):
-    """A view; ``node.query`` is its query, ``node.columns`` the names given or None."""
+    """A view; ``node.query`` is its query, ``node.columns`` the names given or None.
 
-    __slots__ = ()
+    query: the same with * written out as it was when the view was bound, None without *.
+    """
+
+    query: Any = None
+
+    def copy(self, database: Any) -> View:
+        """The same view for a database made from a template, bound as it is here."""
+        twin: Any = Module.copy(self, database)
+        twin.query = self.query
+        return twin
 
 
 class Function(Module):

@@ -27,7 +27,6 @@ def test_a_procedure_may_name_tables_that_are_not_there_yet(run, error):
         ("ALTER PROCEDURE dbo.T AS RETURN", 2010),
         ("CREATE PROCEDURE nowhere.p AS RETURN", 2760),
         ("CREATE PROCEDURE dbo.q @a int, @A int AS RETURN", 134),
-        ("CREATE PROCEDURE dbo.q WITH ENCRYPTION AS RETURN", 60001),
         ("DROP PROCEDURE dbo.nope", 3701),
         ("DROP PROCEDURE dbo.T", 3705),
         ("CREATE SCHEMA dbo", 2714),

@@ -10,6 +10,7 @@ import harness.broker.catalog.procedures.helps
 import harness.broker.catalog.procedures.misc
 import harness.broker.catalog.procedures.objects
 import harness.broker.catalog.procedures.properties
+import harness.broker.catalog.procedures.refresh
 import harness.broker.catalog.procedures.renaming
 import harness.broker.catalog.procedures.routines
 import harness.broker.catalog.procedures.settings

@@ -153,6 +153,9 @@ def sp_helptext(call: Call) -> None:
         raise SqlError(15009, name, database.name)
     if not isinstance(found, Module):
         raise SqlError(15197, name)
+    if found.encrypted:
+        call.session.info(f"The text for object '{name}' is encrypted.", 0, 15471)
+        return
     rows = []
     for line in found.text.splitlines(keepends=True):
         rows += [(line[i:i + LINE],) for i in range(0, len(line), LINE)]

@@ -24,6 +24,7 @@ from harness.broker.exec.ddl.functions import check_body
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import word
 from harness.broker.exec.ddl.probing import probe
+from harness.broker.exec.ddl.views import bind_view
 from harness.broker.exec.dependencies import names_in, refuse_bound
 from harness.broker.exec.execute import procedure_program
 from harness.broker.exec.impersonation import may_impersonate
@@ -39,10 +40,10 @@ TEMPORARY_ID = -1
 """Object id of temporary procedures: they are in no catalog."""
 
 OPTIONS_WITHOUT_EFFECT = frozenset({
-    "RECOMPILE", "SCHEMABINDING", "VIEW_METADATA", "CALLED ON NULL INPUT", "INLINE",
+    "RECOMPILE", "SCHEMABINDING", "VIEW_METADATA", "CALLED ON NULL INPUT", "INLINE", "ENCRYPTION",
 })
 """RECOMPILE: there are no plans. SCHEMABINDING is looked at by whoever changes what a module refers
-to (``exec.dependencies``)."""
+to (``exec.dependencies``), ENCRYPTION by the catalog."""
 
 _KINDS: dict[type, tuple[type[Module], str, str]] = {
     ast.CreateProcedure: (Procedure, "PROCEDURE", "CREATE PROCEDURE"),
@@ -95,7 +96,9 @@ def create_module(node: Any, context: Context) -> Run:
             context.program.source,
             {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
             execute_as(s, database, node), None, database)
-        if isinstance(module, Procedure):
+        if isinstance(module, View):
+            bind_view(s, module)
+        elif isinstance(module, Procedure):
             probe(s, procedure_program(s, module, database))
         elif isinstance(module, Function):
             probe(s, function_program(s, module))

@@ -16,9 +16,15 @@ from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 from harness.broker.exec.objects import REFUSED_VIEWS, TABLE_FUNCTIONS, View, VirtualTable
 from harness.broker.exec.query.bodies import Choice, Written
-from harness.broker.exec.query.hints import ACCESS, DIRTY, LEVELS, NO_HINTS, Hints, parse_hints
+from harness.broker.exec.query.hints import DIRTY, LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
+from harness.broker.exec.query.through import (
+    binding_error,
+    chained,
+    refuse_on_view,
+    with_inherited,
+)
 from harness.broker.exec.xml.methods import compile_nodes, receiver
 from harness.tsql import ast
 
@@ -326,7 +332,10 @@ class Binder:
         from harness.broker.exec.query.views import inside_view, view_rowset
 
         refuse_on_view(node, self.context)
-        rowset = view_rowset(view, self.context, node.hints)
+        try:
+            rowset = view_rowset(view, self.context, node.hints)
+        except SqlError as error:
+            raise binding_error(error, view, node, self.context) from None
         source = self._of_rowset(rowset, "", view.node.columns, node)
         source.qualifiers = qualifiers
         source.securable = securable
@@ -398,39 +407,6 @@ class Binder:
         columns = rename(rowset.columns, names, alias, self.context, node)
         return Source(columns, (alias,), rows=rowset.rows, lateral=lateral and rowset.correlated,
                       paths=rowset.paths, body=rowset.body, scope=self.outer)
-
-
-def chained(found: Any, context: Any) -> bool:
-    """Whether a view is being read whose owner owns this object too: only the view is checked.
-
-    A chain does not cross databases ("Ownership chains" page).
-    """
-    owner = context.chain
-    home = getattr(found, "database", None)
-    return owner is not None and home is context.database and home.owner_of(found) == owner
-
-
-def with_inherited(node: ast.TableRef, table: Table, hints: Hints, context: Any) -> Hints:
-    """The hints of a table with those given to the view or common table it is read through.
-
-    Raises 4138 when they contradict each other ("Table hints" page: hints on a view go to all
-    tables of the view).
-    """
-    if not context.inherited:
-        return hints
-    try:
-        return parse_hints([*node.hints, *context.inherited], context)
-    except SqlError as error:
-        if error.number != 1047:
-            raise
-        raise context.fail(node, SqlError(4138, table.name, aborts="scope")) from None
-
-
-def refuse_on_view(node: ast.TableRef, context: Any) -> None:
-    """Index hints on a view are refused by name."""
-    for hint in node.hints:
-        if hint.name in ACCESS:
-            raise context.not_supported(hint, f"{hint.name} on a view")
 
 
 def _guarded(securable: Any, rows: Rows) -> Rows:

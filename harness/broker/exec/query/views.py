@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.objects import View
@@ -19,7 +20,12 @@ def view_rowset(view: View, context: Any, hints: list | None = None) -> Rowset:
     inner = Context(program, Scope(source=view.source), context.session)
     inner.chain = view.database.owner_of(view)
     inner.inherited = (*context.inherited, *(hints or []))
-    rowset = QueryCompiler(inner).query(view.node.query, inner.scope)
+    try:
+        rowset = QueryCompiler(inner).query(view.query or view.node.query, inner.scope)
+    except SqlError as error:
+        if error.number in {207, 4104} and view.query is not None:  # a column of * is gone
+            raise SqlError(4502, view.name) from None
+        raise
     context.uses_temp = context.uses_temp or inner.uses_temp
     if rowset.body is not None:
         rowset.body.shown = view.name
