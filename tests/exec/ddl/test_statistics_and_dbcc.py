@@ -53,5 +53,5 @@ def test_helpers_of_the_catalog(run, error):
     assert run("EXEC sp_helpindex 'dbo.T'").rows() == [
         ("PK", "clustered, unique, primary key located on PRIMARY", "id(-)")]
     assert run("EXEC sp_recompile 'dbo.T'").messages[0].number == 15070
-    assert error("EXEC sp_refreshview 'dbo.T'") == 15009
+    assert error("EXEC sp_refreshview 'dbo.T'") == 15165
     assert ("isolation level", "read committed") in run("DBCC USEROPTIONS").rows()

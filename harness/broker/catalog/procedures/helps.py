@@ -1,4 +1,4 @@
-"""sp_depends, sp_helpindex, sp_recompile, sp_refreshview and other small helpers (their pages)."""
+"""sp_depends, sp_helpindex, sp_recompile and other small helpers (their pages)."""
 
 from __future__ import annotations
 
@@ -95,20 +95,6 @@ def sp_recompile(call: Call) -> int:
     named(call, "objname", (Table, Procedure, Trigger, View))
     call.session.info(f"Object '{call.text('objname')}' was successfully marked for "
                       "recompilation.", 0, 15070)
-    return 0
-
-
-@procedure("sp_refreshview", viewname=REQUIRED)
-def sp_refreshview(call: Call) -> int:
-    """Views are bound anew whenever a definition changes; only the name is checked."""
-    named(call, "viewname", View)
-    return 0
-
-
-@procedure("sp_refreshsqlmodule", name=REQUIRED, namespace=None)
-def sp_refreshsqlmodule(call: Call) -> int:
-    """Modules are bound anew whenever a definition changes; only the name is checked."""
-    named(call, "name", Module)
     return 0
 
 
