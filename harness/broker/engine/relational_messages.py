@@ -6,6 +6,8 @@ Texts are those of the errors-events pages; %S_MSG parts are written out where o
 from __future__ import annotations
 
 RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
+    355: (16, "The target table '%s' of the INSERT statement cannot have any enabled triggers when "
+              "the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement."),
     550: (16, "The attempted insert or update failed because the target view either specifies WITH "
               "CHECK OPTION or spans a view that specifies WITH CHECK OPTION and one or more rows "
               "resulting from the operation did not qualify under the CHECK OPTION constraint."),
@@ -133,6 +135,21 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
                 "without INDEX hints for each table or view."),
     10748: (15, "There are multiple FORCESEEK hints specified on the same table or view. Remove "
                 "the extra FORCESEEK hints and resubmit the query."),
+    10716: (15, "A nested INSERT, UPDATE, DELETE, or MERGE statement must have an OUTPUT clause."),
+    10718: (15, "Query hints are not allowed in nested INSERT, UPDATE, DELETE, or MERGE "
+                "statements."),
+    10720: (15, "An OUTPUT INTO clause is not allowed in a nested INSERT, UPDATE, DELETE, or MERGE "
+                "statement."),
+    10721: (15, "The WHERE CURRENT OF clause is not allowed in a nested INSERT, UPDATE, DELETE, or "
+                "MERGE statement."),
+    10727: (15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed on either side "
+                "of a JOIN or APPLY operator."),
+    10729: (15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed in a SELECT "
+                "statement that is not the immediate source of rows for an INSERT statement."),
+    10732: (15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed on either side "
+                "of a UNION, INTERSECT, or EXCEPT operator."),
+    10738: (15, "The number of row value expressions in the INSERT statement exceeds the maximum "
+                "allowed number of %d row values."),
     10723: (15, "In a MERGE statement, a variable cannot be set to a column and expression in the "
                 "same assignment in the SET clause of an UPDATE action. Assignments of the form "
                 "'SET @variable = column = expression' are not valid in the SET clause of an "

@@ -66,8 +66,8 @@ class Context:
     """What a statement compiler may ask: names, expressions, positions."""
 
     __slots__ = (
-        "chain", "checking", "inherited", "program", "scope", "session", "statement",
-        "table_variables", "uses_temp",
+        "chain", "checking", "inherited", "nested", "nesting", "program", "scope", "session",
+        "statement", "table_variables", "uses_temp",
     )
 
     def __init__(self, program: Program, scope: Scope, session: SessionState) -> None:
@@ -78,6 +78,8 @@ class Context:
         self.uses_temp = False
         self.checking = False  # only to see whether a new module's statement can be compiled
         self.statement: Any = None
+        self.nesting: Any = None  # the data change in FROM that may stand there
+        self.nested: list | None = None  # takes the OUTPUT of the change that is compiled
         self.chain: int | None = None  # owner of the view that is being read
         self.inherited: tuple = ()  # table hints given to it
         scope.compile_subquery = self._subquery

@@ -127,3 +127,11 @@ def test_a_view_or_derived_table_is_searched_by_the_rows_before_it(lab, inner):
     assert lab.rows(sql) == [("Cid", "green")]
     assert lab.rows(sql.replace("JOIN", "LEFT JOIN").replace("p.id = 3", "p.id = 4")) \
         == [("Dee", None)]
+
+
+def test_a_right_join_stands_beside_apply(lab):
+    assert lab.rows("SELECT * FROM (SELECT id, team FROM person WHERE id < 3) p "
+                    "RIGHT JOIN team t ON t.id = p.team CROSS APPLY (SELECT t.id + 1 AS n) x "
+                    "ORDER BY t.id, p.id") == [
+        (1, 10, 10, "red", 11), (2, 10, 10, "red", 11), (None, None, 20, "green", 21),
+        (None, None, 30, "blue", 31)]

@@ -15,6 +15,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.dml.firing import statement_triggers
+from harness.broker.exec.dml.nested import nested_source
 from harness.broker.exec.dml.output import Outputs
 from harness.broker.exec.dml.references import references
 from harness.broker.exec.dml.rows import (
@@ -48,6 +49,9 @@ from harness.tsql import ast
 
 INSERT = 0xC3
 """Command code of an INSERT in its DONE token."""
+
+MAX_ROWS = 1000
+"""Row values one INSERT ... VALUES may have (table value constructor page)."""
 
 MakeRows = Callable[[Any, Any, Table], list[tuple]]
 """(s, v, table) -> the new rows, everything read that has to be read."""
@@ -91,6 +95,10 @@ def insert_target(node: ast.Insert, context: Context) -> Target:
     name = node.target
     if isinstance(name, ast.ObjectName) and not (
             len(name.parts) == 1 and name.name.lower() in context.table_variables):
+        if node.with_ is not None and len(name.parts) == 1:
+            common = QueryCompiler(context).common_tables(node, context.scope, {})
+            if name.name.lower() in common:
+                return view_target(name, node.columns, context, common)
         found = resolve_object(name, context)
         if isinstance(found, View) and not triggers_on(found, "INSERT"):
             return view_target(name, node.columns, context)
@@ -196,6 +204,8 @@ def _rows(
     node: ast.Insert, target: Target, chosen: InsertColumns, context: Context
 ) -> MakeRows:
     source = node.source
+    if isinstance(source, ast.Values) and len(source.rows) > MAX_ROWS:
+        raise context.fail(node, SqlError(10738, MAX_ROWS, aborts="scope"))
     if isinstance(source, ast.DefaultValues):
         make = row_maker(target, {})
         return lambda s, v, table: [make(s, v, (), table)]
@@ -240,6 +250,10 @@ def given_values(
 def _query(
     node: ast.Insert, target: Target, chosen: InsertColumns, context: Context
 ) -> MakeRows:
+    if isinstance(node.source, ast.Query):
+        context.nesting = nested_source(node, context)
+        if context.nesting is not None and triggers_on(target.table, "INSERT"):
+            raise context.fail(node, SqlError(355, target.table.name, aborts="scope"))
     compiler = QueryCompiler(context)
     compiler.note_options(node)
     common = compiler.common_tables(node, context.scope, {}) if node.with_ else {}

@@ -76,6 +76,8 @@ class Outputs:
         self.items = [_compile(clause, columns, scope, context) for clause in clauses]
         # A table variable is written last: its rows are not undone when the statement waits.
         self.items.sort(key=lambda item: item.late)
+        if context.nested is not None:
+            context.nested.append(self)
 
     def __bool__(self) -> bool:
         return bool(self.items)

@@ -55,10 +55,14 @@ def assigned_names(assignments: list[ast.Node]) -> list[str]:
     return found
 
 
-def view_target(node: ast.ObjectName, names: list[str] | None, context: Any) -> Target:
-    """A view INSERT names, as its base table. names: of the column list, None without one."""
+def view_target(
+    node: ast.ObjectName, names: list[str] | None, context: Any, common: dict | None = None
+) -> Target:
+    """A view or common table INSERT names, as its base table. names: of the column list, None
+    without one.
+    """
     compiler = QueryCompiler(context)
-    binder = Binder(context, compiler.query, context.scope, {})
+    binder = Binder(context, compiler.query, context.scope, common or {})
     leaf = ast.TableRef(node.pos, node.end, node, None, [])
     source = binder.leaf(leaf)
     if names is None:

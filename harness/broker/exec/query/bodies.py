@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
@@ -130,10 +129,10 @@ class Body:
             -> tuple[Rows, Written, list[Any]]:
         """(rows with the base table's key behind them, what is behind, paths)."""
         number, inner = self.target(choice)
-        leaf = count()
+        place = self.block.from_.sources[number].pos
 
         def choose(node: ast.Node, source: Any) -> Choice | None:
-            return inner if next(leaf) == number else None
+            return inner if node.pos == place else None
 
         block = self.make(where, scope, choose)
         source = block.from_.sources[number]

@@ -161,18 +161,29 @@ class QueryCompiler:
         return Rowset(columns, rowset.rows, rowset.correlated, rowset.paths, rowset.body)
 
     def _recursive(self, table: ast.CommonTable, outer: Scope, known: Common) -> Rowset:
-        """anchor UNION ALL member: the member reads the rows of the round before."""
+        """anchors UNION ALL members: each member reads the rows of the round before.
+
+        Source: WITH common_table_expression page, Guidelines for recursive common tables: anchors
+        come first, members are joined by UNION ALL.
+        """
+        members: list[Any] = []
         body = table.query.body
-        if not isinstance(body, ast.SetOperation) or body.op != "UNION ALL" \
-                or _refers(body.left, table.name):
+        while isinstance(body, ast.SetOperation) and _refers(body.right, table.name):
+            if body.op != "UNION ALL":
+                raise self.context.not_supported(table, f"{body.op} before a recursive member")
+            members.insert(0, body.right)
+            body = body.left
+        if not members or _refers(body, table.name):
             raise self.context.not_supported(table, "this form of a recursive common table")
-        anchor = self._named(self._body(body.left, outer, known), table)
+        anchor = self._named(self._body(body, outer, known), table)
         round_before: list[list[tuple]] = [[]]
         inner = dict(known)
         inner[table.name.lower()] = lambda: Rowset(
             anchor.columns, lambda s, v, r: round_before[0], True)
-        member = self._body(body.right, outer, inner)
-        convert = _converter(member.columns, anchor.columns)
+        rounds = [self._body(member, outer, inner) for member in members]
+        if any(len(member.columns) != len(anchor.columns) for member in rounds):
+            raise self.context.fail(table, SqlError(205, aborts="scope"))
+        converts = [_converter(member.columns, anchor.columns) for member in rounds]
         limit = self.max_recursion
 
         def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
@@ -183,12 +194,14 @@ class QueryCompiler:
                     raise SqlError(530, limit)
                 level += 1
                 round_before[0] = last
-                last = convert(member.rows(s, v, r))
+                last = [row for member, convert in zip(rounds, converts)
+                        for row in convert(member.rows(s, v, r))]
                 found = found + last
             return found
 
-        return Rowset(anchor.columns, rows, anchor.correlated or member.correlated,
-                      anchor.paths + member.paths)
+        return Rowset(
+            anchor.columns, rows, anchor.correlated or any(m.correlated for m in rounds),
+            anchor.paths + [path for member in rounds for path in member.paths])
 
     # ------------------------------------------------------------------ set operations
     def _body(self, body: Any, outer: Scope, common: Common) -> Rowset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -74,9 +75,10 @@ def compile_from(
     tree = builder.build(nodes) if nodes else Inner([])
     if extra is not None:
         extra.offset = base + sum(source.width for source in builder.leaves)
+        extra.pos = sys.maxsize
         builder.leaves.append(extra)
         tree = Inner([Leaf(extra), tree] if nodes else [Leaf(extra)])
-    sources = builder.leaves
+    sources = sorted(builder.leaves, key=lambda source: source.pos)
     names = Names(sources)
     parts = [*readers, where, *_join_conditions(nodes)]
     for source in sources:

@@ -41,8 +41,8 @@ class Source:
     a system view that can be asked by key. offset: place of its first column in the row, set by the
     planner. body, scope: of a query that can be compiled again; behind: what is there when it is
     the target of a data change. whole: the join hint (HASH, MERGE) that has it read without the
-    rows so far. view: the rowset of a view. after: the last local value says behind which index key
-    reading goes on (cursors).
+    rows so far. view: the rowset of a view. pos: where it stands in the text. after: the last local
+    value says behind which index key reading goes on (cursors).
     """
 
     columns: list[QueryColumn]
@@ -62,6 +62,7 @@ class Source:
     written: str = ""
     alias: str = ""
     whole: str = ""
+    pos: int = 0
     after: bool = False
     body: Any = None
     scope: Scope | None = None
@@ -379,10 +380,15 @@ class Binder:
         return Source(table_columns(table), (name,), table, slot=slot)
 
     def _derived(self, node: ast.DerivedTable, left: list[Source] | None) -> Source:
-        if not isinstance(node.query, (ast.Query, ast.Values)):
-            raise self.context.not_supported(node, "a data change in FROM")
         scope = self._scope(left)
-        rowset = self.compile_query(node.query, scope, left is not None)
+        if isinstance(node.query, (ast.Query, ast.Values)):
+            rowset = self.compile_query(node.query, scope, left is not None)
+        elif node is self.context.nesting:
+            from harness.broker.exec.dml.nested import nested_rowset
+
+            rowset = nested_rowset(node, self.context)
+        else:
+            raise self.context.fail(node, SqlError(10729, aborts="scope"))
         if node.alias is None:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
         source = self._of_rowset(rowset, node.alias.lower(), node.columns, node,

@@ -123,14 +123,11 @@ class TreeBuilder:
         self.choose_target = choose_target
         self.leaves: list[Source] = []
         self.lateral = False
-        self.turned = False
         self.forced = False  # by a join hint
 
     def build(self, nodes: list[ast.TableSource]) -> Any:
         """The tree of a whole FROM clause; comma joins are inner joins."""
         children = [self.tree(node) for node in nodes]
-        if self.lateral and self.turned:
-            raise self.context.not_supported(nodes[0], "RIGHT JOIN beside APPLY")
         return children[0] if len(children) == 1 else Inner(_flat(children))
 
     def tree(self, node: ast.TableSource) -> Any:
@@ -147,7 +144,11 @@ class TreeBuilder:
         return self._leaf(node)
 
     def _join(self, node: ast.Join) -> Any:
-        left, right = self.tree(node.left), self.tree(node.right)
+        if node.kind == "RIGHT":  # bound in the order it is read in
+            right = self.tree(node.right)
+            left = self.tree(node.left)
+        else:
+            left, right = self.tree(node.left), self.tree(node.right)
         conditions = conjuncts(node.condition)
         if node.hint is not None:
             self._hint(node, left, right, conditions)
@@ -158,7 +159,6 @@ class TreeBuilder:
                     joined.conditions[:0] = child.conditions
             return joined
         if node.kind == "RIGHT":
-            self.turned = True
             left, right = right, left
         for source in leaves_of(right) + (leaves_of(left) if node.kind == "FULL" else []):
             for column in source.columns:
@@ -190,6 +190,7 @@ class TreeBuilder:
             if source.table is None:
                 source = self.binder.written(node, source, choice)
             source.write, source.with_key = choice.write, True
+        source.pos = node.pos
         self._refuse_twin(node, source)
         source.offset = self.base + sum(leaf.width for leaf in self.leaves)
         self.leaves.append(source)
