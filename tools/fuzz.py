@@ -126,8 +126,7 @@ def main() -> int:
         return 2
     with tempfile.TemporaryDirectory() as temporary:
         base = asked.corpus or Path(temporary)
-        reports = [run(name, asked.runs, asked.seed, base / name)
-                   for name in asked.target or NAMES]
+        reports = [run(name, asked.runs, asked.seed, base / name) for name in asked.target or NAMES]
     show(reports)
     return 1 if any(report.crash for report in reports) else 0
 
@@ -141,8 +140,11 @@ def show(reports: list[Report]) -> None:
     table.add_column("ended")
     console = Console()
     for report in reports:
-        table.add_row(report.target, *(f"{value:,}" for value in report.figures.values()),
-                      "crash" if report.crash else "all inputs answered")
+        table.add_row(
+            report.target,
+            *(f"{value:,}" for value in report.figures.values()),
+            "crash" if report.crash else "all inputs answered",
+        )
     console.print(table)
     for report in reports:
         if report.crash:

@@ -38,7 +38,7 @@ def run(sets: list[corpus.ScriptSet], cache: Path, verbose: bool) -> Results:
         except FileNotFoundError as error:
             print(f"absent     {error}")
             continue
-        outcome = run_set(files, script_set.before)
+        outcome = run_set(files, script_set.before, script_set.switches, script_set.expect)
         results.append((script_set, outcome))
         print(f"{verdict(script_set, outcome):10} {script_set.title}", flush=True)
         if verbose:
@@ -47,9 +47,11 @@ def run(sets: list[corpus.ScriptSet], cache: Path, verbose: bool) -> Results:
 
 
 def verdict(script_set: corpus.ScriptSet, outcome: Outcome) -> str:
-    """clean, faults (errors a server gives too, each with its reason), errors, refused or CRASH."""
+    """clean, faults (errors a server gives too, with reasons), errors, refused, UNLIKE or CRASH."""
     if outcome.crash:
         return "CRASH"
+    if outcome.unlike:
+        return "UNLIKE"
     if outcome.refused:
         return "refused"
     if all(fault.number in script_set.faults for fault in outcome.errors):
@@ -60,6 +62,8 @@ def verdict(script_set: corpus.ScriptSet, outcome: Outcome) -> str:
 def _tell(outcome: Outcome) -> None:
     for fault in outcome.faults:
         print(f"    {fault.number} {fault.where}: {fault.text}")
+    for line in outcome.unlike:
+        print(f"    UNLIKE {line}")
     for line in outcome.notes:
         print(f"    note {line}")
     for line in outcome.output:
@@ -99,7 +103,7 @@ def main() -> int:
     print(", ".join(f"{verdicts.count(v)} {v}" for v in sorted(set(verdicts))))
     if options.page:
         PAGE.write_text(render(repositories, results, verdict, ranking(results)), encoding="utf-8")
-    return 1 if {"CRASH", "refused", "errors"} & set(verdicts) else 0
+    return 1 if {"CRASH", "UNLIKE", "refused", "errors"} & set(verdicts) else 0
 
 
 if __name__ == "__main__":

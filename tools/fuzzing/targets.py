@@ -29,6 +29,7 @@ with atheris.instrument_imports(include=["harness"]):
 MAX_STEPS = 2_000
 """Statements a fuzzed batch may run: a loop without end is T-SQL's right, not a hang of ours."""
 
+
 class Defect(AssertionError):
     """The target answered with something only a mistake of ours can cause."""
 
@@ -188,8 +189,12 @@ def main(arguments: list[str]) -> None:
     if name == "packets":
         atheris.Setup([sys.argv[0], *options], one)
     else:
-        grammar = Grammar([path.read_text(encoding="utf-8", errors="replace")
-                           for path in sorted(Path(options[-1]).glob("seed-*"))])
+        grammar = Grammar(
+            [
+                path.read_text(encoding="utf-8", errors="replace")
+                for path in sorted(Path(options[-1]).glob("seed-*"))
+            ]
+        )
         atheris.Setup([sys.argv[0], *options], one, custom_mutator=grammar)
     atheris.Fuzz()
 

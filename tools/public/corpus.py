@@ -29,7 +29,8 @@ class ScriptSet:
 
     files: paths in the repository, * as in a shell. before: a script of ours that makes what they
     expect to find (a database, objects of a sample database), run first. faults: error number ->
-    why a server raises it too.
+    why a server raises it too. switches: of the broker, where the scripts show which way a server
+    goes. expect: query -> its rows at the end, values side by side with a blank between.
     """
 
     repo: str
@@ -37,6 +38,8 @@ class ScriptSet:
     files: tuple[str, ...]
     before: str = ""
     faults: dict[int, str] = field(default_factory=dict)
+    switches: dict[str, object] = field(default_factory=dict)
+    expect: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
@@ -67,6 +70,8 @@ def read_sources(path: Path = SOURCES) -> tuple[list[Repository], list[ScriptSet
                 tuple(entry["files"]),
                 _before(entry.get("database", ""), entry.get("before", "")),
                 faults,
+                entry.get("switches", {}),
+                entry.get("expect", {}),
             )
         )
     return repositories, sets

@@ -13,6 +13,7 @@ MEANING = {
     "faults": "ran; every error is one a server gives too, for the reason listed",
     "errors": "met errors that nobody has judged yet",
     "refused": "met a construct that the broker refuses by name",
+    "UNLIKE": "ran, and ended otherwise than its article says: a defect",
     "CRASH": "crashed or hung: a defect",
 }
 
@@ -47,16 +48,18 @@ def render(
         "",
         "## Sets",
         "",
-        "| set | batches | verdict | refused, or errors with the reason |",
-        "| --- | ---: | --- | --- |",
+        "Outcomes: facts at the end that the article tells of and the tool looks up.",
+        "",
+        "| set | batches | outcomes | verdict | refused, or errors with the reason |",
+        "| --- | ---: | ---: | --- | --- |",
     ]
     for script_set, outcome in results:
         remarks = sorted({f.construct for f in outcome.refused})
         for number in sorted({f.number for f in outcome.errors}):
             remarks.append(f"{number}: {script_set.faults.get(number, 'not judged')}")
         lines.append(
-            f"| {_cell(script_set.title)} | {outcome.batches} | {verdict(script_set, outcome)} |"
-            f" {_cell('; '.join(remarks))} |"
+            f"| {_cell(script_set.title)} | {outcome.batches} | {outcome.checked or ''} |"
+            f" {verdict(script_set, outcome)} | {_cell('; '.join(remarks))} |"
         )
     lines += ["", "## Sources", "", "| repository | commit | licence |", "| --- | --- | --- |"]
     lines += [f"| {r.repo} | {r.commit[:10]} | {r.licence} |" for r in repositories]

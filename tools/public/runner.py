@@ -31,6 +31,8 @@ AFTERMATH = 120.0
 REFUSED = range(60000, 61000)
 _PLACE = re.compile(r" \(line \d+, column \d+\)\.?$")
 _SETVAR = re.compile(r"^[ \t]*:setvar[ \t]+(\w+)[ \t]+(?:\"([^\"]*)\"|(\S+))[ \t]*$", re.I | re.M)
+_TEMPLATE = re.compile(r"<[A-Za-z_]\w*,[ ]?[A-Za-z][\w()]*,[ ]?([^<>,\n]*)>")
+"""A template parameter of Management Studio, <name, type, value>: its value stands for it."""
 _COMMAND = re.compile(r"^[ \t]*(?::(?!:)|!!)[^\n]*$", re.MULTILINE)
 
 
@@ -56,13 +58,18 @@ class Fault:
 
 @dataclass(slots=True)
 class Outcome:
-    """How a set went. faults: errors in order; crash: a traceback; output: PRINT and rows."""
+    """How a set went. faults: errors in order; crash: a traceback; output: PRINT and rows.
+
+    checked: expected outcomes looked at; unlike: those that are other than the article says.
+    """
 
     batches: int = 0
     faults: list[Fault] = field(default_factory=list)
     crash: str = ""
     notes: list[str] = field(default_factory=list)
     output: list[str] = field(default_factory=list)
+    checked: int = 0
+    unlike: list[str] = field(default_factory=list)
 
     @property
     def refused(self) -> list[Fault]:
@@ -79,13 +86,19 @@ class Hanging(Exception):
     """A batch used up its bounds."""
 
 
-def run_set(files: list[tuple[str, str]], before: str = "") -> Outcome:
+def run_set(
+    files: list[tuple[str, str]],
+    before: str = "",
+    switches: dict[str, object] | None = None,
+    expect: dict[str, list[str]] | None = None,
+) -> Outcome:
     """Run the files in order in one session of a fresh instance.
 
-    before: what the scripts expect to find, as a script of its own (see ``ScriptSet``).
+    before: what the scripts expect to find, as a script of its own; switches: the instance's;
+    expect: queries and their rows at the end (see ``ScriptSet``).
     """
     outcome = Outcome()
-    instance = Instance(seed=1)
+    instance = Instance(seed=1, switches=switches)
     session = instance.connect()
     variables: dict[str, str] = {}
     try:
@@ -94,6 +107,8 @@ def run_set(files: list[tuple[str, str]], before: str = "") -> Outcome:
         for name, text in files:
             session = _file(instance, session, name, substitute(text, variables), outcome)
         _settle(instance)
+        for query, rows in (expect or {}).items():
+            _compare(instance, query, rows, outcome)
     except Hanging as error:
         outcome.crash = f"hang: {error}"
     except Exception:
@@ -103,11 +118,15 @@ def run_set(files: list[tuple[str, str]], before: str = "") -> Outcome:
 
 
 def substitute(text: str, variables: dict[str, str]) -> str:
-    """The text as sqlcmd sends it: :setvar done, $(name) filled in, other commands left out."""
+    """The text as sqlcmd sends it: :setvar done, $(name) filled in, other commands left out.
+
+    Template parameters of Management Studio get the value they propose.
+    """
     for match in _SETVAR.finditer(text):
         quoted, bare = match.group(2), match.group(3)
         variables[match.group(1).lower()] = bare if quoted is None else quoted
     text = _COMMAND.sub("", text)
+    text = _TEMPLATE.sub(lambda match: match.group(1), text)
     for name, value in variables.items():
         text = re.sub(rf"\$\({name}\)", lambda _, v=value: v, text, flags=re.IGNORECASE)
     return text
@@ -175,6 +194,16 @@ def _drive(instance: Instance, done, limit: float, where: str) -> str:
 def _settle(instance: Instance) -> None:
     """Let activation, timers and transmission go on for a while."""
     _drive(instance, lambda: False, AFTERMATH, "after the last batch")
+
+
+def _compare(instance: Instance, query: str, rows: list[str], outcome: Outcome) -> None:
+    """Note where the end is not the one the article tells of."""
+    answer = instance.connect().execute(query)
+    found = [" ".join(str(value) for value in row) for r in answer.result_sets for row in r.rows]
+    found += [error.text for error in answer.errors]
+    outcome.checked += 1
+    if found != rows:
+        outcome.unlike.append(f"{query}: {found}, not {rows}")
 
 
 def _read_log(instance: Instance, outcome: Outcome) -> None:

@@ -25,6 +25,7 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     331: (16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled triggers."),
     2103: (15, "Cannot %s trigger '%s' because its schema is different from the schema of the "
                "target table or view."),
+    2108: (16, "Cannot create trigger on '%s' as the target is not in the current database."),
     2111: (16, "Cannot %s trigger '%s' on %s '%s' because an INSTEAD OF %s trigger already exists "
                "on this object."),
     8197: (16, "The object '%s' does not exist or is invalid for this operation."),

@@ -98,3 +98,6 @@ declare("timer_while_off", ("waits", "lost"), "F-265",
 declare("zero_readers_severity", (10, 16), "F-278",
         "Message 9648 (activation with MAX_QUEUE_READERS = 0): a warning, or an error; the list "
         "says severity 20, which would end the connection.")
+declare("missing_activation_procedure", ("error", "allow"), "F-292",
+        "ACTIVATION (PROCEDURE_NAME = ..) of a procedure that is not there: error 9614, or taken "
+        "and looked for at each activation. Decided by ALTER QUEUE naming one.")

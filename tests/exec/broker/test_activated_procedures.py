@@ -204,3 +204,38 @@ def test_a_task_killed_after_its_receive_is_started_again(client, instance):
     assert client.value("SELECT COUNT(*) FROM sys.dm_broker_activated_tasks") == 1
     instance.advance(2)
     assert client.value("SELECT COUNT(*) FROM dbo.TQ") == 0
+
+
+@pytest.mark.parametrize("choice, number", [("error", 9614), ("allow", None)])
+def test_whether_a_queue_may_name_a_procedure_that_comes_later(choice, number):
+    instance = Instance(switches={"missing_activation_procedure": choice})
+    session = instance.connect()
+    session.execute("CREATE DATABASE d").ok()
+    session = instance.connect("d")
+    refused = session.execute(
+        "CREATE QUEUE q WITH ACTIVATION (PROCEDURE_NAME = later, MAX_QUEUE_READERS = 1, "
+        "EXECUTE AS OWNER)").error()
+    assert (refused.number if refused else None) == number
+    if refused:
+        return
+    session.execute("CREATE SERVICE s ON QUEUE q ([DEFAULT]); CREATE TABLE seen (body varchar(9))")
+    session.execute("CREATE PROCEDURE later AS DECLARE @b varchar(9); "
+                    "RECEIVE TOP (1) @b = message_body FROM q; INSERT seen VALUES (@b)").ok()
+    session.execute("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE 's' "
+                    "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h ('x')").ok()
+    instance.advance(30)
+    assert session.execute("SELECT body FROM seen").rows()[0] == ("x",)
+
+
+def test_a_procedure_that_never_comes_stands_in_the_error_log():
+    instance = Instance(switches={"missing_activation_procedure": "allow"})
+    session = instance.connect()
+    session.execute("CREATE DATABASE d").ok()
+    session = instance.connect("d")
+    session.execute("CREATE QUEUE q WITH ACTIVATION (PROCEDURE_NAME = never, "
+                    "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER)").ok()
+    session.execute("CREATE SERVICE s ON QUEUE q ([DEFAULT])").ok()
+    session.execute("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE 's' "
+                    "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h ('x')").ok()
+    instance.advance(30)
+    assert any("never" in text for _, _, text in instance.error_log.lines)

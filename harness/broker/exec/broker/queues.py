@@ -128,7 +128,10 @@ def _activation(s: Any, queue: Queue, old: Activation, stated: ast.QueueActivati
 
 
 def _procedure(s: Any, queue: Queue, name: ast.ObjectName) -> str:
-    """The procedure's name as T-SQL; it must exist and take no parameters (CREATE QUEUE page)."""
+    """The procedure's name as T-SQL; it takes no parameters (CREATE QUEUE page).
+
+    Whether it must exist is a switch (F-292). Raises SqlError 9614, 9620, 9653 and 9742.
+    """
     shown = dotted(name)
     if name.name.startswith("#"):
         raise SqlError(9742, shown)
@@ -136,11 +139,15 @@ def _procedure(s: Any, queue: Queue, name: ast.ObjectName) -> str:
     found = database.resolve(name.schema, name.name, s)
     if isinstance(found, Function):
         raise SqlError(9620, shown)
-    if not isinstance(found, Procedure):
+    if isinstance(found, Procedure):
+        if found.node.parameters:
+            raise SqlError(9653, shown)
+        own = [found.schema, found.name]
+    elif found is None and value(s.engine, "missing_activation_procedure") == "allow":
+        own = [name.schema or s.user.default_schema or "dbo", name.name]
+    else:
         raise SqlError(9614, queue.full_name)
-    if found.node.parameters:
-        raise SqlError(9653, shown)
-    parts = ([database.name] if database is not s.database else []) + [found.schema, found.name]
+    parts = ([database.name] if database is not s.database else []) + own
     return ".".join("[" + part.replace("]", "]]") + "]" for part in parts)
 
 

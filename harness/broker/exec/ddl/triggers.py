@@ -27,12 +27,13 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
     refuse_options(node, context)
     if node.table.name.startswith("#"):
         raise context.not_supported(node, "a trigger on a temporary table")
-    if node.table.database is not None:
-        raise context.not_supported(node, "a trigger on a table of another database")
+    elsewhere = node.table.database
 
     def run(s: Any, v: list) -> None:
         check_length(node.name.name)
         database: Database = s.database
+        if elsewhere and elsewhere.lower() != database.name.lower():
+            raise SqlError(2108, ".".join(node.table.parts))
         parent = parent_of(s, database, node)
         old = existing_trigger(s, database, node, parent)
         refuse_second_instead(database, node, parent, old)
