@@ -38,7 +38,9 @@ def run(sets: list[corpus.ScriptSet], cache: Path, verbose: bool) -> Results:
         except FileNotFoundError as error:
             print(f"absent     {error}")
             continue
-        outcome = run_set(files, script_set.before, script_set.switches, script_set.expect)
+        outcome = run_set(
+            files, script_set.before, script_set.switches, script_set.expect, script_set.today
+        )
         results.append((script_set, outcome))
         print(f"{verdict(script_set, outcome):10} {script_set.title}", flush=True)
         if verbose:

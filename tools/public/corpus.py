@@ -11,6 +11,7 @@ import re
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
+from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class ScriptSet:
     expect to find (a database, objects of a sample database), run first. faults: error number ->
     why a server raises it too. switches: of the broker, where the scripts show which way a server
     goes. expect: query -> its rows at the end, values side by side with a blank between.
+    today: the date the virtual clock begins at, for scripts with dates in them.
     """
 
     repo: str
@@ -40,6 +42,7 @@ class ScriptSet:
     faults: dict[int, str] = field(default_factory=dict)
     switches: dict[str, object] = field(default_factory=dict)
     expect: dict[str, list[str]] = field(default_factory=dict)
+    today: date | None = None
 
     @property
     def title(self) -> str:
@@ -72,6 +75,7 @@ def read_sources(path: Path = SOURCES) -> tuple[list[Repository], list[ScriptSet
                 faults,
                 entry.get("switches", {}),
                 entry.get("expect", {}),
+                entry.get("today"),
             )
         )
     return repositories, sets

@@ -10,7 +10,9 @@ import re
 import time
 import traceback
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 
+from harness.broker.engine.clock import EPOCH, VirtualClock
 from harness.broker.instance.instance import Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
@@ -91,14 +93,16 @@ def run_set(
     before: str = "",
     switches: dict[str, object] | None = None,
     expect: dict[str, list[str]] | None = None,
+    today: date | None = None,
 ) -> Outcome:
     """Run the files in order in one session of a fresh instance.
 
     before: what the scripts expect to find, as a script of its own; switches: the instance's;
-    expect: queries and their rows at the end (see ``ScriptSet``).
+    expect: queries and their rows at the end; today: when it is (see ``ScriptSet``).
     """
     outcome = Outcome()
-    instance = Instance(seed=1, switches=switches)
+    start = (datetime.combine(today, datetime.min.time()) - EPOCH) if today else timedelta()
+    instance = Instance(seed=1, clock=VirtualClock(start.total_seconds()), switches=switches)
     session = instance.connect()
     variables: dict[str, str] = {}
     try:

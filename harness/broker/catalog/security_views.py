@@ -261,7 +261,7 @@ is_trustworthy_on bit?
 is_db_chaining_on bit?
 is_parameterization_forced bit? = 0
 is_master_key_encrypted_by_server bit
-is_query_store_on bit? = 0
+is_query_store_on bit?
 is_published bit = 0
 is_subscribed bit = 0
 is_merge_published bit = 0
@@ -302,6 +302,7 @@ def databases(s: Any, db: Database) -> Iterable[tuple]:
                recovery, item.recovery, int(item.options["trustworthy"]),
                int(item.options["db_chaining"]), int(item.master_key is not None
                                                      and item.master_key.by_service),
+               int(item.options["query_store"]),
                broker.guid if broker is not None else item.new_guid("broker"),
                int(broker.enabled) if broker is not None else 0,
                int(item.options["honor_broker_priority"]))

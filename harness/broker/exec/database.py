@@ -96,7 +96,7 @@ class Database(Part):
         self.options: dict[str, Any] = {
             "recursive_triggers": False,
             "rcsi": False, "snapshot": False, "trustworthy": False, "honor_broker_priority": False,
-            "db_chaining": False,
+            "db_chaining": False, "query_store": False,
             "collation": DEFAULT_COLLATION, "compatibility_level": 160,
         }
         self.recovery = "FULL"

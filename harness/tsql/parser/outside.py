@@ -54,7 +54,6 @@ _FORMS: dict[tuple[str, ...], dict[str, str]] = {
     ("CREATE", "CREDENTIAL"): {"FOR": "credentials of a cryptographic provider"},
     ("CREATE", "DATABASE"): {
         "ATTACH_FORCE_REBUILD_LOG": "CREATE DATABASE FOR ATTACH_FORCE_REBUILD_LOG",
-        "CATALOG_COLLATION": "CATALOG_COLLATION",
     },
     ("CREATE", "FUNCTION"): {"TABLE (": "CLR functions"},
     ("CREATE", "INDEX"): {

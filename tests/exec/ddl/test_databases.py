@@ -2,6 +2,8 @@
 
 import pytest
 
+from harness.broker.instance.instance import Instance
+
 
 @pytest.mark.parametrize(
     ("text", "number"),
@@ -86,3 +88,36 @@ def test_a_dropped_database_is_gone(run, instance):
     admin.execute("CREATE DATABASE Gone")
     admin.execute("DROP DATABASE Gone; DROP DATABASE IF EXISTS Gone")
     assert admin.execute("SELECT DB_ID('Gone')").one() is None
+
+
+@pytest.mark.parametrize("sql", [
+    "CREATE DATABASE n WITH CATALOG_COLLATION = DATABASE_DEFAULT, LEDGER = OFF",
+    "ALTER DATABASE db SET FILESTREAM( NON_TRANSACTED_ACCESS = OFF )",
+    "ALTER DATABASE db SET QUERY_STORE (OPERATION_MODE = READ_WRITE, CLEANUP_POLICY = "
+    "(STALE_QUERY_THRESHOLD_DAYS = 30), MAX_STORAGE_SIZE_MB = 1000)",
+])
+def test_what_management_studio_scripts_for_a_database_is_taken(sql):
+    session = Instance().connect()
+    session.execute("CREATE DATABASE db").ok()
+    session.execute(sql).ok()
+
+
+@pytest.mark.parametrize("sql, number", [
+    ("ALTER DATABASE db SET FILESTREAM( NON_TRANSACTED_ACCESS = FULL )", 60001),
+    ("ALTER DATABASE db SET QUERY_STORE CLEAR", 60001),
+    ("ALTER DATABASE db SET QUERY_STORE (NONSENSE = 1)", 102),
+    ("CREATE DATABASE n WITH LEDGER = ON", 60001),
+])
+def test_what_would_have_an_effect_that_nobody_sees_is_refused(sql, number):
+    session = Instance().connect()
+    session.execute("CREATE DATABASE db").ok()
+    assert session.execute(sql).error().number == number
+
+
+def test_whether_the_query_store_is_on_shows_in_sys_databases():
+    session = Instance().connect()
+    session.execute("CREATE DATABASE db; ALTER DATABASE db SET QUERY_STORE = ON").ok()
+    asked = "SELECT is_query_store_on FROM sys.databases WHERE name = 'db'"
+    assert session.execute(asked).rows() == [(1,)]
+    session.execute("ALTER DATABASE db SET QUERY_STORE = OFF").ok()
+    assert session.execute(asked).rows() == [(0,)]

@@ -36,7 +36,8 @@ STATED_AS_IT_IS = {
     "DELAYED_DURABILITY": {"DISABLED"}, "NUMERIC_ROUNDABORT": {"OFF"},
     "PAGE_VERIFY": {"CHECKSUM", "NONE", "TORN_PAGE_DETECTION"}, "PARAMETERIZATION": {"SIMPLE"},
     "QUOTED_IDENTIFIER": {"OFF"},
-    "TARGET_RECOVERY_TIME": None, "QUERY_STORE": {"OFF"}, "CHANGE_TRACKING": {"OFF"},
+    "TARGET_RECOVERY_TIME": None, "CHANGE_TRACKING": {"OFF"}, "LEDGER": {"OFF"},
+    "CATALOG_COLLATION": {"DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"},
     "ONLINE": {""}, "READ_WRITE": {""},
     "COMPATIBILITY_LEVEL": {"160"}, "ACCELERATED_DATABASE_RECOVERY": {"OFF"},
 }
@@ -189,7 +190,36 @@ def _allow_snapshots(s: Any, context: Context, database: Database, option: ast.O
     _flag("snapshot")(s, context, database, option)
 
 
+_QUERY_STORE_OPTIONS = frozenset({
+    "OPERATION_MODE", "CLEANUP_POLICY", "DATA_FLUSH_INTERVAL_SECONDS", "MAX_STORAGE_SIZE_MB",
+    "INTERVAL_LENGTH_MINUTES", "SIZE_BASED_CLEANUP_MODE", "QUERY_CAPTURE_MODE",
+    "QUERY_CAPTURE_POLICY", "MAX_PLANS_PER_QUERY", "WAIT_STATS_CAPTURE_MODE",
+})
+
+
+def _query_store(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """QUERY_STORE: whether it is on is kept; what it collects and its options show only in views
+    that are refused by name (sys.query_store_..., sys.database_query_store_options)."""
+    for inner in option.arguments or ():
+        if inner.name not in _QUERY_STORE_OPTIONS:
+            raise SqlError(102, inner.name, severity=15)
+    if option.value is None and option.arguments:
+        return
+    if word(option.value).upper() not in {"ON", "OFF"}:
+        raise context.not_supported(option, f"QUERY_STORE {word(option.value)}".rstrip())
+    _flag("query_store")(s, context, database, option)
+
+
+def _filestream(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """FILESTREAM: only what every database without FILESTREAM has."""
+    for inner in option.arguments or ():
+        if inner.name != "NON_TRANSACTED_ACCESS" or word(inner.value).upper() != "OFF":
+            raise context.not_supported(inner, f"FILESTREAM ({inner.name})")
+
+
 _SETTERS: dict[str, Callable[..., None]] = {
+    "FILESTREAM": _filestream,
+    "QUERY_STORE": _query_store,
     "ALLOW_SNAPSHOT_ISOLATION": _allow_snapshots,
     "READ_COMMITTED_SNAPSHOT": _flag("rcsi"),
     "RECURSIVE_TRIGGERS": _flag("recursive_triggers"),
