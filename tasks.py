@@ -146,3 +146,11 @@ def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence
     from harness.cli.probe import probe as run
 
     run(server, name, json, evidence)
+
+
+@task(help={"check": "only say whether the committed page is stale"})
+def coverage(_: Context, check: bool = False) -> None:
+    """Make docs/coverage.md: what the embedded broker supports, refuses and does otherwise."""
+    from harness.cli.coverage import coverage as run
+
+    run(check)

@@ -1,8 +1,9 @@
 """Examples of T-SQL constructs, each run on a fresh database of an embedded broker.
 
 ``docs/surface`` holds them as TOML: ``NN_*.toml`` are the constructs public Service Broker scripts
-use, with how many script sets use each; ``nodes.toml`` are examples for the rest of what the parser
-knows; ``setups.toml`` says what an example starts from.
+use, with how many script sets use each; ``more_*.toml`` are examples of the rest of what the parser
+knows; ``lists.toml`` are options tried one by one in one statement; ``setups.toml`` says what an
+example starts from.
 """
 
 from __future__ import annotations
@@ -85,6 +86,21 @@ def read(path: Path) -> list[Example]:
 def surface() -> tuple[Example, ...]:
     """The constructs public scripts use, in the order of work: section by section, by frequency."""
     return tuple(example for path in sorted(FOLDER.glob("[0-9]*.toml")) for example in read(path))
+
+
+@cache
+def more() -> tuple[Example, ...]:
+    """Examples of what those scripts do not use."""
+    return tuple(example for path in sorted(FOLDER.glob("more_*.toml")) for example in read(path))
+
+
+@cache
+def lists() -> tuple[Example, ...]:
+    """Every option of every list, in the statement its list gives."""
+    data = tomllib.loads((FOLDER / "lists.toml").read_text("utf-8"))
+    return tuple(
+        Example(entry["title"], option, entry["sql"].replace("{0}", option), entry.get("setup", ""))
+        for entry in data["list"] for option in entry["values"])
 
 
 def script(example: Example) -> list[str]:

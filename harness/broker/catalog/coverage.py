@@ -1,12 +1,11 @@
-"""The catalog's part of the coverage page, generated from the declarations.
+"""The catalog's part of the coverage page (``invoke coverage``), from the declarations.
 
-``python -m harness.broker.catalog.coverage`` prints it: every view with its columns marked
-computed, constant or refused, every function and procedure, and what is refused by name.
+Every view with its columns marked computed, constant or refused, every function and procedure, and
+what is refused by name.
 """
 
 from __future__ import annotations
 
-import harness.broker.catalog
 from harness.broker.catalog.refused import REFUSED_PROCEDURES
 from harness.broker.catalog.views import COMPUTED, CONSTANT, DECLARED, REFUSED, DeclaredView
 from harness.broker.exec.objects import (
@@ -51,8 +50,3 @@ def page() -> str:
     ):
         lines += [f"### {title}", "", ", ".join(sorted(names, key=str.lower)), ""]
     return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    assert harness.broker.catalog
-    print(page())

@@ -15,9 +15,14 @@ from hashlib import blake2b
 from operator import itemgetter
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.types import MAX, SYSNAME, ResultColumn, SqlType
 from harness.broker.exec.conversion import type_by_name
 from harness.broker.exec.objects import SYSTEM_VIEWS, VirtualTable
+
+differs("constant columns of system views",
+        "Where nothing here can make a column vary it has one value in every row; the list "
+        "of system views below marks such columns.")
 
 COMPUTED, CONSTANT, REFUSED = "computed", "constant", "refused"
 VIEW_SERVER_STATE = "VIEW SERVER STATE"

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.engine.locks import LockManager
@@ -100,6 +101,11 @@ def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool)
 
 
 Accept = Callable[[tuple], bool]
+
+differs("lock escalation",
+        "Tried once, when a reference has read its rows; a server tries in the middle of "
+        "the statement and again every 1,250 locks. The result, one table lock or none, is "
+        "the same.")
 
 ESCALATION = 5000
 """So many rows locked by one reference of one statement make the server try for the table lock."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError, Wait
 from harness.broker.engine.journal import MISSING, Journal, Part
 from harness.broker.engine.lock_modes import COMPATIBLE, combine
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from harness.broker.engine.transactions import Transaction
+
+differs("deadlocks",
+        "They are found at once; the monitor of a server looks every five seconds or less, "
+        "so a wait there lasts longer before 1205.")
 
 TIMEOUT_STATES = {"KEY": 51, "RID": 45, "PAGE": 52, "OBJECT": 56}
 """State of error 1222 by resource kind (probes; any other kind: 56)."""

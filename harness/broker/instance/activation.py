@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.broker_messages import text
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import Message
 from harness.broker.exec.database import Database
@@ -32,6 +33,10 @@ STARTED, ENDED, ABORTED = "started", "ended", "aborted"
 COMPLETED = 0
 """``Session.status`` of a task whose procedure has returned, whatever its return value."""
 
+
+differs("background sessions",
+        "Activated tasks have session ids from 21 on and run in turn with the others; a "
+        "server gives them threads of their own.")
 
 class ActivatedSink:
     """Where an activated procedure's output goes: results nowhere, messages to the ERRORLOG (9724).

@@ -13,6 +13,7 @@ from typing import Any
 import harness.broker.catalog
 import harness.broker.exec.statements
 from harness.broker.engine.clock import RealClock, VirtualClock
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
@@ -35,6 +36,10 @@ PASSWORD = "Redial-2026"
 FIRST_SPID = 51
 QUANTUM = 200
 """Statements a session may run before the next ready one has its turn."""
+
+differs("durability",
+        "Everything is in memory: no files, log, backup, recovery model or restart; a "
+        "commit is visible and not durable.")
 
 VERSION_TEXT = (
     "Microsoft SQL Server 2022 (RTM) - 16.0.4100.1 (X64) \n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.journal import MISSING
 from harness.broker.ssb import names, transmission
 from harness.broker.ssb.closing import settle_end
@@ -15,6 +16,10 @@ from harness.broker.ssb.switches import value
 if TYPE_CHECKING:
     from harness.broker.ssb.broker import Broker
 
+
+differs("conversation timers",
+        "They ring at their very second; on a server a background task looks for them, so "
+        "they are late by a little.")
 
 def due(broker: Broker, kind: str, key: tuple) -> None:
     """A timer has come due. A conversation's is remembered while the broker is disabled."""

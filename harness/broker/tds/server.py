@@ -10,6 +10,7 @@ import asyncio
 import logging
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.tds.connection import Connection
 from harness.broker.tds.tls import TlsContexts, tls_contexts
 
@@ -31,6 +32,10 @@ _BACKLOG = 512
 _UNSENT_MAX_BYTES = 1024 * 1024 * 1024
 """A client that does not read its result is cut off here."""
 
+
+differs("listening",
+        "On 127.0.0.1 only, with SQL Server logins; no Windows authentication, no Browser "
+        "service, no dedicated administrator connection.")
 
 class Link(asyncio.Protocol):
     """Ties one transport to its Connection."""

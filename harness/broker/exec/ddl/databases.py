@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.database import Database
@@ -25,6 +26,10 @@ BROKER_ACTIONS = {
     "ERROR_BROKER_CONVERSATIONS": "error_conversations",
 }
 """Option -> method of ``ssb.Broker`` (transaction) that does it."""
+
+differs("database defaults of SET options",
+        "Used by nobody: every driver states its own options when it connects, and "
+        "activated sessions have those of a driver (switch activated_set_options).")
 
 STATED_AS_IT_IS = {
     "ANSI_NULL_DEFAULT": {"OFF"}, "ANSI_NULLS": {"OFF"}, "ANSI_PADDING": {"OFF"},

@@ -25,6 +25,7 @@ from harness.broker.exec.functions import (
     variants,
 )
 from harness.broker.exec.functions.formatting import format_message
+from harness.broker.exec.functions.known import KNOWN
 from harness.broker.exec.functions.registry import FUNCTIONS, REFUSED, Call, check_count
 from harness.tsql import ast
 
@@ -62,7 +63,7 @@ def _call(node: ast.FunctionCall, scope: Scope) -> Expr:
         raise SqlError(10753, node.name.name, aborts="scope")
     found = FUNCTIONS.get(name)
     if found is None:
-        if name in REFUSED:
+        if name in REFUSED or name in KNOWN:
             raise scope.refuse(f"function {name}", node)
         raise SqlError(195, node.name.name, aborts="scope")
     least, most, build = found

@@ -9,8 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.broker.engine.access import ReadMode, read_mode
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.tsql import ast
+
+differs("page locks and heap rows",
+        "There are rows and tables and no pages: ROWLOCK asks for what happens anyway, "
+        "PAGLOCK is refused, sys.dm_tran_locks shows no PAGE, RID or IU.")
 
 LEVELS = frozenset({
     "NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READCOMMITTEDLOCK", "REPEATABLEREAD",

@@ -11,8 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.tsql import ast
+
+differs("query hints about plans",
+        "Accepted without effect where the page says that they change neither results nor "
+        "locks: there is no cost-based optimizer, the path follows the indexes and table "
+        "hints.")
 
 WITHOUT_EFFECT = frozenset({
     # How long the plan is kept, and for which values it is made.
