@@ -1,4 +1,4 @@
-"""The errors the broker can raise: texts from the register, states from the code that raises them."""
+"""The errors the broker can raise: texts from the register, states from the code."""
 
 from __future__ import annotations
 

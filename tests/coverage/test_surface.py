@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.coverage.examples import FAILS, REFUSED, RUNS, Outcome, run, script, setups, surface
+from harness.coverage.examples import (
+    FAILS,
+    REFUSED,
+    RUNS,
+    Outcome,
+    lists,
+    more,
+    run,
+    script,
+    setups,
+    surface,
+)
 
 ORACLE = Path(__file__).resolve().parents[2] / "tools" / "tsql_oracle.py"
 SECTIONS = list(dict.fromkeys(example.section for example in surface()))
@@ -54,6 +65,15 @@ def test_a_prologue_stands_in_the_first_batch_only():
     assert setups()["xml"].prologue.strip() in first and "@x" not in second
 
 
+NEWER_THAN_THE_ORACLE = {
+    "IS DISTINCT FROM": "2022", "DISABLE_OPTIMIZED_PLAN_FORCING": "2022",
+    "ACCELERATED_DATABASE_RECOVERY = OFF": "2019, unknown to ScriptDom",
+    "ALTER QUEUE REBUILD": "unknown to ScriptDom",
+    "ALTER QUEUE REORGANIZE": "unknown to ScriptDom", "ALTER QUEUE MOVE TO": "unknown to ScriptDom",
+}
+"""What Microsoft documents and ScriptDom 150 does not take."""
+
+
 @pytest.mark.oracle
 def test_microsofts_parser_takes_every_example(tmp_path):
     ready = subprocess.run([sys.executable, str(ORACLE), "--bootstrap-only"],
@@ -61,10 +81,12 @@ def test_microsofts_parser_takes_every_example(tmp_path):
     if ready.returncode:
         pytest.skip(f"the oracle's wheels cannot be had: {ready.stderr.strip()[-300:]}")
     names = {}
-    for number, example in enumerate(surface()):
+    others = [example for example in (*more(), *lists()) if run(example).status == RUNS]
+    accepted = [*surface(), *others]
+    for number, example in enumerate(accepted):
         names[f"{number}.sql"] = example.name
         (tmp_path / f"{number}.sql").write_text("\nGO\n".join(script(example)), encoding="utf-8")
     judged = subprocess.run([sys.executable, str(ORACLE), *names], capture_output=True, text=True,
                             timeout=240, check=False, cwd=tmp_path)
-    assert judged.returncode == 0, "\n".join(
-        f"{names[line.split(':', 1)[0]]}: {line}" for line in judged.stdout.splitlines())
+    refused = {names[line.split(":", 1)[0]]: line for line in judged.stdout.splitlines()}
+    assert {n: line for n, line in refused.items() if n not in NEWER_THAN_THE_ORACLE} == {}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.instance.instance import PASSWORD
+from harness.broker.instance.instance import PASSWORD, Instance
 from harness.broker.instance.results import Collector
 
 
@@ -13,3 +13,13 @@ def test_a_reset_session_returns_to_the_database_it_logged_in_to(instance, asked
     session.execute("USE tempdb")
     session.reset()
     assert session.execute("SELECT DB_NAME()").one() == expected
+
+
+@pytest.mark.parametrize(("choice", "left"), [("cleared", None), ("kept", 1)])
+def test_context_info_after_a_reset_is_what_the_switch_says(choice, left):
+    session = Instance(switches={"reset_context_info": choice}).connect()
+    session.login, session.initial_database = session.instance.server.logins["sa"], "master"
+    session.execute("SET CONTEXT_INFO 0x01")
+    session.reset()
+    first = session.execute("SELECT CONVERT(int, SUBSTRING(CONTEXT_INFO(), 1, 1))").one()
+    assert first == left

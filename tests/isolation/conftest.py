@@ -69,8 +69,8 @@ class Actor:
 class Play:
     """A database, its table, and who takes part."""
 
-    def __init__(self, *options: str) -> None:
-        self.instance = Instance(seed=11)
+    def __init__(self, *options: str, switches: dict | None = None) -> None:
+        self.instance = Instance(seed=11, switches=switches)
         self.instance.connect().execute("CREATE DATABASE play").ok()
         setup = self.instance.connect("play")
         for option in options:

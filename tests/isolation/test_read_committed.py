@@ -1,6 +1,6 @@
 """READ COMMITTED by locks: a reader waits for an uncommitted row, and for nothing longer."""
 
-from .conftest import ALL, START
+from .conftest import ALL, START, Play
 
 LEVEL = "READ COMMITTED"
 
@@ -80,3 +80,17 @@ def test_g_single_reads_are_skewed(locking):
     t2.does("UPDATE dbo.shelf SET jars = 12 WHERE id = 1")
     t2.does("UPDATE dbo.shelf SET jars = 18 WHERE id = 2; COMMIT")
     t1.sees(f"{ALL} WHERE id = 2", [(2, 18)])
+
+
+def test_locks_a_savepoint_gives_back_leave_the_row_to_others():
+    """Switch savepoint_locks: the change is undone, so another's change and commit stand."""
+    play = Play(switches={"savepoint_locks": "released"})
+    t1, t2 = play.begin("READ COMMITTED")
+    t1.does("UPDATE dbo.shelf SET jars = 11 WHERE id = 1; SAVE TRANSACTION s")
+    t1.does("UPDATE dbo.shelf SET jars = 21 WHERE id = 2; INSERT dbo.shelf VALUES (3, 30)")
+    t1.does("ROLLBACK TRANSACTION s")
+    t2.does("UPDATE dbo.shelf SET jars = 22 WHERE id = 2; INSERT dbo.shelf VALUES (3, 33)")
+    t2.blocks("UPDATE dbo.shelf SET jars = 12 WHERE id = 1")
+    t1.unblocks("COMMIT", t2)
+    t2.does("COMMIT")
+    play.actor().sees(ALL, [(1, 12), (2, 22), (3, 33)])

@@ -109,10 +109,28 @@ def known(name: str) -> Switch:
     return switch
 
 
+NEVER_MET: dict[str, str] = {
+    "order of the locks on endpoint, group and queue rows inside SEND and END":
+        "one lock is taken, that of the conversation group; what else a server locks inside a "
+        "statement is given back before another could meet it",
+    "whether the count of poison rollbacks survives a restart": "there is no restart",
+    "conversation timers that came due while the server was down": "there is no restart",
+    "jitter of conversation timers": "the clock is exact, and in tests virtual",
+    "when a network delivery is tried again (4 to 64 seconds)": "nothing leaves the instance",
+    "how often the deadlock monitor looks": "deadlocks are found at once",
+    "cost of a look-up in sys.conversation_endpoints (F-126)":
+        "it says nothing of results; sql/probes/state_lookup_cost.sql measures it on a server",
+}
+"""Unknowns the engine has no need to decide, and why."""
+
+
 # ---------------------------------------------------------------------- of the engine itself
 declare("failed_statement_locks", ("kept", "released"), "F-132",
         "A statement that fails inside a transaction keeps the locks it has got, or gives back "
         "those it was the first to take.")
+declare("savepoint_locks", ("kept", "released"), "F-320",
+        "ROLLBACK to a savepoint keeps the row and table locks taken since (seen by a probe), or "
+        "gives them back (the page).")
 declare("send_wait_log", ("counts", "does not count"), "F-273",
         "A transaction that waits for a conversation group is weighed with all the log it has "
         "written when a deadlock's victim is chosen, or with none (the wait belongs to an inner "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.journal import MISSING, Journal, Part
+from harness.broker.engine.switches import value
 from harness.broker.engine.versions import Versions
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Transaction(Part):
         self.undo: list[tuple] = []
         self.locks: dict[tuple, str] = {}
         self.short_locks: list[tuple] = []
-        self.savepoints: list[tuple[str, int]] = []
+        self.savepoints: list[tuple[str, int, int, int]] = []
         self.written: list[tuple[Any, Any]] = []
         self.events: list[tuple] = []
         self.log_used = 0
@@ -106,30 +107,41 @@ class TransactionManager:
     def save(self, transaction: Transaction, name: str) -> None:
         """SAVE TRANSACTION: names may repeat, the newest wins (SAVE TRANSACTION page)."""
         self.journal.save(transaction)
-        transaction.savepoints.append((name, len(transaction.undo)))
+        transaction.savepoints.append(
+            (name, len(transaction.undo), len(transaction.locks), len(transaction.written)))
 
     def rollback_to(self, transaction: Transaction, name: str) -> bool:
         """ROLLBACK to a savepoint; False when there is none of that name.
 
-        Locks stay, the conversation group's too: the documented poison-message pattern
-        (handling-poison-messages page) relies on it.
+        Locks stay, or row locks go (F-320); the conversation group's stays in any case: the
+        documented poison-message pattern (handling-poison-messages page) relies on it.
         """
         self.journal.save(transaction)
         for position in range(len(transaction.savepoints) - 1, -1, -1):
             if transaction.savepoints[position][0] == name:
-                self.journal.undo(transaction, transaction.savepoints[position][1])
+                _, undo, locks, written = transaction.savepoints[position]
+                self.journal.undo(transaction, undo)
+                if value(transaction.owner.engine, "savepoint_locks") == "released":
+                    self._release_from(transaction, locks, written)
                 del transaction.savepoints[position + 1:]
                 return True
         return False
 
-    def _settle(self, transaction: Transaction) -> None:
+    def _release_from(self, transaction: Transaction, locks: int, written: int) -> None:
+        """Give back row and table locks taken since a savepoint; what they covered is undone."""
+        self._settle(transaction, written)
+        for key in list(transaction.locks)[locks:]:
+            if key[0] in {"KEY", "OBJECT"}:
+                self.locks.release(transaction, key)
+
+    def _settle(self, transaction: Transaction, first: int = 0) -> None:
         """Forget the pre-images other sessions read while the changes were uncommitted."""
         put = self.journal.put
-        for index, key in transaction.written:
+        for index, key in transaction.written[first:]:
             put(None, index, index.writers, key, MISSING)
             if index.ghosts:
                 put(None, index, index.ghosts, key, MISSING)
-        transaction.written = []
+        transaction.written = transaction.written[:first]
 
     def _end(self, transaction: Transaction, committed: bool) -> None:
         self.journal.save(transaction)

@@ -121,7 +121,7 @@ def rollback_transaction(s: SessionState, name: str | None) -> None:
         raise SqlError(3915)
     transaction = s.transaction
     if name and transaction.name != name:
-        if any(saved == name for saved, _ in transaction.savepoints):
+        if any(saved[0] == name for saved in transaction.savepoints):
             if transaction.doomed:
                 raise SqlError(3931)
             s.engine.transactions.rollback_to(transaction, name)
