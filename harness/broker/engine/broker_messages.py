@@ -195,6 +195,10 @@ BROKER_MESSAGES: dict[int, tuple[int, str]] = {
     28054: (16, "Service Broker needs to access the master key in the database '%s'. Error "
                 "code:%d. The master key has to exist and the service master key encryption is "
                 "required."),
+    28055: (16, "The certificate '%s' is not valid for endpoint authentication. The certificate "
+                "must have a private key encrypted with the database master key and current UTC "
+                "date has to be between the certificate start date and the certificate "
+                "expiration date."),
     28075: (10, "The broker in the sender's database is in single user mode. Messages cannot be "
                 "delivered while in single user mode."),
     28083: (16, "The database principal '%s' cannot be used in a remote service binding because "

@@ -11,8 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
+from harness.broker.exec.keys import by_thumbprint
 from harness.broker.exec.principals import DBO
 from harness.broker.exec.security import permitted, securable, user_for_login
+from harness.broker.ssb.routing import binding_of
+from harness.broker.ssb.switches import value
 
 
 def may_send(endpoint: Any, service: Any) -> bool:
@@ -22,7 +25,8 @@ def may_send(endpoint: Any, service: Any) -> bool:
         principal = target.principal(endpoint.owner)
     else:
         login = owner_login(endpoint)
-        principal = user_for_login(target, login) if login else None
+        principal = certified_user(endpoint, service) or (
+            user_for_login(target, login) if login else None)
     return principal is not None and permitted(securable(service, target), principal, "SEND")
 
 
@@ -31,6 +35,8 @@ def no_entry(endpoint: Any, service: Any) -> str | None:
 
     The target's answers need none of this: only the initiator's database must be trusted.
     """
+    if certified_user(endpoint, service) is not None:
+        return None
     source, target = endpoint.broker.database, service.broker.database
     login = owner_login(endpoint)
     trusted = source.options["trustworthy"] and _authenticates(source, target)
@@ -38,6 +44,38 @@ def no_entry(endpoint: Any, service: Any) -> str | None:
         return None
     owner = source.principal(endpoint.owner)
     return SqlError(916, login or (owner.name if owner else ""), target.name).text
+
+
+def certified_user(endpoint: Any, service: Any) -> Any:
+    """The user a remote service binding and certificates make of the sender, None without them.
+
+    Full security: the binding's user owns the target's certificate, and the sending service's
+    owner one that a user of the target's database owns too. Anonymous: public (dialog security
+    page, "Creating a Secure Dialog").
+    """
+    source, target = endpoint.broker.database, service.broker.database
+    binding: Any = binding_of(endpoint.broker, endpoint.far_service)
+    if binding is None or value(source.engine, "certificates_in_instance") == "ignored":
+        return None
+    if not any(_twin(key, target) is not None for key in _certificates(source, binding.user)):
+        return None
+    if binding.anonymous:
+        return target.principals["public"]
+    for key in _certificates(source, endpoint.owner):
+        twin = _twin(key, target) if key.key is not None and key.active else None
+        if twin is not None:
+            return target.principal(twin.owner)
+    return None
+
+
+def _certificates(database: Any, owner: int) -> list[Any]:
+    return [key for (kind, _), key in sorted(database.keys.items())
+            if kind == "CERTIFICATE" and key.owner == owner]
+
+
+def _twin(key: Any, database: Any) -> Any:
+    """The same certificate in another database."""
+    return by_thumbprint(database, key.thumbprint)
 
 
 def owner_login(endpoint: Any) -> str | None:

@@ -18,6 +18,7 @@ from harness.broker.ssb.faults import fault
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
+    from harness.broker.engine.transactions import Transaction
     from harness.broker.ssb.broker import Broker
 
 
@@ -73,14 +74,11 @@ def error_conversations(broker: Broker) -> None:
     broker_altered(broker)
 
 
-def session_keys_lost(broker: Broker) -> None:
-    """The master key was regenerated with FORCE: every secured dialog of the database gets -28052.
-
-    Called by whoever runs ALTER MASTER KEY FORCE REGENERATE (message 28052).
-    """
+def session_keys_lost(broker: Broker, transaction: Transaction | None = None) -> None:
+    """A master key nobody can open was regenerated with FORCE: secured dialogs get -28052."""
     for endpoint in _open(broker):
         if endpoint.encrypted:
-            fault(None, endpoint, 28052)
+            fault(transaction, endpoint, 28052)
 
 
 def _open(broker: Broker) -> list:

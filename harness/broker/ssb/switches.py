@@ -69,6 +69,10 @@ declare("notification_after_error", ("dropped", "kept"), "F-253",
         "An Error message on an event notification's conversation drops the notification, or "
         "leaves it until its next event cannot be sent (17005). Decided by "
         "sys.event_notifications after DROP SERVICE of the target.")
+declare("certificates_in_instance", ("used", "ignored"), "F-251",
+        "Between two databases of one instance a remote service binding and certificates let a "
+        "message in without TRUSTWORTHY, or count for nothing: one page says both. Decided by "
+        "sys.transmission_queue after a SEND between two such databases.")
 declare("service_contract_dropped", ("unaffected", "error"), "F-256",
         "ALTER SERVICE .. DROP CONTRACT leaves conversations on that contract alone, or tells both "
         "ends by an Error message, -8468 and -8469: two sections of its page disagree. Decided by "

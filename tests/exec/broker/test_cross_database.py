@@ -202,3 +202,57 @@ def test_a_sender_in_single_user_mode_sends_nothing(shop, depot):
         "Messages cannot be delivered while in single user mode."
     shop.run("ALTER DATABASE shop SET MULTI_USER")
     assert status(shop, handle) == "" and count(depot) == 1
+
+
+# ---------------------------------------------------------------------- certificates
+def certificates(shop, depot) -> None:
+    """Full dialog security between shop and depot: each has the other's public key."""
+    key = "ENCRYPTION BY PASSWORD = 'Dia-log-1'"
+    shop.run(f"""CREATE MASTER KEY {key}; CREATE USER seller WITHOUT LOGIN;
+        CREATE USER storeman WITHOUT LOGIN;
+        CREATE CERTIFICATE selling AUTHORIZATION seller WITH SUBJECT = 's';
+        ALTER AUTHORIZATION ON SERVICE::[//shop] TO seller;
+        BACKUP CERTIFICATE selling TO FILE = 'selling.cer'""")
+    depot.run(f"""CREATE MASTER KEY {key}; CREATE USER keeper WITHOUT LOGIN;
+        CREATE USER customer WITHOUT LOGIN;
+        CREATE CERTIFICATE keeping AUTHORIZATION keeper WITH SUBJECT = 'k';
+        ALTER AUTHORIZATION ON SERVICE::[//stock] TO keeper;
+        CREATE CERTIFICATE selling AUTHORIZATION customer FROM FILE = 'selling.cer';
+        BACKUP CERTIFICATE keeping TO FILE = 'keeping.cer'""")
+    shop.run("""CREATE CERTIFICATE keeping AUTHORIZATION storeman FROM FILE = 'keeping.cer';
+        CREATE REMOTE SERVICE BINDING b TO SERVICE '//stock' WITH USER = storeman""")
+
+
+def test_a_binding_and_certificates_let_a_message_in_as_the_user_who_owns_them_there(shop, depot):
+    """Dialog security page: without TRUSTWORTHY, and SEND is that user's."""
+    certificates(shop, depot)
+    send(shop, "ON")
+    assert "<Code>-8494</Code>" in shop.value(
+        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q")
+    depot.run("GRANT SEND ON SERVICE::[//stock] TO customer")
+    send(shop, "ON")
+    assert count(depot) == 1
+
+
+def test_an_anonymous_binding_sends_as_public(shop, depot):
+    certificates(shop, depot)
+    shop.run("ALTER REMOTE SERVICE BINDING b WITH ANONYMOUS = ON")
+    depot.run("GRANT SEND ON SERVICE::[//stock] TO public")
+    send(shop)
+    assert count(depot) == 1
+
+
+def test_by_switch_certificates_count_for_nothing_inside_an_instance(shop, depot, instance):
+    instance.engine.switches["certificates_in_instance"] = "ignored"
+    certificates(shop, depot)
+    assert status(shop, send(shop)) == NO_ENTRY.format("seller")
+
+
+def test_a_master_key_nobody_can_open_regenerated_with_force_errs_secured_dialogs(shop, depot):
+    certificates(shop, depot)
+    depot.run("GRANT SEND ON SERVICE::[//stock] TO customer")
+    send(shop, "ON")
+    shop.run("ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY")
+    shop.run("ALTER MASTER KEY FORCE REGENERATE WITH ENCRYPTION BY PASSWORD = 'Oth-er-2'")
+    assert "<Code>-28052</Code>" in shop.value(
+        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q")

@@ -200,8 +200,26 @@ def test_the_endpoint_is_in_the_catalog(client):
     ("DROP ENDPOINT nope", 15151),
     ("BEGIN TRAN; ALTER ENDPOINT e STATE = STOPPED", 226),
     ("CREATE ENDPOINT t AS TCP (LISTENER_PORT = 1) FOR TSQL ()", 60001),
-    ("ALTER ENDPOINT e FOR SERVICE_BROKER (AUTHENTICATION = CERTIFICATE c)", 60001),
+    ("ALTER ENDPOINT e FOR SERVICE_BROKER (AUTHENTICATION = CERTIFICATE c)", 15151),
 ])
 def test_errors_of_the_endpoint(client, sql, number):
     client.run("CREATE ENDPOINT e AS TCP (LISTENER_PORT = 4022) FOR SERVICE_BROKER ()")
     assert client.error(sql).number == number
+
+
+def test_an_endpoint_may_authenticate_by_a_certificate_of_master(client, instance):
+    from tests.exec.broker.conftest import Client
+
+    master = Client(instance, "master")
+    master.run("""CREATE MASTER KEY ENCRYPTION BY PASSWORD = 'Mas-ter-1';
+        CREATE CERTIFICATE c WITH SUBJECT = 'c';
+        CREATE CERTIFICATE p ENCRYPTION BY PASSWORD = 'Cer-tif-1' WITH SUBJECT = 'p'""")
+    create = """CREATE ENDPOINT e AS TCP (LISTENER_PORT = 4022)
+        FOR SERVICE_BROKER (AUTHENTICATION = WINDOWS NTLM CERTIFICATE {})"""
+    assert client.error(create.format("p")).number == 28055
+    client.run(create.format("c"))
+    look = """SELECT connection_auth_desc, CASE WHEN certificate_id > 0 THEN 1 ELSE 0 END
+        FROM sys.service_broker_endpoints"""
+    assert client.rows(look) == [("NTLM, CERTIFICATE", 1)]
+    client.run("ALTER ENDPOINT e FOR SERVICE_BROKER (AUTHENTICATION = WINDOWS)")
+    assert client.rows(look) == [("NEGOTIATE", 0)]

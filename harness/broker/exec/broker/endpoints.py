@@ -13,8 +13,14 @@ from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.ddl.databases import outside_transaction
 from harness.broker.exec.ddl.drop import drops
 from harness.broker.exec.ddl.naming import check_length
+from harness.broker.exec.keys import BY_MASTER_KEY
 from harness.broker.exec.security import has_server_permission
-from harness.broker.ssb.transport import ENCRYPTIONS, BrokerEndpoint, Transport
+from harness.broker.ssb.transport import (
+    AUTHENTICATIONS,
+    ENCRYPTIONS,
+    BrokerEndpoint,
+    Transport,
+)
 from harness.tsql import ast
 
 FIRST_ENDPOINT = 65536
@@ -26,7 +32,7 @@ def create_endpoint(node: ast.CreateEndpoint, context: Context) -> Run:
     """CREATE ENDPOINT: one FOR SERVICE_BROKER per instance (7862)."""
     if node.purpose != "SERVICE_BROKER":
         raise context.not_supported(node, f"CREATE ENDPOINT .. FOR {node.purpose}")
-    changes = _changes(node, context)
+    changes, certificate = _changes(node, context)
     if "port" not in changes:
         raise context.fail(node, SqlError(102, "FOR", severity=15, aborts="batch"))
 
@@ -36,7 +42,7 @@ def create_endpoint(node: ast.CreateEndpoint, context: Context) -> Run:
         if transport.broker_endpoint is not None:
             raise SqlError(7862)
         made = BrokerEndpoint(FIRST_ENDPOINT, node.name.text, _owner(s, node.owner))
-        _put(s, transport, replace(made, **changes))
+        _put(s, transport, replace(made, **changes, **_certificate(s, certificate)))
 
     return run
 
@@ -46,7 +52,7 @@ def alter_endpoint(node: ast.AlterEndpoint, context: Context) -> Run:
     """ALTER ENDPOINT: what is left out stays; 7863 when nothing is stated."""
     if node.purpose not in {None, "SERVICE_BROKER"}:
         raise context.not_supported(node, f"ALTER ENDPOINT .. FOR {node.purpose}")
-    changes = _changes(node, context)
+    changes, certificate = _changes(node, context)
 
     def run(s: Any, v: list) -> None:
         transport = _transport(s, "ALTER ENDPOINT", "ALTER ANY ENDPOINT")
@@ -55,7 +61,7 @@ def alter_endpoint(node: ast.AlterEndpoint, context: Context) -> Run:
             raise SqlError(15151, "alter", "endpoint", node.name.text)
         if not changes and node.owner is None:
             raise SqlError(7863)
-        new = replace(old, **changes)
+        new = replace(old, **changes, **_certificate(s, certificate))
         _put(s, transport, new if node.owner is None else replace(new, owner=_owner(s, node.owner)))
 
     return run
@@ -93,10 +99,23 @@ def _owner(s: Any, name: ast.Identifier | None) -> int:
     return found.id
 
 
+def _certificate(s: Any, name: str | None) -> dict[str, int]:
+    """The certificate of master an endpoint names, as a field. SqlError 15151, 28055."""
+    if name is None:
+        return {}
+    found = s.database.server.databases["master"].keys.get(("CERTIFICATE", name.lower()))
+    if found is None:
+        raise SqlError(15151, "find", "certificate", name)
+    if found.protection != BY_MASTER_KEY:
+        raise SqlError(28055, name)
+    return {"certificate_id": found.certificate_id}
+
+
 # ---------------------------------------------------------------------- options
-def _changes(node: ast.EndpointDefinition, context: Context) -> dict[str, Any]:
-    """Fields of the endpoint the statement states."""
+def _changes(node: ast.EndpointDefinition, context: Context) -> tuple[dict[str, Any], str | None]:
+    """Fields of the endpoint the statement states, and the certificate it names."""
     found: dict[str, Any] = {}
+    certificate = None
     if node.state is not None:
         found["state"] = node.state
     if node.protocol not in {None, "TCP"}:
@@ -108,17 +127,19 @@ def _changes(node: ast.EndpointDefinition, context: Context) -> dict[str, Any]:
         elif option.name != "LISTENER_IP" or word != "ALL":
             raise context.not_supported(option, f"endpoint option {option.name}")
     for option in node.purpose_options:
-        found.update(_purpose(option, context))
-    return found
+        if option.name == "AUTHENTICATION":
+            found["authentication"], certificate = _authentication(option, context)
+            found["certificate_id"] = 0
+        else:
+            found.update(_purpose(option, context))
+    if certificate is not None:
+        del found["certificate_id"]
+    return found, certificate
 
 
 def _purpose(option: ast.Option, context: Context) -> dict[str, Any]:
     value = option.value
-    words = [value.text] if isinstance(value, ast.Identifier) else []
-    words += [argument.name for argument in option.arguments or []]
-    upper = [word.upper() for word in words]
-    if option.name == "AUTHENTICATION":
-        return _authentication(option, upper, context)
+    upper = [word.upper() for word in _words(option)]
     if option.name == "ENCRYPTION":
         return {"encryption": _encryption(option, upper, context)}
     if option.name == "MESSAGE_FORWARDING" and upper in (["ENABLED"], ["DISABLED"]):
@@ -128,11 +149,30 @@ def _purpose(option: ast.Option, context: Context) -> dict[str, Any]:
     raise context.not_supported(option, f"endpoint option {option.name}")
 
 
-def _authentication(option: ast.Option, words: list[str], context: Context) -> dict[str, Any]:
-    """AUTHENTICATION = WINDOWS [NTLM | KERBEROS | NEGOTIATE]; certificates are not kept here."""
-    if words[:1] == ["WINDOWS"] and words[1:] in ([], *([word] for word in _WINDOWS)):
-        return {"authentication": (words[1:] or ["NEGOTIATE"])[0]}
-    raise context.not_supported(option, "AUTHENTICATION of an endpoint by certificate")
+def _words(option: ast.Option) -> list[str]:
+    first = [option.value.text] if isinstance(option.value, ast.Identifier) else []
+    return first + [argument.name for argument in option.arguments or []]
+
+
+def _authentication(option: ast.Option, context: Context) -> tuple[str, str | None]:
+    """WINDOWS [NTLM | KERBEROS | NEGOTIATE] and CERTIFICATE name, one or both, in any order.
+
+    Returns the description sys.service_broker_endpoints has and the certificate's name.
+    """
+    words, described, certificate = _words(option), [], None
+    while words:
+        word = words.pop(0).upper()
+        if word == "CERTIFICATE" and words and certificate is None:
+            certificate = words.pop(0)
+            described.append(word)
+        elif word == "WINDOWS":
+            method = words.pop(0).upper() if words and words[0].upper() in _WINDOWS else _WINDOWS[2]
+            described.append(method)
+        else:
+            described.append("?")
+    if ", ".join(described) not in AUTHENTICATIONS:
+        raise context.not_supported(option, f"AUTHENTICATION = {' '.join(_words(option))}")
+    return ", ".join(described), certificate
 
 
 def _encryption(option: ast.Option, words: list[str], context: Context) -> str:

@@ -20,6 +20,7 @@ from harness.broker.exec.ddl.logins import check_password
 from harness.broker.exec.ddl.options import word
 from harness.broker.exec.keys import BY_MASTER_KEY, MasterKey, digest, need_master_key
 from harness.broker.exec.security import has_permission
+from harness.broker.ssb.options import session_keys_lost
 from harness.tsql import ast
 
 KEY_NAME = "##MS_DatabaseMasterKey##"
@@ -100,6 +101,25 @@ def _regenerate(s: Any, options: dict[str, str]) -> None:
     put_master_key(s, replace(s.database.master_key, passwords=frozenset({digest(password)})))
 
 
+def _force_regenerate(s: Any, options: dict[str, str]) -> None:
+    """ALTER MASTER KEY FORCE REGENERATE: goes on when the key cannot be opened.
+
+    What it protected is lost then; secured dialogs are told by Error -28052.
+    """
+    lost = False
+    try:
+        need_master_key(s, s.database)
+    except SqlError as error:
+        if error.number != 15581:
+            raise
+        lost = True
+    password = options.get("ENCRYPTION BY PASSWORD", "")
+    check_password("", password)
+    put_master_key(s, replace(s.database.master_key, passwords=frozenset({digest(password)})))
+    if lost and s.database.broker is not None:
+        session_keys_lost(s.database.broker, s.work())
+
+
 def _change(add: bool) -> Callable[[Any, dict[str, str]], None]:
     """ADD | DROP ENCRYPTION BY SERVICE MASTER KEY | PASSWORD."""
 
@@ -127,7 +147,8 @@ def _backup(s: Any, options: dict[str, str]) -> None:
 
 
 _ACTIONS: dict[str, Callable[[Any, dict[str, str]], None]] = {
-    "OPEN": _open, "CLOSE": _close, "REGENERATE": _regenerate, "FORCE REGENERATE": _regenerate,
+    "OPEN": _open, "CLOSE": _close, "REGENERATE": _regenerate,
+    "FORCE REGENERATE": _force_regenerate,
     "ADD ENCRYPTION": _change(True), "DROP ENCRYPTION": _change(False), "BACKUP": _backup,
 }
 
