@@ -21,21 +21,29 @@ CACHE = Path(user_cache_dir("redial"), "jdbc")
 
 
 def driver_jar() -> Path:
-    """The driver by its Maven coordinates, fetched once into the user's cache."""
+    """The driver; skips the test where it cannot be had."""
+    jar, problem = find_driver_jar()
+    if jar is None:
+        pytest.skip(problem)
+    return jar
+
+
+def find_driver_jar() -> tuple[Path | None, str]:
+    """The driver by its Maven coordinates, fetched once into the user's cache; else why not."""
     _, name, version = COORDINATES.split(":")
     jar = CACHE / f"{name}-{version}.jar"
     if jar.exists():
-        return jar
+        return jar, ""
     maven = shutil.which("mvn")
     if maven is None:
-        pytest.skip("no mvn to fetch Microsoft's JDBC driver with")
+        return None, "no mvn to fetch Microsoft's JDBC driver with"
     fetched = subprocess.run(
         [maven, "-q", "-B", PLUGIN, f"-Dartifact={COORDINATES}", f"-DoutputDirectory={CACHE}"],
         capture_output=True, text=True, timeout=300, check=False, cwd="/",
     )  # fmt: skip
     if not jar.exists():
-        pytest.skip(f"mvn could not fetch {COORDINATES}: {fetched.stdout[-300:]}")
-    return jar
+        return None, f"mvn could not fetch {COORDINATES}: {fetched.stdout[-300:]}"
+    return jar, ""
 
 
 @pytest.fixture(scope="module")

@@ -122,12 +122,17 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class ResultColumn:
-    """One column of a result set as a client sees it."""
+    """One column of a result set as a client sees it.
+
+    stored: a table's column that takes values, as far as a client may know; drivers leave the
+    others out of a bulk load.
+    """
 
     name: str
     type: SqlType
     nullable: bool = True
     identity: bool = False
+    stored: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,12 +87,12 @@ class Connection:
 
     def take_output(self) -> bytes:
         """Bytes to send, in order; each byte is returned once."""
-        out = self._out
-        if len(out) == 1:
-            return out.pop()
-        data = b"".join(out)
-        out.clear()
-        return data
+        return b"".join(self.take_pieces())
+
+    def take_pieces(self) -> list[bytes]:
+        """The same in pieces: joining a large answer would only copy it once more."""
+        out, self._out = self._out, []
+        return out
 
     def resume(self) -> bool:
         """Start the next queued request when none runs; True when one was started.

@@ -18,7 +18,12 @@ Encode = Callable[[object], bytes]
 
 NULL_BYTE, NULL_SHORT, NULL_PLP, NULL_LONG = b"\0", b"\xff\xff", b"\xff" * 8, b"\0"
 PLP_MARK = b"\xff\xff"
-_U16, _I32, _PLP = struct.Struct("<H"), struct.Struct("<i"), struct.Struct("<QI")
+_U16, _I32, _U64, _PLP = map(struct.Struct, ("<H", "<i", "<Q", "<QI"))
+
+PLP_CHUNK = 32_000
+"""Bytes of one chunk of a large value: a client keeps a chunk together in memory, and tedious puts
+what it has together again with each packet that belongs to an unfinished one."""
+
 _PLP_END = b"\0\0\0\0"
 _VARIANT_MAX = 8009
 _TEXT_POINTER = b"\x10" + b"\0" * 24
@@ -80,9 +85,18 @@ def _plp(raw: Callable[[object], bytes]) -> Encode:
         if value is None:
             return NULL_PLP
         data = raw(value)
-        if not data:
+        size = len(data)
+        if not size:
             return b"\0" * 12
-        return _PLP.pack(len(data), len(data)) + data + _PLP_END
+        if size <= PLP_CHUNK:
+            return _PLP.pack(size, size) + data + _PLP_END
+        pieces = [_U64.pack(size)]
+        view = memoryview(data)
+        for start in range(0, size, PLP_CHUNK):
+            piece = view[start : start + PLP_CHUNK]
+            pieces += (_I32.pack(len(piece)), piece)
+        pieces.append(_PLP_END)
+        return b"".join(pieces)
 
     return encode
 

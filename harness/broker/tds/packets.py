@@ -109,7 +109,7 @@ class PacketReader:
 
 def frame(
     kind: int,
-    payload: bytes | bytearray,
+    payload: bytes | bytearray | memoryview,
     packet_size: int,
     spid: int = 0,
     *,

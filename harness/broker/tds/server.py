@@ -28,6 +28,9 @@ so that what overlaps in time overlaps in the instance too."""
 
 LOGIN_SECONDS = 15.0
 _TIMER_MIN_SECONDS = 0.001
+_FEW_PIECES = 4
+"""So many pieces of output go out as one write; of more, each is given up as it is written."""
+
 _BACKLOG = 512
 _UNSENT_MAX_BYTES = 1024 * 1024 * 1024
 """A client that does not read its result is cut off here."""
@@ -82,12 +85,16 @@ class Link(asyncio.Protocol):
     def flush(self) -> None:
         """Send what the connection has to say; close the transport when that was the last."""
         self._dirty = False
-        data = self.connection.take_output()
+        pieces = self.connection.take_pieces()
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        if data:
-            transport.write(data)
+        if len(pieces) > _FEW_PIECES:  # the first of them is the next to go
+            pieces.reverse()
+            while pieces:
+                transport.write(pieces.pop())
+        elif pieces:
+            transport.write(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         if self.connection.closing:
             transport.close()
         elif transport.get_write_buffer_size() > _UNSENT_MAX_BYTES:

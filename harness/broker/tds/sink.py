@@ -19,6 +19,9 @@ _LOG = logging.getLogger(__name__)
 _FLUSH_BYTES = 32 * 1024
 """A large result leaves in pieces of about this size while the statement still runs."""
 
+_PIECE_BYTES = 1024 * 1024
+"""A large value is framed and encrypted in pieces of this size, so that few copies of it exist."""
+
 _METADATA_MAX = 512
 _ROW = bytes([c.ROW])
 
@@ -241,11 +244,16 @@ class TdsSink:
         count = (len(self._buffer) - 1) // room
         if count <= 0:
             return
-        head = bytes(self._buffer[: count * room])
-        del self._buffer[: count * room]
         first = self._packet_id
         self._packet_id += count
-        self._send(frame(c.REPLY, head, self.packet_size, self.spid, first_id=first, last=False))
+        step = max(1, _PIECE_BYTES // room)
+        with memoryview(self._buffer) as view:
+            for at in range(0, count, step):
+                piece = view[at * room : min(at + step, count) * room]
+                self._send(frame(c.REPLY, piece, self.packet_size, self.spid,
+                                 first_id=first + at, last=False))
+                piece.release()
+        del self._buffer[: count * room]
 
     def _flush_all(self) -> None:
         data, first = self._buffer, self._packet_id

@@ -153,5 +153,5 @@ def _row(ordinal: int, column: ResultColumn) -> tuple:
     return (
         0, ordinal, column.name or None, int(column.nullable), type_id(type_), shown, size,
         *precision_scale(type_), _COLLATION if text else None, *[None] * 9, 0, 0, 0, *[None] * 5,
-        identity, None, 0 if identity else None, 0, 0, None, None, None,
+        identity, None, int(column.stored), 0, 0, None, None, None,
         tds, length, _COLLATION_ID if text else None, _SORT_ID if text else None)

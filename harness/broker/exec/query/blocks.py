@@ -173,11 +173,11 @@ class Block:
         if name is None:
             name = item.value.parts[-1] if isinstance(item.value, ast.ColumnRef) else ""
         place = self.from_.names.one(item.value)
-        identity = place[0].columns[place[1]].identity if place is not None else None
+        of = place[0].columns[place[1]] if place is not None else None
         # What is computed may be NULL as far as the metadata say (SELECT INTO page).
         computed = isinstance(item.value, (ast.BinaryOp, ast.UnaryOp))
-        column = QueryColumn(name, expr.type, expr.nullable or computed, identity, expr.collation,
-                             expr.untyped)
+        column = QueryColumn(name, expr.type, expr.nullable or computed, of and of.identity,
+                             expr.collation, expr.untyped, of is not None and of.stored)
         return Item(column, expr, item.value, item.variable, item.op or "=")
 
     def _star(self, star: ast.Star) -> list[Item]:

@@ -23,6 +23,7 @@ class QueryColumn:
     """One output column.
 
     identity: (seed, step) of a column that has it. untyped: the bare NULL, which takes any type.
+    stored: see ``ResultColumn``.
     """
 
     name: str
@@ -31,12 +32,14 @@ class QueryColumn:
     identity: Any = None
     collation: Collation | None = None
     untyped: bool = False
+    stored: bool = False
 
     def result(self) -> ResultColumn:
         """The column as a client sees it; 493 for what .nodes() returned, which is no value."""
         if self.type is XML_NODES:
             raise SqlError(493, self.name, aborts="batch")
-        return ResultColumn(self.name, self.type, self.nullable, bool(self.identity))
+        return ResultColumn(self.name, self.type, self.nullable, bool(self.identity),
+                            self.stored)
 
 
 @dataclass(slots=True)

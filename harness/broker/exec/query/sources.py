@@ -116,7 +116,8 @@ def table_columns(table: Table) -> list[QueryColumn]:
     """The columns of a stored table."""
     return [
         QueryColumn(c.name, c.type, c.nullable, c.identity,
-                    find_collation(c.collation) if c.collation else None)
+                    find_collation(c.collation) if c.collation else None,
+                    stored=not (c.identity or c.computed or c.rowversion))
         for c in table.columns
     ]
 
@@ -458,7 +459,7 @@ def rename(
             number = 8158 if len(names) < len(columns) else 8159
             raise context.fail(node, SqlError(number, alias, aborts="scope"))
         columns = [
-            QueryColumn(name, c.type, c.nullable, c.identity, c.collation)
+            QueryColumn(name, c.type, c.nullable, c.identity, c.collation, stored=c.stored)
             for name, c in zip(names, columns)
         ]
     for number, column in enumerate(columns, 1):
