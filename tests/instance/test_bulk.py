@@ -64,6 +64,27 @@ def test_constraints_triggers_and_nulls_are_as_the_options_say(table):
     assert len(values(table)) == 4
 
 
+def test_constraints_left_out_are_not_trusted_afterwards(table):
+    query = "SELECT is_not_trusted FROM sys.check_constraints WHERE name = N'ck'"
+    checked = "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (CHECK_CONSTRAINTS)"
+    load(table, checked, [COLUMN_V], [("a",)]).ok()
+    assert table.execute(query).one() == 0
+    table.execute("BEGIN TRANSACTION").ok()
+    load(table, "INSERT BULK dbo.t ([v] nvarchar(20))", [COLUMN_V], [("b",)]).ok()
+    assert table.execute(query).one() == 1
+    table.execute("ROLLBACK").ok()
+    assert table.execute(query).one() == 0
+
+
+def test_foreign_keys_count_among_the_constraints(table):
+    table.execute("CREATE TABLE dbo.child (i int NULL REFERENCES dbo.t (id))").ok()
+    sent = [ResultColumn("i", INT)]
+    assert numbers(load(table, "INSERT BULK dbo.child ([i] int) WITH (CHECK_CONSTRAINTS)", sent,
+                        [(9,)]))[0] == 547
+    load(table, "INSERT BULK dbo.child ([i] int)", sent, [(9,)]).ok()
+    assert table.execute("SELECT is_not_trusted FROM sys.foreign_keys").one() == 1
+
+
 def test_values_are_converted_to_the_type_of_the_column(table):
     sent = [ResultColumn("d", varchar(27))]
     load(table, "INSERT BULK dbo.t ([d] varchar(27))", sent, [("2020-01-02 03:04:05",)]).ok()

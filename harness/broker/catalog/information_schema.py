@@ -140,7 +140,7 @@ IS_DEFERRABLE varchar(2) = 'NO'
 INITIALLY_DEFERRED varchar(2) = 'NO'""")
 def table_constraints(s: Any, db: Database) -> Iterable[tuple]:
     """Keys and checks."""
-    for item in constraints(s, db, "PRIMARY KEY", "UNIQUE", "CHECK"):
+    for item in constraints(s, db, "PRIMARY KEY", "UNIQUE", "CHECK", "FOREIGN KEY"):
         table = table_of(db, item)
         yield db.name, item.schema, item.name, db.name, table.schema, table.name, item.kind
 
@@ -155,7 +155,7 @@ TABLE_NAME sysname
 COLUMN_NAME nvarchar(128)?
 ORDINAL_POSITION int""")
 def key_column_usage(s: Any, db: Database) -> Iterable[tuple]:
-    """Columns of keys."""
+    """Columns of keys and of foreign keys."""
     for item in constraints(s, db, "PRIMARY KEY", "UNIQUE"):
         table = table_of(db, item)
         for index in all_indexes(table):
@@ -163,3 +163,26 @@ def key_column_usage(s: Any, db: Database) -> Iterable[tuple]:
                 for number, ordinal in enumerate(index.columns, 1):
                     yield (db.name, item.schema, item.name, db.name, table.schema, table.name,
                            table.columns[ordinal].name, number)
+    for item in constraints(s, db, "FOREIGN KEY"):
+        table = table_of(db, item)
+        for number, name in enumerate(item.foreign.columns, 1):
+            yield (db.name, item.schema, item.name, db.name, table.schema, table.name, name, number)
+
+
+@view("INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS", """
+CONSTRAINT_CATALOG nvarchar(128)?
+CONSTRAINT_SCHEMA nvarchar(128)?
+CONSTRAINT_NAME sysname
+UNIQUE_CONSTRAINT_CATALOG nvarchar(128)?
+UNIQUE_CONSTRAINT_SCHEMA nvarchar(128)?
+UNIQUE_CONSTRAINT_NAME sysname?
+MATCH_OPTION varchar(7)? = 'SIMPLE'
+UPDATE_RULE varchar(11)?
+DELETE_RULE varchar(11)?""")
+def referential_constraints(s: Any, db: Database) -> Iterable[tuple]:
+    """FOREIGN KEY constraints and the unique key each refers to."""
+    for item in constraints(s, db, "FOREIGN KEY"):
+        foreign = item.foreign
+        parent = db.object_by_id(foreign.referenced_id)
+        yield (db.name, item.schema, item.name, db.name, parent.schema, foreign.index,
+               foreign.on_update, foreign.on_delete)

@@ -67,7 +67,7 @@ host_name nvarchar(128)?
 program_name nvarchar(128)?
 host_process_id int?
 client_version int? = 7
-client_interface_name nvarchar(32)? = 'ODBC'
+client_interface_name nvarchar(32)?
 security_id varbinary(85)
 login_name nvarchar(128)
 nt_domain nvarchar(128) = None
@@ -128,9 +128,9 @@ def session_row(db: Database, x: Any) -> tuple:
     status = "background" if x.background else "running" if running or x.wait else "sleeping"
     started = moment(x.statement_started)
     return (
-        x.id, moment(getattr(x, "login_time", 0.0)), x.host_name or None, x.app_name or None,
-        x.host_pid, login.sid if login else b"", x.login_name, status, x.context_info, started,
-        started, int(not x.background), o.textsize, o.language, o.dateformat, o.datefirst,
+        x.id, moment(x.login_time), x.host_name or None, x.app_name or None, x.host_pid,
+        x.wire.library or None, login.sid if login else b"", x.login_name, status, x.context_info,
+        started, started, int(not x.background), o.textsize, o.language, o.dateformat, o.datefirst,
         int(o.quoted_identifier), int(o.arithabort), int(o.ansi_null_dflt_on),
         int(o.ansi_warnings), int(o.ansi_padding), int(o.ansi_nulls),
         int(o.concat_null_yields_null), ISOLATION[x.isolation], x.lock_timeout,
@@ -144,16 +144,16 @@ most_recent_session_id int?
 connect_time datetime
 net_transport nvarchar(40) = 'TCP'
 protocol_type nvarchar(40)? = 'TSQL'
-protocol_version int? = 1946157060
+protocol_version int?
 endpoint_id int? = 4
-encrypt_option nvarchar(40) = 'TRUE'
+encrypt_option nvarchar(40)
 auth_scheme nvarchar(40) = 'SQL'
 node_affinity smallint = 0
 - num_reads int?
 - num_writes int?
 - last_read datetime?
 - last_write datetime?
-net_packet_size int? = 4096
+net_packet_size int?
 client_net_address varchar(48)? = '127.0.0.1'
 - client_tcp_port int?
 local_net_address varchar(48)? = '127.0.0.1'
@@ -165,8 +165,9 @@ def exec_connections(s: Any, db: Database) -> Iterable[tuple]:
     """One connection per session with a client."""
     for x in sessions(db):
         if not x.background:
-            program = x.frames[-1].program if x.frames else None
-            yield (x.id, x.id, moment(getattr(x, "login_time", 0.0)),
+            program, wire = x.frames[-1].program if x.frames else None, x.wire
+            yield (x.id, x.id, moment(x.login_time), wire.protocol,
+                   "TRUE" if wire.encrypted else "FALSE", wire.packet_size,
                    stream_guid(s.engine.seed, f"connection/{x.stream}", 0),
                    bytes.fromhex(sql_handle(program)[2:]))
 
@@ -411,6 +412,6 @@ def sysprocesses(s: Any, db: Database) -> Iterable[tuple]:
             "running" if x.frames else "sleeping"
         yield (x.id, blocker_of(s, x), waited, wait_type or "MISCELLANEOUS", resource,
                x.database.id, x.user.id if x.user else None,
-               moment(getattr(x, "login_time", 0.0)), x.trancount, status, x.host_name,
+               moment(x.login_time), x.trancount, status, x.host_name,
                x.app_name, x.login_name)
 

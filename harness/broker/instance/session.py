@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import SqlError
@@ -38,6 +39,20 @@ if TYPE_CHECKING:
 COMMANDS = {"begin": 0xD4, "commit": 0xD5, "rollback": 0xD2, "save": 0xD3}
 
 
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How a client is connected, as sys.dm_exec_connections shows it.
+
+    protocol: the TDS version as LOGINACK names it. library: the name the client's driver gives
+    itself. An in-process session has none of it and these values.
+    """
+
+    encrypted: bool = False
+    packet_size: int = 4096
+    protocol: int = 0x74000004
+    library: str = ""
+
+
 class Session(SessionState):
     """What a client holds. Requests are taken one at a time; ``sink.finish`` ends each.
 
@@ -50,12 +65,15 @@ class Session(SessionState):
 
     __slots__ = (
         "active", "api_cursors", "calls", "initial_database", "last_cursor", "last_handle",
-        "login", "outputs", "prepared", "queue", "rpc", "status", "transactions", "when_finished",
+        "login", "login_time", "outputs", "prepared", "queue", "rpc", "status", "transactions",
+        "when_finished", "wire",
     )
 
     def __init__(self, engine: Engine, instance: Instance, session_id: int, stream: str) -> None:
         super().__init__(engine, instance, session_id, stream)
         self.login: Any = None
+        self.login_time = engine.clock.now()
+        self.wire = Wire()
         self.queue: Any = None
         self.initial_database = ""
         self.transactions = 0

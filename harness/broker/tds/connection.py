@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.broker.engine.errors import NOT_SUPPORTED, NotSupported, SqlError
 from harness.broker.engine.types import Message
+from harness.broker.instance.session import Wire
 from harness.broker.tds import constants as c
 from harness.broker.tds import prelogin, tokens
 from harness.broker.tds.login7 import Login, decode_login
@@ -304,6 +305,7 @@ class Connection:
         self.session = session
         sink.spid = session.id & 0xFFFF
         size = max(c.PACKET_MIN, min(login.packet_size or c.PACKET_DEFAULT, c.PACKET_MAX))
+        session.wire = Wire(self._secure is not None, size, login.answer_version, login.library)
         # The reply itself still goes out in packets of the old size.
         sink.reply(_login_reply(login, session.database.name, size))
         sink.packet_size = size

@@ -61,3 +61,11 @@ def test_a_view_is_its_query(lab):
 ])
 def test_a_mismatch_is_an_error(lab, sql, number):
     assert lab.error(sql) == number
+
+
+def test_a_set_operation_is_ordered_by_a_column_as_its_first_select_wrote_it(lab):
+    assert lab.rows("SELECT p.id, p.team FROM person p WHERE p.id <= 2 UNION "
+                    "SELECT q.id + 10, q.team FROM person q WHERE q.id <= 2 "
+                    "ORDER BY p.team, P.ID DESC") == [(12, 10), (11, 10), (2, 10), (1, 10)]
+    assert lab.error("SELECT p.id FROM person p UNION SELECT q.id FROM person q "
+                     "ORDER BY q.id") == 104

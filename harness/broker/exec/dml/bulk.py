@@ -8,10 +8,11 @@ BULK INSERT, bcp utility, and "Keep nulls or default values during bulk import" 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
+from harness.broker.engine.storage import Table
 from harness.broker.engine.types import ResultColumn, SqlType
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.conversion.declared import COLUMN, resolve_type
@@ -20,6 +21,7 @@ from harness.broker.exec.dml.rows import InsertColumns, assignment, insert_colum
 from harness.broker.exec.dml.targets import Target, resolve_target
 from harness.broker.exec.expressions import Expr
 from harness.broker.exec.flow import alias_type
+from harness.broker.exec.objects import Constraint
 from harness.broker.exec.query.hints import NO_HINTS, Hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn
@@ -79,6 +81,10 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
             raise SqlError(4891)
         _check_types(columns, types, len(chosen.ordinals))
         make = _row_maker(target, chosen, columns, "KEEP_NULLS" in options)
+        if "CHECK_CONSTRAINTS" not in options:
+            for item in _constraints(target.table):
+                if item.trusted:  # sys.check_constraints page, is_not_trusted
+                    database.put(s.transaction, replace(item, trusted=False))
         return write(s, v, lambda s, v, table: [make(s, v, row, table) for row in rows])
 
     def run(s: Any, _: list) -> None:
@@ -112,6 +118,15 @@ def _writer(node: ast.InsertBulk, target: Target, chosen: InsertColumns,
     return insert_writer(insert, target, chosen, hints, context, manner)
 
 
+def _constraints(table: Table) -> list[Constraint]:
+    """The CHECK and FOREIGN KEY constraints of a table that are not disabled."""
+    if table.database is None:
+        return []
+    return [item for item in table.database.objects.values()
+            if isinstance(item, Constraint) and item.parent_id == table.object_id
+            and item.kind in {"CHECK", "FOREIGN KEY"} and not item.disabled]
+
+
 def _check_permissions(
     s: Any, target: Target, chosen: InsertColumns, options: frozenset[str]
 ) -> None:
@@ -121,7 +136,7 @@ def _check_permissions(
         return
     check_permission(s, "INSERT", table)
     if (chosen.identity
-            or (table.checks and "CHECK_CONSTRAINTS" not in options)
+            or ("CHECK_CONSTRAINTS" not in options and _constraints(table))
             or ("FIRE_TRIGGERS" not in options and triggers_on(table, "INSERT"))):
         check_permission(s, "ALTER", table)
 

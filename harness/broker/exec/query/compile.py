@@ -231,8 +231,11 @@ class QueryCompiler:
                 for number, column in enumerate(columns):
                     if column.name.lower() == item.parts[0].lower():
                         return number
+            if isinstance(item, ast.ColumnRef):  # as the first SELECT of the set operation wrote it
+                return written.get(tuple(part.lower() for part in item.parts), -1)
             return -1
 
+        written = _written_columns(node.body)
         keys = sort_keys(node.order_by or [], columns, None, match, self.context)
         page = offset_of(node.offset, outer)
         inner, base = rowset.rows, scope_width(outer)
@@ -323,6 +326,19 @@ def _operation(
         return [row for row in distinct(left, key) if (key(row) in known) is wanted]
 
     return select
+
+
+def _written_columns(body: Any) -> dict[tuple[str, ...], int]:
+    """The columns the first SELECT of a set operation lists, as written -> place."""
+    while not isinstance(body, ast.Select):
+        body = body.left if isinstance(body, ast.SetOperation) else body.body
+    if any(isinstance(item.value, ast.Star) for item in body.items):
+        return {}
+    return {
+        tuple(part.lower() for part in item.value.parts): number
+        for number, item in reversed(list(enumerate(body.items)))
+        if isinstance(item.value, ast.ColumnRef)
+    }
 
 
 def compile_subquery(query: ast.Query, scope: Scope, context: Any) -> Subquery:

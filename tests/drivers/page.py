@@ -1,0 +1,108 @@
+"""``python -m tests.drivers.page`` runs every probe and writes docs/drivers.md from the reports."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from .capabilities import (
+    CAPABILITIES,
+    DIALECT_CAPABILITIES,
+    DIALECTS,
+    DRIVERS,
+    REFUSED,
+    Driver,
+    expected,
+)
+from .runner import Missing, report
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "drivers.md"
+_SIGNS = {"yes": "yes", "refused": "refused", "none": "-", "fault": "fault"}
+
+_HEAD = """# Drivers
+
+What each driver did against the embedded broker when this page was made. Written by
+`python -m tests.drivers.page` from what the probes in `tests/drivers` saw. The tests there run the
+same probes and fail where one sees something else than the cell below promises.
+
+**yes**: the check passed. **refused**: the broker refuses, and says so. **-**: the driver has no
+such thing. **fault**: the driver's own fault; its check runs and must fail. Numbers lead to notes.
+"""
+
+
+def outcome(driver: str, capability: str, found: dict[str, Any]) -> str:
+    """The outcome of a cell as seen: a failed check of a known fault is the fault."""
+    promised = expected(driver, capability).outcome
+    if promised == "none":
+        return "none"
+    seen = found.get(capability, {}).get("outcome", "missing")
+    return "fault" if (promised, seen) == ("fault", "failed") else seen
+
+
+def table(rows: dict[str, str], columns: dict[str, Driver], reports: dict[str, dict],
+          notes: list[str]) -> list[str]:
+    """The Markdown lines of one table; what needs a word is added to ``notes``."""
+    lines = ["| | " + " | ".join(driver.title for driver in columns.values()) + " |",
+             "|---|" + "---|" * len(columns)]
+    for capability, title in rows.items():
+        cells = []
+        for driver in columns:
+            seen = outcome(driver, capability, reports[driver])
+            why = expected(driver, capability).why
+            if why and why not in notes:
+                notes.append(why)
+            cells.append(_SIGNS.get(seen, seen) + (f" [{notes.index(why) + 1}]" if why else ""))
+        lines.append(f"| {title} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def seen_lines(rows: dict[str, str], columns: dict[str, Driver],
+               reports: dict[str, dict]) -> list[str]:
+    """What each check reported, driver by driver, grouped where drivers say the same."""
+    lines = []
+    for capability, title in rows.items():
+        said: dict[str, list[str]] = {}
+        for driver, column in columns.items():
+            entry = reports[driver].get(capability)
+            if entry is not None and entry["outcome"] == "yes":
+                text = " ".join(entry["saw"].split())[:160].rstrip(".")
+                if capability != "large" and text and not text.startswith("("):
+                    said.setdefault(text, []).append(column.title)
+        if said:
+            parts = [f"{', '.join(names)}: {text}" for text, names in said.items()]
+            lines.append(f"- {title}. " + "; ".join(parts) + ".")
+    return lines
+
+
+def page(reports: dict[str, dict]) -> str:
+    """The whole page."""
+    notes: list[str] = []
+    main = table(CAPABILITIES, DRIVERS, reports, notes)
+    dialects = table(DIALECT_CAPABILITIES, DIALECTS, reports, notes)
+    refusals = [f"- {CAPABILITIES[name]}: {why}." for name, why in REFUSED.items()]
+    return "\n".join([
+        _HEAD, *main, "", "## SQLAlchemy", "", *dialects, "", "## Notes", "",
+        *[f"{number}. {note}." for number, note in enumerate(notes, 1)], "",
+        "Refused to every driver:", "", *refusals, "", "## What the checks saw", "",
+        *seen_lines(CAPABILITIES, DRIVERS, reports),
+        *seen_lines(DIALECT_CAPABILITIES, DIALECTS, reports), ""])
+
+
+def main() -> int:
+    """Run the probes and write the page; names what is missing on this machine and writes none."""
+    reports = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for driver in [*DRIVERS, *DIALECTS]:
+            try:
+                reports[driver] = report(driver, Path(folder))
+            except Missing as problem:
+                print(f"{driver}: {problem}", file=sys.stderr)
+                return 1
+    PAGE.write_text(page(reports), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
