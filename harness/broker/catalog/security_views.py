@@ -336,8 +336,8 @@ def messages(s: Any, db: Database) -> Iterable[tuple]:
     """The messages the embedded broker can raise, then those of sp_addmessage."""
     for number, (severity, text) in sorted(MESSAGES.items()):
         yield number, severity, 0, text
-    for (number, _), text in sorted(db.server.messages.items()):
-        yield number, 16, 0, str(text)
+    for (number, _), own in sorted(db.server.messages.items(), key=lambda item: item[0]):
+        yield number, own.severity, int(own.logged), own.text
 
 
 @view("sys.extended_properties", """

@@ -10,6 +10,12 @@ SECURITY_MESSAGES: dict[int, tuple[int, str]] = {
               "'%s', schema '%s'."),
     1020: (15, "Sub-entity lists (such as column or security expressions) cannot be specified for "
                "entity-level permissions."),
+    2571: (14, "User '%s' does not have permission to run DBCC %s."),
+    2732: (16, "Error number %d is invalid. The number must be from %d through %d and it cannot be "
+               "50000."),
+    18054: (16, "Error %d, severity %d, state %d was raised, but no message with that error number "
+                "was found in sys.messages. If error is larger than 50000, make sure the "
+                "user-defined message is added using sp_addmessage."),
     4602: (14, "Only members of the sysadmin role can grant or revoke the CREATE DATABASE "
                "permission."),
     4604: (16, "There is no such user or group '%s' or you do not have permission."),
@@ -30,6 +36,7 @@ SECURITY_MESSAGES: dict[int, tuple[int, str]] = {
                "application roles."),
     4628: (16, "The ALL permission is deprecated and maintained only for compatibility. It DOES "
                "NOT imply ALL permissions defined on the entity."),
+    15003: (16, "Only members of the %s role can execute this stored procedure."),
     15014: (16, "The role '%s' does not exist in the current database."),
     15062: (16, "The guest user cannot be mapped to a login name."),
     15081: (16, "Membership of the public role cannot be changed."),
@@ -42,8 +49,17 @@ SECURITY_MESSAGES: dict[int, tuple[int, str]] = {
     15136: (16, "The database principal is set as the execution context of one or more "
                 "procedures, functions, or event notifications and cannot be dropped."),
     15141: (16, "The server principal owns one or more %s(s) and cannot be dropped."),
+    15021: (16, "Invalid value given for parameter %s. Specify a valid parameter value."),
+    15040: (16, "User-defined error messages must have an ID greater than 50000."),
+    15041: (16, "User-defined error messages must have a severity level between 1 and 25."),
     15173: (16, "Server principal '%s' has granted one or more permission(s). Revoke the "
                 "permission(s) before dropping the server principal."),
+    15176: (16, "The only valid @parameter value is 'WITH_LOG'."),
+    15178: (16, "Cannot drop a message with an ID less than 50,000."),
+    15271: (16, "Invalid @with_log parameter value. Valid values are 'true' or 'false'."),
+    15277: (16, "The only valid @parameter_value values are 'true' or 'false'."),
+    15402: (11, "'%s' is not a fixed server role."),
+    7955: (16, "Invalid SPID %d specified."),
     15182: (16, "Cannot disable access to the guest user in master or tempdb."),
     15196: (16, "The current security context is non-revertible. The \"Revert\" statement "
                 "failed."),
@@ -76,7 +92,6 @@ SECURITY_MESSAGES: dict[int, tuple[int, str]] = {
                 "encrypted using it."),
     15357: (16, "The current security context was set by \"%s\". It cannot be reverted by "
                 "statement \"%s\"."),
-    15402: (11, "'%s' is not a fixed server role."),
     15410: (11, "User or role '%s' does not exist in this database."),
     15421: (16, "The database principal owns a database role and cannot be dropped."),
     15433: (16, "Supplied parameter sid is in use."),

@@ -327,17 +327,20 @@ def raiserror(node: ast.RaiseError, context: Context) -> Run:
     def run(s: SessionState, v: list) -> None:
         given = [value.fn(s, v, ()) for value in values]
         text, severity, state, *arguments = [*given, *([None] * (3 - len(given)))]
-        number = 50000
+        number, logged = 50000, log
         if isinstance(text, int):
             number = text
-            text = s.instance.message_text(number)
-        severity, state = int(severity or 0), max(0, min(int(state or 0), 255))
+            message = s.instance.user_message(number)
+            text, logged = message.text, logged or message.logged
+            if severity is not None and int(severity) == -1:
+                severity = message.severity
+        severity, state = max(0, int(severity or 0)), max(0, min(int(state or 0), 255))
         if log and not s.instance.may_log(s):
             raise SqlError(2778, line=0)
         if severity > 18 and not log:
             raise SqlError(2754)
         text = format_message(str(text or ""), arguments)[:2047]
-        if log:
+        if logged:
             s.instance.log_error(s, number, severity, state, text)
         if severity <= 10:
             s.error = number if set_error else 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
@@ -25,6 +26,15 @@ from harness.broker.ssb.transport import Transport
 
 SYSTEM_DATABASES = ("master", "tempdb", "model", "msdb")
 FIRST_DATABASE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A message of sp_addmessage. logged: RAISERROR writes it to the ERRORLOG always."""
+
+    text: str
+    severity: int
+    logged: bool = False
 
 
 class Server(Part):

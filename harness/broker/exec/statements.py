@@ -4,6 +4,7 @@ import harness.broker.exec.broker
 import harness.broker.exec.configuration
 import harness.broker.exec.control
 import harness.broker.exec.cursors
+import harness.broker.exec.dbcc
 import harness.broker.exec.ddl
 import harness.broker.exec.dml
 import harness.broker.exec.execute

@@ -18,12 +18,13 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.locks import Deadlock
+from harness.broker.engine.messages import MESSAGES
 from harness.broker.engine.storage import Table
 from harness.broker.exec import security
 from harness.broker.exec.database import Database
 from harness.broker.exec.machine import READY, Machine
 from harness.broker.exec.objects import CATALOG_FUNCTIONS
-from harness.broker.exec.server import Server
+from harness.broker.exec.server import Server, UserMessage
 from harness.broker.instance.activation import Activation
 from harness.broker.instance.errorlog import ErrorLog
 from harness.broker.instance.session import Session
@@ -34,6 +35,9 @@ from harness.tsql import TsqlSyntaxError, ast, parse_batch
 USER = "sa"
 PASSWORD = "Redial-2026"
 FIRST_SPID = 51
+FIRST_RAISED = 13000
+"""Lowest message number RAISERROR takes (RAISERROR page)."""
+
 QUANTUM = 200
 """Statements a session may run before the next ready one has its turn."""
 
@@ -57,6 +61,10 @@ class TextCache:
     def get(self, key: Any) -> Any:
         """What is kept under that key, or None."""
         return self._kept.get(key)
+
+    def values(self) -> list[Any]:
+        """All that is kept."""
+        return list(self._kept.values())
 
     def put(self, key: Any, made: Any) -> None:
         """Keep something; the oldest goes when there are too many."""
@@ -334,9 +342,16 @@ class Instance:
         """Whether a name is one of the server's own procedures that we refuse by name."""
         return name in harness.broker.catalog.REFUSED_PROCEDURES
 
-    def message_text(self, number: int) -> str:
-        """Text of a user message for RAISERROR(number, ...); 18054 when there is none."""
+    def user_message(self, number: int) -> UserMessage:
+        """A message for RAISERROR(number, ...): of sp_addmessage, or the server's own.
+
+        Raises SqlError 2732 below 13000 and for 50000, 18054 when there is none.
+        """
+        if number < FIRST_RAISED or number == 50000:
+            raise SqlError(2732, number, FIRST_RAISED, 2147483647)
         found = self.server.messages.get((number, 1033))
+        if found is None and number in MESSAGES and number < 50000:
+            found = UserMessage(MESSAGES[number][1], MESSAGES[number][0])
         if found is None:
             raise SqlError(18054, number, 16, 1)
         return found

@@ -9,13 +9,12 @@ from harness.broker.catalog.procedures.arguments import (
     REQUIRED,
     Call,
     procedure,
-    result_columns,
 )
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.engine.types import SYSNAME, ResultColumn, sql_type
-from harness.broker.exec.ddl.principals import change_member
-from harness.broker.exec.security import has_server_permission
+from harness.broker.exec.ddl.logins import change_server_member, drop_login, find_server_role
+from harness.broker.exec.ddl.principals import change_member, drop_principal
 
 GRANTED, AFTER_WAIT, TIMED_OUT, CANCELLED, DEADLOCK, BAD_CALL = 0, 1, -1, -2, -3, -999
 """Return codes of sp_getapplock (its page)."""
@@ -108,42 +107,6 @@ def sp_set_session_context(call: Call) -> None:
     s.session_context[key] = (value, True) if call.number("read_only") else value
 
 
-WHO = result_columns("""
-spid smallint
-ecid smallint
-status nchar(30)
-loginame nvarchar(128)?
-hostname nchar(128)
-blk char(5)
-dbname nvarchar(128)?
-cmd nchar(26)
-request_id int""")
-
-
-@procedure("sp_who", "sp_who2", loginame=None)
-def sp_who(call: Call) -> None:
-    """Sessions and who blocks them; without VIEW SERVER STATE only the caller's own."""
-    from harness.broker.catalog.runtime_views import blocker_of, sessions
-
-    s = call.session
-    everyone = has_server_permission(s, "VIEW SERVER STATE")
-    wanted = call.text("loginame")
-    rows = []
-    for x in sessions(s.database):
-        if not everyone and x is not s:
-            continue
-        if wanted is not None and wanted not in {x.login_name, str(x.id)}:
-            continue
-        status = "background" if x.background else "suspended" if x.wait is not None else \
-            "runnable" if x.frames else "sleeping"
-        stack = x.stack()
-        command = stack[0][4].split(None, 1)[0].upper() if stack and stack[0][4].split() else \
-            "AWAITING COMMAND"
-        rows.append((x.id, 0, status, x.login_name, x.host_name, str(blocker_of(s, x)),
-                     x.database.name if x.database else None, command[:26], 0))
-    call.answer(WHO, rows)
-
-
 @procedure("sp_addrolemember", rolename=REQUIRED, membername=REQUIRED)
 def sp_addrolemember(call: Call) -> None:
     """ALTER ROLE ... ADD MEMBER by its old name."""
@@ -156,32 +119,44 @@ def sp_droprolemember(call: Call) -> None:
     change_member(call.session, call.text("rolename") or "", call.text("membername") or "", False)
 
 
-@procedure("sp_addmessage", msgnum=REQUIRED, severity=REQUIRED, msgtext=REQUIRED, lang=None,
-           with_log="false", replace=None)
-def sp_addmessage(call: Call) -> None:
-    """A message for RAISERROR(number, ...). Its text is kept; severity comes from RAISERROR."""
-    s = call.session
-    if not has_server_permission(s, "ALTER TRACE"):
-        raise SqlError(15247)
-    number = call.number("msgnum") or 0
-    if number <= 50000:
-        raise SqlError(15600, "sp_addmessage")
-    server = s.database.server
-    if (number, 1033) in server.messages and (call.text("replace") or "").lower() != "replace":
-        raise SqlError(15043)
-    s.engine.journal.put(s.work(), server, server.messages, (number, 1033), call.text("msgtext"))
+def _change_server_role(call: Call, add: bool) -> None:
+    """A member of a fixed server role more or less. Raises SqlError 15402 for another role."""
+    name = call.text("rolename") or ""
+    role = call.session.database.server.logins.get(name.lower())
+    if role is None or not role.fixed:
+        raise SqlError(15402, name)
+    find_server_role(call.session, name, "alter")
+    change_server_member(call.session, role, call.text("loginame") or "", add)
 
 
-@procedure("sp_dropmessage", msgnum=REQUIRED, lang=None)
-def sp_dropmessage(call: Call) -> None:
-    """Take a message of sp_addmessage away."""
-    s = call.session
-    server, number = s.database.server, call.number("msgnum") or 0
-    if not has_server_permission(s, "ALTER TRACE"):
-        raise SqlError(15247)
-    if (number, 1033) not in server.messages:
-        raise SqlError(15179, number)
-    s.engine.journal.put(s.work(), server, server.messages, (number, 1033), MISSING)
+@procedure("sp_addsrvrolemember", loginame=REQUIRED, rolename=REQUIRED)
+def sp_addsrvrolemember(call: Call) -> None:
+    """ALTER SERVER ROLE ... ADD MEMBER by its old name."""
+    _change_server_role(call, True)
+
+
+@procedure("sp_dropsrvrolemember", loginame=REQUIRED, rolename=REQUIRED)
+def sp_dropsrvrolemember(call: Call) -> None:
+    """ALTER SERVER ROLE ... DROP MEMBER by its old name."""
+    _change_server_role(call, False)
+
+
+@procedure("sp_droprole", rolename=REQUIRED)
+def sp_droprole(call: Call) -> None:
+    """DROP ROLE by its old name."""
+    drop_principal(call.session, "role", call.text("rolename") or "", False)
+
+
+@procedure("sp_dropuser", "sp_revokedbaccess", name_in_db=REQUIRED)
+def sp_dropuser(call: Call) -> None:
+    """DROP USER by its old names."""
+    drop_principal(call.session, "user", call.text("name_in_db") or "", False)
+
+
+@procedure("sp_droplogin", loginame=REQUIRED)
+def sp_droplogin(call: Call) -> None:
+    """DROP LOGIN by its old name."""
+    drop_login(call.session, call.text("loginame") or "")
 
 
 @procedure("sp_db_vardecimal_storage_format", dbname=None, vardecimal_storage_format=None)

@@ -199,7 +199,7 @@ class Binder:
                 return built_in
             name = ".".join(node.call.name.parts)
             if node.call.name.name.lower() in TABLE_FUNCTIONS:
-                return self._function(node)
+                return self._function(node, left)
             found = self._user_function(node, left)
             if found is not None:
                 return found
@@ -226,11 +226,12 @@ class Binder:
         rowset = turn(node, lambda query: self.compile_query(query, scope), self.context)
         return self._of_rowset(rowset, node.alias.lower(), None, node, left is not None)
 
-    def _function(self, node: ast.FunctionTable) -> Source:
+    def _function(self, node: ast.FunctionTable, left: list[Source] | None) -> Source:
         """A table-valued function of the catalog; DEFAULT as an argument is NULL."""
         columns, answer = TABLE_FUNCTIONS[node.call.name.name.lower()]
         arguments = [
-            None if isinstance(part, ast.DefaultValue) else compile_expression(part, self.outer).fn
+            None if isinstance(part, ast.DefaultValue)
+            else compile_expression(part, self._scope(left)).fn
             for part in node.call.arguments
         ]
 
@@ -239,7 +240,7 @@ class Binder:
 
         name = (node.alias or node.call.name.name).lower()
         return Source([QueryColumn(c.name, c.type, c.nullable) for c in columns], (name,),
-                      rows=rows)
+                      rows=rows, lateral=left is not None)
 
     def _user_function(
         self, node: ast.FunctionTable, left: list[Source] | None
