@@ -1,4 +1,4 @@
-"""Messages of xml and JSON by number; ``messages.MESSAGES`` includes them.
+"""Messages of xml, JSON and the newer functions by number; ``messages.MESSAGES`` includes them.
 
 Texts are those of the errors-events pages. An XQuery message begins with the method it belongs to,
 which the caller puts in front ("XQuery [value()]: ").
@@ -249,6 +249,14 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
                "scalar TSQL variable."),
     9519: (16, "The sql:variable function was called with an invalid name '%s': a variable begins "
                "with @."),
+    9818: (16, "The culture parameter '%s' provided in the function call is not supported."),
+    9819: (16, "Error converting string value '%s' into data type %s using culture '%s'."),
+    9820: (16, "The time zone parameter '%s' provided to AT TIME ZONE clause is invalid."),
+    9828: (16, "The second and third arguments of the TRANSLATE built-in function must contain an "
+               "equal number of characters."),
+    9834: (16, "Invalid bucket width value passed to DATE_BUCKET function. Only positive values "
+               "are allowed."),
+    10761: (15, "Invalid data type %s in function %s."),
     13600: (16, "FOR JSON AUTO requires at least one table for generating JSON objects. Use FOR "
                 "JSON PATH or add a FROM clause with a table name."),
     13601: (16, "Property '%s' cannot be generated in JSON output due to a conflict with another "

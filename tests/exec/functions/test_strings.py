@@ -108,7 +108,7 @@ def test_an_unknown_function_is_195_and_a_known_one_is_refused():
     assert fails("frobnicate(1)").text == (
         "'frobnicate' is not a recognized built-in function name."
     )
-    assert "function FORMAT (line 1, column 1)" in refused("format(1, 'x')")
+    assert "function STATS_DATE (line 1, column 1)" in refused("stats_date(1, 1)")
 
 
 def test_a_replicated_string_is_cut_at_its_limit():

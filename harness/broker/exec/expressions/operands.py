@@ -92,7 +92,9 @@ def _collate(node: ast.Collate, scope: Scope) -> Expr:
 @compiles(ast.Cast)
 def _cast(node: ast.Cast, scope: Scope) -> Expr:
     if node.function in {"PARSE", "TRY_PARSE"}:
-        raise scope.refuse(node.function, node)
+        from harness.broker.exec.functions.cultures import parse_cast
+
+        return parse_cast(node, scope)
     operand = compile_expression(node.operand, scope)
     target = resolve_type(node.data_type, CAST, scope.user_type, scope.position(node.data_type),
                           scope.xml_type)

@@ -12,16 +12,22 @@ from harness.broker.exec.expressions.expr import Expr
 from harness.broker.exec.expressions.registry import compile_expression, compiles
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.functions import (
+    bits,
     catalog,
     choices,
+    cultures,
     cursors,
     dates,
+    facts,
     formatting,
     json,
     keys,
+    moments,
     numbers,
     session,
     strings,
+    sums,
+    texts,
     variants,
 )
 from harness.broker.exec.functions.formatting import format_message
@@ -30,9 +36,25 @@ from harness.broker.exec.functions.registry import FUNCTIONS, REFUSED, Call, che
 from harness.tsql import ast
 
 __all__ = [
-    "AGGREGATES", "catalog", "choices", "cursors", "dates", "format_message", "formatting", "json",
+    "AGGREGATES",
+    "bits",
+    "catalog",
+    "choices",
+    "cultures",
+    "cursors",
+    "dates",
+    "facts",
+    "format_message",
+    "formatting",
+    "json",
     "keys",
-    "numbers", "session", "strings", "variants",
+    "moments",
+    "numbers",
+    "session",
+    "strings",
+    "sums",
+    "texts",
+    "variants",
 ]
 
 ONLY_WITH_OVER = frozenset({

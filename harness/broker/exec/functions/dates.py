@@ -45,7 +45,7 @@ _DATE_PARTS = frozenset({"year", "quarter", "month", "dayofyear", "day", "week",
                          "weekday"})
 
 
-def _part(call: Call) -> str:
+def date_part(call: Call) -> str:
     """The datepart named by the first argument; 155 when there is no such."""
     node = call.node.arguments[0]
     name = node.text if isinstance(node, ast.Identifier) else \
@@ -56,7 +56,7 @@ def _part(call: Call) -> str:
     return part
 
 
-def _moment(call: Call, at: int) -> Expr:
+def moment_argument(call: Call, at: int) -> Expr:
     """An argument as a date or time: text is read as datetime2 and numbers as datetime."""
     argument = call.arg(at)
     if argument.untyped:
@@ -70,7 +70,7 @@ def _moment(call: Call, at: int) -> Expr:
     return argument
 
 
-def _as_datetime(of: SqlType) -> Callable[[object], datetime]:
+def as_datetime(of: SqlType) -> Callable[[object], datetime]:
     """value of a date type -> naive datetime (the local one for datetimeoffset)."""
     if of.name == "date":
         return lambda x: datetime(x.year, x.month, x.day)
@@ -97,7 +97,8 @@ def _sysdatetimeoffset(call: Call) -> Expr:
     return Expr(lambda s, v, r: s.now().replace(tzinfo=UTC), DATETIMEOFFSET, False)
 
 
-def _add_months(moment: datetime, months: int) -> datetime:
+def add_months(moment: datetime, months: int) -> datetime:
+    """The moment months later, on the last day of a month that is shorter."""
     total = moment.year * 12 + moment.month - 1 + months
     year, month = divmod(total, 12)
     return moment.replace(year=year, month=month + 1,
@@ -110,7 +111,7 @@ _DAY_ALIASES = {"dayofyear": "day", "weekday": "day"}
 
 def _shifted(moment: datetime, part: str, number: int) -> datetime:
     if part in _MONTHS_IN:
-        return _add_months(moment, number * _MONTHS_IN[part])
+        return add_months(moment, number * _MONTHS_IN[part])
     if part == "nanosecond":
         return moment + _ONE_MICROSECOND * (number // 1000)
     return moment + _UNITS[_DAY_ALIASES.get(part, part)] * number
@@ -118,8 +119,8 @@ def _shifted(moment: datetime, part: str, number: int) -> datetime:
 
 @function("DATEADD", 3)
 def _dateadd(call: Call) -> Expr:
-    part = _part(call)
-    moment = _moment(call, 2)
+    part = date_part(call)
+    moment = moment_argument(call, 2)
     of = moment.type
     if call.arg(2).type.is_string:
         # Text is taken as datetime here, unlike in DATEDIFF (DATEADD page, return types).
@@ -127,7 +128,7 @@ def _dateadd(call: Call) -> Expr:
     _check_part(call, part, of)
     number = call.arg(1)
     number = converted(number, INT) if number.type.name != "bigint" else number
-    lift, fit, back = _as_datetime(of), rescale(of), _lowering(of)
+    lift, fit, back = as_datetime(of), rescale(of), lowering(of)
 
     def run(amount: int, x: object) -> object:
         try:
@@ -148,7 +149,8 @@ def _check_part(call: Call, part: str, of: SqlType) -> None:
         raise SqlError(9810, part, call.name.lower(), of.name, aborts="scope")
 
 
-def _lowering(of: SqlType) -> Callable[[datetime, object], object]:
+def lowering(of: SqlType) -> Callable[[datetime, object], object]:
+    """(naive datetime, the value it came from) -> value of a date type."""
     if of.name == "date":
         return lambda moved, x: moved.date()
     if of.name == "time":
@@ -177,10 +179,10 @@ def _boundaries(part: str) -> Callable[[datetime], int]:
 @function("DATEDIFF", 3)
 @function("DATEDIFF_BIG", 3)
 def _datediff(call: Call) -> Expr:
-    part = _part(call)
+    part = date_part(call)
     if part in {"tzoffset", "iso_week"}:
         raise SqlError(9810, part, call.name.lower(), "datetime", aborts="scope")
-    start, end = _moment(call, 1), _moment(call, 2)
+    start, end = moment_argument(call, 1), moment_argument(call, 2)
     one, two = _as_utc(start.type), _as_utc(end.type)
     count = _boundaries(part)
     big = call.name == "DATEDIFF_BIG"
@@ -197,7 +199,7 @@ def _datediff(call: Call) -> Expr:
 def _as_utc(of: SqlType) -> Callable[[object], datetime]:
     if of.name == "datetimeoffset":
         return lambda x: x.astimezone(UTC).replace(tzinfo=None)
-    return _as_datetime(of)
+    return as_datetime(of)
 
 
 _READERS: dict[str, Callable[[datetime], int]] = {
@@ -218,7 +220,7 @@ def _tzoffset(value: object) -> int:
 def _reader(part: str, of: SqlType) -> Callable[[object], int]:
     if part == "tzoffset":
         return _tzoffset
-    lift, read = _as_datetime(of), _READERS[part]
+    lift, read = as_datetime(of), _READERS[part]
     return lambda x: read(lift(x))
 
 
@@ -230,7 +232,7 @@ def _check_readable(call: Call, part: str, of: SqlType) -> None:
 
 @function("DATEPART", 2)
 def _datepart(call: Call) -> Expr:
-    part, moment = _part(call), _moment(call, 1)
+    part, moment = date_part(call), moment_argument(call, 1)
     _check_readable(call, part, moment.type)
     if part in {"weekday", "week"}:
         return _weekly(part, moment)
@@ -239,7 +241,7 @@ def _datepart(call: Call) -> Expr:
 
 def _weekly(part: str, moment: Expr) -> Expr:
     """weekday and week depend on the session's DATEFIRST (7 is Sunday, the default)."""
-    lift = _as_datetime(moment.type)
+    lift = as_datetime(moment.type)
 
     def weekday(m: datetime, first: int) -> int:
         return (m.isoweekday() - first) % 7 + 1
@@ -255,7 +257,7 @@ def _weekly(part: str, moment: Expr) -> Expr:
 
 @function("DATENAME", 2)
 def _datename(call: Call) -> Expr:
-    part, moment = _part(call), _moment(call, 1)
+    part, moment = date_part(call), moment_argument(call, 1)
     _check_readable(call, part, moment.type)
     if part == "week":
         week = _weekly(part, moment)
@@ -280,18 +282,18 @@ def _datename(call: Call) -> Expr:
 @function("MONTH", 1)
 @function("DAY", 1)
 def _calendar_part(call: Call) -> Expr:
-    moment = _moment(call, 0)
+    moment = moment_argument(call, 0)
     return strict(_reader(call.name.lower(), moment.type), INT, [moment])
 
 
 @function("EOMONTH", 1, 2)
 def _eomonth(call: Call) -> Expr:
-    moment = _moment(call, 0)
-    lift = _as_datetime(moment.type)
+    moment = moment_argument(call, 0)
+    lift = as_datetime(moment.type)
 
     def run(x: object, months: int = 0) -> date:
         try:
-            m = _add_months(lift(x).replace(day=1), months)
+            m = add_months(lift(x).replace(day=1), months)
         except (OverflowError, ValueError):
             raise SqlError(517, "date") from None
         return date(m.year, m.month, monthrange(m.year, m.month)[1])
@@ -334,13 +336,14 @@ def _switchoffset(call: Call) -> Expr:
     moment, zone = converted(call.arg(0), DATETIMEOFFSET), call.arg(1)
 
     def run(x: datetime, to: object) -> datetime:
-        minutes = _zone_minutes(to)
+        minutes = zone_minutes(to)
         return x.astimezone(timezone(timedelta(minutes=minutes)))
 
     return strict(run, moment.type, [moment, zone])
 
 
-def _zone_minutes(zone: object) -> int:
+def zone_minutes(zone: object) -> int:
+    """Minutes of an offset given as a number or as +hh:mm. Raises 9812."""
     if isinstance(zone, int):
         if abs(zone) > 840:
             raise SqlError(9812)

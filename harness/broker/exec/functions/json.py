@@ -115,12 +115,12 @@ def _json_path_exists(call: Call) -> Expr:
 # ---------------------------------------------------------------------- writing values
 def _writer(node: ast.Expression, value: Expr) -> Callable[[Any], str]:
     """SQL value -> JSON: as FOR JSON writes it; what is JSON already stays as it is."""
-    from harness.broker.exec.query.forjson import is_json, json_string, json_value
+    from harness.broker.exec.query.forjson import is_json, json_value
 
     if is_json(node):
         return str
     if value.type.is_string or value.untyped:
-        return json_string
+        return jsontext.json_string
     if group(value.type) == "xml":
         raise SqlError(8116, "xml", 3, "json_modify", aborts="scope")
     return json_value(value.type)
@@ -167,9 +167,7 @@ def json_modify(text: str, path: str, new: str | None) -> str:
 
 
 def _key(name: str) -> str:
-    from harness.broker.exec.query.forjson import json_string
-
-    return json_string(name)
+    return jsontext.json_string(name)
 
 
 def _added(text: str, above: Json, new: str) -> str:

@@ -21,6 +21,8 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"')
 _STEP = re.compile(r'\.\s*(?:"((?:[^"\\]|\\.)*)"|([^\W\d][\w$]*|\$[\w$]*))|\[\s*(\d+)\s*\]')
 _MODE = re.compile(r"\s*(?:(append)\b\s*)?(?:(lax|strict)\b)?\s*(?:(append)\b)?\s*\$")
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "/": "\\/", "\b": "\\b", "\f": "\\f", "\n": "\\n",
+            "\r": "\\r", "\t": "\\t"}
 _WORDS = {"t": TRUE, "f": FALSE, "n": NULL}
 
 
@@ -220,3 +222,10 @@ def walk(value: Json, steps: tuple[str | int, ...]) -> Json | None:
         if found is None:
             return None
     return found
+
+
+def json_string(text: str) -> str:
+    """A JSON string as FOR JSON escapes it ("How FOR JSON escapes special characters")."""
+    return '"' + "".join(
+        _ESCAPES.get(char) or (f"\\u{ord(char):04x}" if char < " " else char)
+        for char in text) + '"'

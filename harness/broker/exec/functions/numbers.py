@@ -307,3 +307,21 @@ def _checksum(call: Call) -> Expr:
         return total - (1 << 32) if total >> 31 else total
 
     return Expr(run, INT, False)
+
+
+@function("ACOS", 1)
+@function("ASIN", 1)
+@function("COT", 1)
+def _inverse(call: Call) -> Expr:
+    compute = {"ACOS": math.acos, "ASIN": math.asin, "COT": lambda x: 1 / math.tan(x)}[call.name]
+    return strict(_guarded(compute), FLOAT, [converted(_number(call, 0), FLOAT)])
+
+
+@function("ATN2", 2)
+def _atn2(call: Call) -> Expr:
+    def run(y: float, x: float) -> float:
+        if not y and not x:
+            raise SqlError(3623)
+        return math.atan2(y, x)
+
+    return strict(run, FLOAT, [converted(_number(call, at), FLOAT) for at in range(2)])

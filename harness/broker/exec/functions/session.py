@@ -51,6 +51,9 @@ _CONSTANTS: dict[str, tuple[SqlType, object]] = {
     "@@SERVICENAME": (SYSNAME, "MSSQLSERVER"),
     "@@LANGID": (SMALLINT, 0),
     "@@MAX_PRECISION": (TINYINT, 38),
+    "@@MAX_CONNECTIONS": (INT, 32767),
+    "@@REMSERVER": (SYSNAME, None),
+    "@@TIMETICKS": (INT, 31250),
 }
 
 

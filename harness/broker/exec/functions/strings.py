@@ -222,7 +222,6 @@ def _trimmer(side: str) -> object:
 
 @function("LTRIM", 1, 2)
 @function("RTRIM", 1, 2)
-@function("TRIM", 1)
 def _trim(call: Call) -> Expr:
     text = call.text(0)
     cut = _trimmer(call.name)

@@ -10,6 +10,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import NVARCHAR_MAX, SqlType
 from harness.broker.exec.conversion import explicit_conversion
 from harness.broker.exec.conversion.rules import group
+from harness.broker.exec.functions.jsontext import json_string
 from harness.broker.exec.query.forxml.values import float_text, moment_text
 from harness.broker.exec.query.levels import Level, keys_of, levels_of
 from harness.broker.exec.query.rowset import QueryColumn, Rowset
@@ -19,16 +20,7 @@ TEXT_COLUMN = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B"
 """Name of the one column of a FOR JSON result."""
 
 JSON_FUNCTIONS = frozenset({"JSON_QUERY", "JSON_MODIFY"})
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "/": "\\/", "\b": "\\b", "\f": "\\f", "\n": "\\n",
-            "\r": "\\r", "\t": "\\t"}
 Value = Callable[[Any], str]
-
-
-def json_string(text: str) -> str:
-    """A JSON string as FOR JSON escapes it ("How FOR JSON escapes special characters")."""
-    return '"' + "".join(
-        _ESCAPES.get(char) or (f"\\u{ord(char):04x}" if char < " " else char)
-        for char in text) + '"'
 
 
 def json_value(of: SqlType) -> Value:
