@@ -19,8 +19,8 @@ STATEMENTS = [
     ("CREATE FULLTEXT INDEX ON dbo.t (id) KEY INDEX PK_t;", "FULLTEXT"),
     ("CREATE PARTITION FUNCTION f (int) AS RANGE LEFT FOR VALUES (1);",
      "definitions of PARTITION objects"),
-    ("CREATE EVENT NOTIFICATION n ON DATABASE FOR CREATE_TABLE TO SERVICE 's', "
-     "'current database';", "an event notification FOR CREATE_TABLE"),
+    ("CREATE EVENT NOTIFICATION n ON SERVER FOR CREATE_LOGIN TO SERVICE 's', "
+     "'current database';", "an event notification FOR CREATE_LOGIN"),
     ("CREATE ENDPOINT e STATE = STARTED AS TCP (LISTENER_PORT = 4022) FOR TSQL ();",
      "CREATE ENDPOINT .. FOR TSQL"),
     ("EXECUTE (N'SELECT 1') AT remote;", "a linked server"),

@@ -1,6 +1,6 @@
 """Event notifications of a database and of the server (pages of the views).
 
-The column ``type`` of sys.events is refused: no page gives the number of QUEUE_ACTIVATION.
+The columns with numbers of events are refused: no page gives that of QUEUE_ACTIVATION.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ object_id int
 - type int
 type_desc nvarchar(60)
 is_trigger_event bit? = 0
-event_group_type int? = None
-event_group_type_desc nvarchar(60)? = None"""
+- event_group_type int?
+event_group_type_desc nvarchar(60)?"""
 
 
 def _of_database(db: Database) -> list[Any]:
@@ -75,13 +75,13 @@ def server_event_notifications(s: Any, db: Database) -> Iterable[tuple]:
 def events(s: Any, db: Database) -> Iterable[tuple]:
     """What each notification of the database is for; trigger events are in sys.trigger_events."""
     for item in _of_database(db):
-        for event in item.events:
-            yield item.object_id, event
+        for event, group in zip(item.events, item.groups):
+            yield item.object_id, event, group or None
 
 
 @view("sys.server_events", _EVENTS)
 def server_events(s: Any, db: Database) -> Iterable[tuple]:
     """What each notification ON SERVER is for."""
     for item in _of_server(db):
-        for event in item.events:
-            yield item.object_id, event
+        for event, group in zip(item.events, item.groups):
+            yield item.object_id, event, group or None

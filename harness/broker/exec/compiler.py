@@ -314,7 +314,7 @@ def lazy_step(
                 error.place(program.source.line_column(node.pos))
             error.line = error.line or program.source.line(node.pos)
             raise
-        if database.ddl_triggers and isinstance(node, ast.Statement):
+        if database.hears_definitions and isinstance(node, ast.Statement):
             from harness.broker.exec.ddl.ddl_triggers import firing_ddl
 
             run = firing_ddl(run, node, fresh)

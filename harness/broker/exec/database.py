@@ -306,6 +306,14 @@ class Database(Part):
         """A uniqueidentifier of the database itself (broker identity), from its own stream."""
         return stream_guid(self.engine.seed, f"database/{self.name.lower()}/{purpose}", 0)
 
+    @property
+    def hears_definitions(self) -> bool:
+        """Whether DDL triggers or event notifications may ask for what a statement defines."""
+        if self.ddl_triggers:
+            return True
+        return self.broker is not None and bool(
+            self.broker.notifications or self.server.transport.notifications)
+
     def owns_certificate(self, principal: int) -> bool:
         """Whether a user owns a certificate that dialogs may use (dialog security page)."""
         return any(kind == "CERTIFICATE" and key.owner == principal and key.active

@@ -43,18 +43,19 @@ class Broker(Part):
 
     database: has ``id``, ``name``, ``server`` and ``objects``. senders: endpoints that may have
     rows in the transmission queue (may list too many). missed: timers that came due while the
-    broker was disabled. activate(queue): starts an activated task; log(who, text): ERRORLOG;
-    may_send(endpoint, service): whether the owner of an endpoint's service has SEND on the target.
-    no_entry(endpoint, service): why the owner of an endpoint's service cannot enter the database
-    of the service it sends to, None when it can. has_certificate(principal id): for dialog
-    security with a remote service.
+    broker was disabled. raised: events of open transactions, to be posted at their commit.
+    activate(queue): starts an activated task; log(who, text): ERRORLOG; may_send(endpoint,
+    service): whether the owner of an endpoint's service has SEND on the target. no_entry(endpoint,
+    service): why the owner of an endpoint's service cannot enter the database of the service it
+    sends to, None when it can. has_certificate(principal id): for dialog security with a remote
+    service.
     """
 
     __slots__ = (
         "activate", "bindings", "contracts", "counters", "database", "enabled", "endpoints",
         "engine", "groups", "guid", "has_certificate", "has_master_key", "log", "may_send",
         "message_types", "missed", "next_id", "no_entry", "notifications", "priorities",
-        "routes", "senders", "services",
+        "raised", "routes", "senders", "services",
     )
 
     def __init__(self, engine: Engine, database: Any) -> None:
@@ -76,6 +77,7 @@ class Broker(Part):
         self.bindings: dict[str, RemoteServiceBinding] = {}
         self.priorities: dict[str, Priority] = {}
         self.notifications: dict[tuple[int, str], EventNotification] = {}
+        self.raised: dict[int, tuple] = {}
         self.counters = Counters()
         self.endpoints: dict[str, Endpoint] = {}
         self.groups: dict[str, Group] = {}
@@ -218,6 +220,7 @@ class Broker(Part):
             self.database.name, self.guid, self.enabled, self.has_master_key,
             self._definitions(), sorted(self.services),
             sorted(self.endpoints), sorted(self.groups), sorted(map(repr, self.missed)),
+            [(n.name, event, body) for _, (_, n, event, body) in sorted(self.raised.items())],
         )
 
     def _definitions(self) -> list:

@@ -145,6 +145,11 @@ def _watched(transaction: Transaction, event: tuple, queues: dict) -> None:
     event[1].monitor.altered()
 
 
+def _raised(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """Definitions have changed that event notifications ask for."""
+    notifications.committed(event[1], transaction)
+
+
 def _dropped(transaction: Transaction, event: tuple, queues: dict) -> None:
     """A queue is gone: whoever waits there fails at once."""
     event[1].wake(SqlError(208, event[1].full_name))
@@ -196,6 +201,7 @@ _COMMITTED = {
     "ssb.pending": _pending, "ssb.alarm": _alarm, "ssb.altered": _altered,
     "ssb.queue": _queue_altered, "ssb.dropped": _dropped, "ssb.group": _group,
     "ssb.moved": _moved, "ssb.watched": _watched,
+    "ssb.raised": _raised,
 }
 
 

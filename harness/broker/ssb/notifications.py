@@ -1,4 +1,4 @@
-"""Event notifications: events of a queue become messages on a dialog of the server's own.
+"""Event notifications: events become messages on a dialog of the server's own.
 
 Source: CREATE EVENT NOTIFICATION, "Event Notifications", "Event-Based Activation" and
 "Understanding When Activation Occurs" pages; messages 17001 to 17005 (F-252, F-253).
@@ -24,6 +24,8 @@ from harness.broker.ssb.queue import Queue
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from harness.broker.engine.transactions import Transaction
     from harness.broker.ssb.broker import Broker
     from harness.broker.ssb.conversation import Endpoint
@@ -39,8 +41,10 @@ _BOM = b"\xff\xfe"
 class EventNotification:
     """An event notification.
 
-    parent_id: object id of its queue, 0 otherwise; handle: of its conversation; owner: principal
-    or (ON SERVER) login id; created: clock seconds; creator: login sid, None without FAN_IN.
+    parent_id: object id of its queue, 0 otherwise; events: names, those of groups included;
+    groups: for each event the group it was asked for by, or ""; handle: of its conversation;
+    owner: principal or (ON SERVER) login id; created: clock seconds; creator: login sid, None
+    without FAN_IN.
     """
 
     object_id: int
@@ -48,6 +52,7 @@ class EventNotification:
     scope: str
     parent_id: int
     events: tuple[str, ...]
+    groups: tuple[str, ...]
     service_name: str
     broker_instance: str
     handle: str
@@ -70,14 +75,15 @@ class SystemQueue(Queue):
 
 # ---------------------------------------------------------------------- CREATE and DROP
 def create(
-    home: Broker, s: Any, name: str, scope: str, queue: Queue | None, events: tuple[str, ...],
-    service_name: str, broker_instance: str, *, object_id: int, owner: int,
-    creator: bytes | None = None,
+    home: Broker, s: Any, name: str, scope: str, queue: Queue | None,
+    asked: list[tuple[str, str]], service_name: str, broker_instance: str, *, object_id: int,
+    owner: int, creator: bytes | None = None,
 ) -> EventNotification:
     """CREATE EVENT NOTIFICATION. home: the broker the conversation belongs to (msdb's ON SERVER).
 
-    broker_instance: a guid as text. Raises SqlError 2714, 9718, 8413.
+    asked: (event, group or ""). broker_instance: a guid as text. Raises SqlError 2714, 9718, 8413.
     """
+    events = tuple(event for event, _ in asked)
     where, key = _place(home, scope, queue, name)
     if key in where.notifications:
         raise SqlError(2714, name, state=6)
@@ -89,7 +95,8 @@ def create(
         home, s, names.EVENT_SERVICE, service_name, broker_instance=broker_instance,
         contract=names.POST_EVENT, encryption=False)
     made = EventNotification(
-        object_id, name, scope, queue.object_id if queue is not None else 0, events, service_name,
+        object_id, name, scope, queue.object_id if queue is not None else 0, events,
+        tuple(group for _, group in asked), service_name,
         str(home.endpoints[handle].far_broker), handle, owner, home.engine.clock.now(), creator)
     home.engine.journal.put(s.work(), where, where.notifications, key, made)
     _watch(s.work(), queue, made, 1)
@@ -104,6 +111,7 @@ def drop(home: Broker, s: Any, scope: str, queue: Queue | None, name: str) -> Ev
         raise SqlError(15151, "drop", "event notification", name)
     endpoint = home.endpoints.get(found.handle)
     if endpoint is not None and endpoint.own == OPEN:
+        _send_before_drop(home, s, found, endpoint)
         verbs.end_conversation(home, s, found.handle)
     home.engine.journal.put(s.work(), where, where.notifications, key, MISSING)
     _watch(s.work(), queue, found, -1)
@@ -147,7 +155,63 @@ def _watch(transaction: Transaction | None, queue: Queue | None, notification: E
         queue.broker.note(transaction, ("ssb.watched", queue))
 
 
-# ---------------------------------------------------------------------- events
+# ---------------------------------------------------------------------- events of definitions
+def listeners_for(broker: Broker, event: str) -> list[tuple[Broker, EventNotification]]:
+    """Notifications ON DATABASE and ON SERVER for a DDL event, with the brokers they send from."""
+    server = getattr(broker.database, "server", None)
+    transport = getattr(server, "transport", None)
+    found = [(broker, n) for _, n in sorted(broker.notifications.items())
+             if n.scope == DATABASE and event in n.events]
+    if transport is not None and transport.notifications:
+        home = server.databases["msdb"].broker
+        found += [(home, n) for _, n in sorted(transport.notifications.items())
+                  if event in n.events]
+    return found
+
+
+def raised(listeners: list[tuple[Broker, EventNotification]], transaction: Transaction,
+           event: str, body: str) -> None:
+    """A definition has changed: its notifications are posted when the transaction commits.
+
+    "If an event transaction that activates a notification is rolled back, the sending of the event
+    notification is also rolled back."
+    """
+    for home, notification in _merged(listeners):
+        key = max(home.raised, default=0) + 1
+        home.engine.journal.put(transaction, home, home.raised, key,
+                                (transaction, notification, event, _encoded(body)))
+        home.note(transaction, ("ssb.raised", home))
+
+
+def committed(home: Broker, transaction: Transaction) -> None:
+    """The transaction has committed: post what it raised. What was dropped since says nothing."""
+    for key in sorted(home.raised):
+        writer, notification, event, body = home.raised[key]
+        if writer is transaction:
+            home.engine.journal.put(None, home, home.raised, key, MISSING)
+            if _alive(home, notification):
+                _post(home, notification, event, body)
+
+
+def _send_before_drop(home: Broker, s: Any, notification: EventNotification,
+                      endpoint: Endpoint) -> None:
+    """Events of the very transaction that drops the notification are sent, then it is dropped."""
+    transaction = s.work()
+    verbs.lock_group(home, transaction, endpoint.group)
+    for key in sorted(home.raised):
+        writer, asked, _, body = home.raised[key]
+        if writer is transaction and asked is notification:
+            home.engine.journal.put(transaction, home, home.raised, key, MISSING)
+            _send(home, transaction, endpoint, body)
+
+
+def _alive(home: Broker, notification: EventNotification) -> bool:
+    server = getattr(home.database, "server", None)
+    where: Any = server.transport if server and notification.scope == SERVER else home
+    return any(found is notification for found in where.notifications.values())
+
+
+# ---------------------------------------------------------------------- events of queues
 def activation_needed(queue: Queue) -> None:
     """QUEUE_ACTIVATION: there is work for one more reader."""
     database = queue.broker.database
@@ -186,15 +250,27 @@ def _raise(queue: Queue, event: str, fields: list[tuple[str, str]]) -> None:
     known = [("EventType", event), ("PostTime", now), ("SPID", str(SPID)), *fields]
     inner = "".join(f"<{name}>{escape(shown, quote=False)}</{name}>" if shown else f"<{name}/>"
                     for name, shown in known)
-    body = _BOM + f"<EVENT_INSTANCE>{inner}</EVENT_INSTANCE>".encode("utf-16-le")
+    body = _encoded(f"<EVENT_INSTANCE>{inner}</EVENT_INSTANCE>")
+    for home, notification in _merged(listeners):
+        _post(home, notification, event, body)
+
+
+def _merged(listeners: list[tuple[Broker, EventNotification]]
+            ) -> Iterator[tuple[Broker, EventNotification]]:
+    """WITH FAN_IN: one message per service, whatever number of notifications of one creator."""
     merged: set[tuple] = set()
     for home, notification in listeners:
-        if notification.creator is not None:  # WITH FAN_IN: one message per service and creator
+        if notification.creator is not None:
             key = (notification.creator, notification.service_name, notification.broker_instance)
             if key in merged:
                 continue
             merged.add(key)
-        _post(home, notification, event, body)
+        yield home, notification
+
+
+def _encoded(body: str) -> bytes:
+    """xml as varbinary: UTF-16 with a byte order mark."""
+    return _BOM + body.encode("utf-16-le")
 
 
 def _server_name(database: Any) -> str:
@@ -211,9 +287,13 @@ def _post(home: Broker, notification: EventNotification, event: str, body: bytes
         home.log(f"spid{SPID}s", text(17005, notification.name, home.database.name))
         _forget(home, notification)
         return
+    _send(home, None, endpoint, body)
+
+
+def _send(home: Broker, transaction: Transaction | None, endpoint: Endpoint, body: bytes) -> None:
     sequence = endpoint.send_sequence
-    home.engine.journal.assign(None, endpoint, "send_sequence", sequence + 1)
-    transmission.dispatch(None, endpoint, transmission.MESSAGE, sequence,
+    home.engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)
+    transmission.dispatch(transaction, endpoint, transmission.MESSAGE, sequence,
                           home.message_types[names.EVENT_NOTIFICATION], body)
 
 

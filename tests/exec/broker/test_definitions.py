@@ -34,8 +34,8 @@ def test_what_is_refused(client, sql, number):
 
 
 @pytest.mark.parametrize("sql, named", [
-    ("CREATE EVENT NOTIFICATION n ON DATABASE FOR CREATE_TABLE TO SERVICE 's', "
-     "'current database'", "CREATE_TABLE"),
+    ("CREATE EVENT NOTIFICATION n ON SERVER FOR CREATE_LOGIN TO SERVICE 's', "
+     "'current database'", "CREATE_LOGIN"),
 ])
 def test_what_the_broker_does_not_do_is_refused_by_name_and_position(client, sql, named):
     error = client.error("\n" + sql)

@@ -25,6 +25,7 @@ from harness.broker.exec.execute import module_principal
 from harness.broker.exec.objects import Trigger
 from harness.broker.exec.program import SWITCH, Program
 from harness.broker.exec.security import has_permission
+from harness.broker.ssb import notifications
 from harness.tsql import ast
 
 MAY = "ALTER ANY DATABASE DDL TRIGGER"
@@ -138,6 +139,7 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
     def with_triggers(s: Any, v: list) -> int | None:
         database = s.database
         result = run(s, v)
+        tell_notifications(s, database, events, text)
         firing: DdlFiring | None = None
         auto = s.auto
         for event in reversed(events):
@@ -158,6 +160,17 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
     return with_triggers
 
 
+def tell_notifications(s: Any, database: Database, events: list[DdlEvent], text: str) -> None:
+    """Event notifications for what a statement has defined go out when it commits."""
+    broker = database.broker
+    if broker is None or not (broker.notifications or database.server.transport.notifications):
+        return
+    for event in events:
+        listeners = notifications.listeners_for(broker, event.event)
+        if listeners:
+            notifications.raised(listeners, s.work(), event.event, event_xml(s, event, text))
+
+
 def handles(trigger: Trigger, event: str) -> bool:
     """Whether a trigger is for an event, by name or by group."""
     return any(event == one or event in GROUPS.get(one, ()) for one in trigger.node.events)
@@ -166,9 +179,14 @@ def handles(trigger: Trigger, event: str) -> bool:
 def event_data(s: Any) -> str | None:
     """EVENTDATA(): the event as xml inside a DDL trigger, NULL elsewhere (its page)."""
     firing = s.frames[-1].firing if s.frames else None
-    if not isinstance(firing, DdlFiring):
+    if not isinstance(firing, DdlFiring) or firing.event is None:
         return None
-    event, o = firing.event, s.options
+    return event_xml(s, firing.event, firing.text)
+
+
+def event_xml(s: Any, event: DdlEvent, statement: str) -> str:
+    """An event as xml, for EVENTDATA() and for event notifications. statement: its text."""
+    o = s.options
     user = s.user
     schema = event.schema or (user.default_schema if user is not None else None) or "dbo"
     moment = s.now().isoformat(timespec="milliseconds")
@@ -186,6 +204,6 @@ def event_data(s: Any) -> str | None:
         f'<SetOptions ANSI_NULLS="{flag(o.ansi_nulls)}" '
         f'ANSI_NULL_DEFAULT="{flag(o.ansi_null_dflt_on)}" ANSI_PADDING="{flag(o.ansi_padding)}" '
         f'QUOTED_IDENTIFIER="{flag(o.quoted_identifier)}" ENCRYPTED="FALSE"/>'
-        f"<CommandText>{escape(firing.text)}</CommandText>")
+        f"<CommandText>{escape(statement)}</CommandText>")
     inner = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in fields)
     return f"<EVENT_INSTANCE>{inner}<TSQLCommand>{command}</TSQLCommand></EVENT_INSTANCE>"
