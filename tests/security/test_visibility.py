@@ -73,3 +73,51 @@ def test_impersonation_needs_permission_and_hides_the_server(admin, login, error
     answer = admin("EXECUTE AS USER = 'alice'; SELECT HAS_PERMS_BY_NAME(NULL, NULL, "
                    "'VIEW SERVER STATE'); REVERT")
     assert answer.one() == 0
+
+
+def test_execute_shows_a_module_but_not_its_text(admin, login, error):
+    admin("GRANT EXECUTE ON dbo.usp_Read TO alice")
+    alice = login("alice")
+    assert alice.execute("SELECT definition FROM sys.sql_modules").rows() == [(None,)]
+    assert alice.execute("SELECT OBJECT_DEFINITION(OBJECT_ID('dbo.usp_Read'))").one() is None
+    assert error(alice, "EXEC sp_helptext 'dbo.usp_Read'") == 15197
+    for permission in ("VIEW DEFINITION", "ALTER", "TAKE OWNERSHIP"):
+        admin(f"GRANT {permission} ON dbo.usp_Read TO alice")
+        assert alice.execute("SELECT OBJECT_DEFINITION(OBJECT_ID('dbo.usp_Read'))").one()
+        admin(f"REVOKE {permission} ON dbo.usp_Read FROM alice")
+
+
+def test_a_denied_view_definition_hides_what_other_rights_show(admin, login):
+    admin("GRANT SELECT ON dbo.T TO alice; DENY VIEW DEFINITION ON dbo.T TO alice")
+    assert login("alice").execute("SELECT OBJECT_ID('dbo.T')").one() is None
+
+
+def test_broker_definitions_of_users_are_seen_with_a_permission_on_them(admin, login):
+    admin("CREATE MESSAGE TYPE [//m]; CREATE CONTRACT [//c] ([//m] SENT BY ANY)")
+    alice = login("alice")
+    count = "SELECT COUNT(*) FROM sys.service_contracts WHERE name = '//c'"
+    assert alice.execute(count).one() == 0
+    assert alice.execute("SELECT COUNT(*) FROM sys.service_message_types WHERE name = 'DEFAULT'"
+                         ).one() == 1
+    admin("GRANT REFERENCES ON CONTRACT::[//c] TO alice")
+    assert alice.execute(count).one() == 1
+
+
+def test_principals_and_permissions_of_others_are_hidden(admin, login):
+    admin("GRANT SELECT ON dbo.T TO bob")
+    alice = login("alice")
+    names = {n for n, in alice.execute("SELECT name FROM sys.database_principals").rows()}
+    assert "alice" in names and "bob" not in names and "sender" not in names
+    assert alice.execute("SELECT COUNT(*) FROM sys.database_permissions WHERE "
+                         "grantee_principal_id <> USER_ID() AND grantee_principal_id > 0"
+                         ).one() == 0
+    admin("ALTER ROLE sender ADD MEMBER alice")
+    assert alice.execute("SELECT COUNT(*) FROM sys.database_principals WHERE name = 'sender'"
+                         ).one() == 1
+
+
+def test_dependencies_need_view_definition_on_the_database(admin, login, error):
+    alice = login("alice")
+    assert error(alice, "SELECT * FROM sys.sql_expression_dependencies") == 229
+    admin("GRANT VIEW DEFINITION TO alice")
+    assert error(alice, "SELECT * FROM sys.sql_expression_dependencies") is None

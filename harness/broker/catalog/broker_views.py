@@ -32,6 +32,17 @@ def moment(seconds: float | None) -> datetime | None:
 
 
 # ---------------------------------------------------------------------- definitions
+def seen(s: Any, db: Database, kind: str, number: str) -> list[Any]:
+    """Definitions of a kind the reader may see, by id; those every database has are everybody's.
+
+    kind: mapping of the broker; number: attribute with the id.
+    """
+    test = visible(s, db)
+    found = [item for item in getattr(db.broker, kind).values()
+             if getattr(item, number) < FIRST_USER_ID or test(item)]
+    return sorted(found, key=lambda item: getattr(item, number))
+
+
 @view("sys.service_message_types", """
 name sysname
 message_type_id int
@@ -42,7 +53,7 @@ xml_collection_id int?""")
 def message_types(s: Any, db: Database) -> Iterable[tuple]:
     """Message types. N reads BINARY in dumps of real servers, whatever the page says."""
     words = {"N ": "BINARY", "E ": "EMPTY", "X ": "XML"}
-    for item in sorted(db.broker.message_types.values(), key=lambda m: m.message_type_id):
+    for item in seen(s, db, "message_types", "message_type_id"):
         yield (item.name, item.message_type_id, item.owner, item.validation,
                words[item.validation],
                item.collection.xml_collection_id if item.collection is not None else None)
@@ -54,7 +65,7 @@ service_contract_id int
 principal_id int?""")
 def contracts(s: Any, db: Database) -> Iterable[tuple]:
     """Contracts."""
-    for item in sorted(db.broker.contracts.values(), key=lambda c: c.contract_id):
+    for item in seen(s, db, "contracts", "contract_id"):
         yield item.name, item.contract_id, item.owner
 
 
@@ -66,7 +77,7 @@ is_sent_by_target bit""")
 def contract_usages(s: Any, db: Database) -> Iterable[tuple]:
     """Which side of a contract may send what."""
     types = db.broker.message_types
-    for item in sorted(db.broker.contracts.values(), key=lambda c: c.contract_id):
+    for item in seen(s, db, "contracts", "contract_id"):
         rows = [(types[name].message_type_id, bits) for name, bits in item.usages.items()
                 if name in types]
         for number, bits in sorted(rows):

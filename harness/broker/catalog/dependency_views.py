@@ -8,6 +8,8 @@ from typing import Any
 from harness.broker.catalog.names import find_object
 from harness.broker.catalog.object_views import OBJECT_COLUMNS, object_row, seen_objects
 from harness.broker.catalog.views import parse_column, view
+from harness.broker.catalog.visibility import sees_definitions
+from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.engine.types import ResultColumn
 from harness.broker.exec.database import Database
@@ -92,6 +94,10 @@ is_caller_dependent bit
 is_ambiguous bit = 0""")
 def expression_dependencies(s: Any, db: Database) -> Iterable[tuple]:
     """By-name references of modules and constraints; temporary tables are not among them."""
+    if not sees_definitions(s, db):
+        # SELECT on it is db_owner's, VIEW DEFINITION on the database is asked for too (its page).
+        raise SqlError(229, "SELECT", "sql_expression_dependencies", "mssqlsystemresource", "sys",
+                       state=5)
     for item in seen_objects(s, db, (Module, Constraint)):
         for name in references_of(item):
             found = resolved(db, name)

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.broker.catalog.names import find_object, split_name
 from harness.broker.catalog.views import system_id
-from harness.broker.catalog.visibility import visible
+from harness.broker.catalog.visibility import text_of, visible
 from harness.broker.engine.storage import Table
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.rebuild import all_indexes
@@ -125,7 +125,7 @@ def object_definition(s: Any, number: int) -> str | None:
     """Text of a module or constraint."""
     item = seen_by_id(s, number)
     if isinstance(item, Module):
-        return item.shown_text
+        return text_of(s, item.database or s.database)(item)
     return item.definition or None if isinstance(item, Constraint) else None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from harness.broker.catalog.index_views import constraints, table_of
 from harness.broker.catalog.object_views import seen_objects
 from harness.broker.catalog.views import view
+from harness.broker.catalog.visibility import text_of
 from harness.broker.engine.collation import DEFAULT_COLLATION
 from harness.broker.engine.storage import Column, Table
 from harness.broker.exec.database import Database
@@ -105,12 +106,13 @@ CREATED datetime
 LAST_ALTERED datetime""")
 def routines(s: Any, db: Database) -> Iterable[tuple]:
     """Procedures and functions."""
+    text = text_of(s, db)
     for item in seen_objects(s, db, (Procedure, Function)):
         procedure = isinstance(item, Procedure)
         created, modified = db.dates[item.object_id]
         name = (db.name, item.schema, item.name)
         yield (*name, *name, "PROCEDURE" if procedure else "FUNCTION",
-               None if item.encrypted else item.text[:4000],
+               (text(item) or "")[:4000] or None,
                "MODIFIES" if procedure else "READS", created, modified)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from harness.broker.catalog.internal_tables import object_rows, shipped
 from harness.broker.catalog.views import alias, view
-from harness.broker.catalog.visibility import visible
+from harness.broker.catalog.visibility import text_of, visible
 from harness.broker.engine.collation import DEFAULT_COLLATION
 from harness.broker.engine.storage import Column, Table
 from harness.broker.engine.types import SqlType, sql_type
@@ -202,9 +202,10 @@ uses_native_compilation bit? = 0
 is_inlineable bit? = 0""")
 def sql_modules(s: Any, db: Database) -> Iterable[tuple]:
     """Definitions with the SET options that stick to them."""
+    text = text_of(s, db)
     for item in seen_objects(s, db, Module):
         options = item.options
-        yield (item.object_id, item.shown_text, int(options.get("ansi_nulls", True)),
+        yield (item.object_id, text(item), int(options.get("ansi_nulls", True)),
                int(options.get("quoted_identifier", True)),
                *(int(any(o.name == word for o in item.node.options))
                  for word in ("SCHEMABINDING", "RECOMPILE")), item.execute_as)

@@ -69,6 +69,26 @@ def visible(session: Any, database: Any) -> Callable[[Any], bool]:
     return test
 
 
+_OPENS = ("VIEW DEFINITION", "ALTER", "CONTROL", "TAKE OWNERSHIP")
+
+
+def text_of(session: Any, database: Any) -> Callable[[Any], str | None]:
+    """The text of a module one can see, for who may see it; else NULL (OBJECT_DEFINITION page).
+
+    The owner may, and who has ALTER, CONTROL, TAKE OWNERSHIP or VIEW DEFINITION on it; EXECUTE
+    shows that the module is there, not what is in it.
+    """
+    if sees_definitions(session, database):
+        return lambda module: module.shown_text
+
+    def shown(module: Any) -> str | None:
+        if any(has_permission(session, name, module) for name in _OPENS):
+            return module.shown_text
+        return None
+
+    return shown
+
+
 def sees_definitions(session: Any, database: Any) -> bool:
     """Whether the reader has VIEW DEFINITION on the database, by whatever covers it."""
     return has_permission(session, "VIEW DEFINITION", database)

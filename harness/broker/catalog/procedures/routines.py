@@ -15,6 +15,7 @@ from harness.broker.catalog.procedures.arguments import (
 )
 from harness.broker.catalog.procedures.objects import tds_nullable_type, type_facts
 from harness.broker.catalog.procedures.patterns import matches, qualified_database
+from harness.broker.catalog.visibility import text_of, visible
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.ddl.type_facts import catalog_name
 from harness.broker.exec.objects import Function, Module, Procedure, TableType
@@ -149,9 +150,11 @@ def sp_helptext(call: Call) -> None:
     """The text of a module, line by line, long lines cut at 255 characters."""
     name = call.text("objname") or ""
     database, found = find_object(call.session, name)
-    if found is None:
+    if found is None or (isinstance(found, Module)
+                         and not visible(call.session, database)(found)):
         raise SqlError(15009, name, database.name)
-    if not isinstance(found, Module):
+    if not isinstance(found, Module) or (
+            not found.encrypted and text_of(call.session, database)(found) is None):
         raise SqlError(15197, name)
     if found.encrypted:
         call.session.info(f"The text for object '{name}' is encrypted.", 0, 15471)
