@@ -1,0 +1,89 @@
+"""Linting a file: cut at GO, parsed by our own parser, every rule over every batch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from harness.lint.model import Finding, Module, Options
+from harness.lint.rules import RULES
+from harness.tsql import TsqlSyntaxError, ast, parse_batch, split_batches
+
+UNPARSED = "SB00"
+"""Code of what no rule has seen because it does not parse."""
+
+_MOST_REPAIRS = 200
+_SOFT = re.compile(r"(SEND|RECEIVE|GET|MOVE)\b", re.IGNORECASE)
+_ALLOWED = re.compile(r"--\s*lint:\s*allow\s+(SB\d\d)\s*:\s*\S")
+"""``-- lint: allow SB13: why``, on the line of the finding or the one above; the reason is asked
+for."""
+
+
+def lint_file(path: Path, options: Options | None = None) -> list[Finding]:
+    """Findings of one file, in the order of the text. Raises OSError, UnicodeDecodeError."""
+    return lint_text(path.read_text(encoding="utf-8-sig"), options)
+
+
+def lint_text(text: str, options: Options | None = None) -> list[Finding]:
+    """Findings of a script. A batch that does not parse has one, SB00, and no other."""
+    options = options or Options()
+    try:
+        batches = split_batches(text)
+    except TsqlSyntaxError as error:
+        return [Finding(error.line, error.column, UNPARSED, error.message)]
+    found: list[Finding] = []
+    for number, (sql, first_line, _) in enumerate(batches):
+        found += _batch(sql, first_line, number, options)
+    lines = text.split("\n")
+    return sorted(one for one in set(found) if not _allowed(one, lines))
+
+
+def _batch(sql: str, first_line: int, number: int, options: Options) -> list[Finding]:
+    """One batch. Where only a semicolon is missing it is put in, so that the rest is seen too."""
+    found: list[Finding] = []
+    shifts: list[tuple[int, int]] = []
+    for _ in range(_MOST_REPAIRS):
+        try:
+            batch = parse_batch(sql, first_line)
+            break
+        except TsqlSyntaxError as error:
+            at = _offset(sql, error.line - first_line, error.column)
+            word = _SOFT.match(sql, at)
+            line, column = _unshifted(shifts, error.line, error.column)
+            if word is None or sql[:at].rstrip().endswith(";"):
+                return [*found, Finding(line, column, UNPARSED, error.message)]
+            found.append(Finding(line, column, "SB01",
+                                 f"the statement before {word[0].upper()} does not end with ;"))
+            sql = f"{sql[:at]};{sql[at:]}"
+            shifts.append((error.line, error.column))
+    else:
+        return found
+    module = Module(batch, number, options)
+    for rule in RULES.values():
+        for node, text in rule.check(module):
+            line, column = batch.source.line_column(_start(node))
+            found.append(Finding(*_unshifted(shifts, line, column), rule.code, text))
+    return found
+
+
+def _start(node: ast.Node) -> int:
+    return node.statements[0].pos if isinstance(node, ast.Batch) and node.statements else node.pos
+
+
+def _offset(sql: str, line: int, column: int) -> int:
+    """Offset of a place. line: from 0; column: from 1."""
+    at = 0
+    for _ in range(line):
+        at = sql.index("\n", at) + 1
+    return at + column - 1
+
+
+def _unshifted(shifts: list[tuple[int, int]], line: int, column: int) -> tuple[int, int]:
+    """A place in the text as it was before semicolons were put in."""
+    before = sum(1 for at_line, at_column in shifts if at_line == line and at_column < column)
+    return line, column - before
+
+
+def _allowed(finding: Finding, lines: list[str]) -> bool:
+    near = lines[max(finding.line - 2, 0) : finding.line]
+    return any(finding.code in _ALLOWED.findall(line) for line in near)

@@ -1,0 +1,88 @@
+"""What a rule is, what it sees, what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from harness.tsql import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What rules have to know about the scripts.
+
+    table: name of the table that holds the open conversations (design's R); handle: its column with
+    the conversation handle. file_settings: whether files are object files, which begin with their
+    SET options (rule SB12); a snippet is not one.
+    """
+
+    table: str = "SessionConversations"
+    handle: str = "Handle"
+    file_settings: bool = True
+
+
+class Module:
+    """One batch as rules see it: the tree, each node's parents, the module it defines.
+
+    number: of the batch in its file, from 0. operator: the batch says of itself that it is an
+    operator's procedure (``-- lint: operator``), for rules that leave those alone.
+    """
+
+    def __init__(self, batch: ast.Batch, number: int, options: Options) -> None:
+        self.batch = batch
+        self.number = number
+        self.options = options
+        self.nodes: list[ast.Node] = []
+        self._parents: dict[ast.Node, ast.Node] = {}
+        for node in batch.walk():
+            self.nodes.append(node)
+            for child in node.children():
+                self._parents[child] = node
+        self.operator = "-- lint: operator" in batch.source.text
+
+    def of(self, *kinds: type) -> Iterator[ast.Node]:
+        """Nodes of those classes, in the order of the text."""
+        return (node for node in self.nodes if isinstance(node, kinds))
+
+    def above(self, node: ast.Node) -> Iterator[ast.Node]:
+        """The node's parents, nearest first."""
+        while (parent := self._parents.get(node)) is not None:
+            yield parent
+            node = parent
+
+    def has(self, *kinds: type) -> bool:
+        """Whether there is any node of those classes."""
+        return next(self.of(*kinds), None) is not None
+
+    def is_table(self, name: ast.Node) -> bool:
+        """Whether a name is that of the table of open conversations."""
+        return isinstance(name, ast.ObjectName) and \
+            name.name.lower() == self.options.table.lower()
+
+
+Check = Callable[[Module], Iterator[tuple[ast.Node, str]]]
+"""Yields the node and what is wrong with it, in words that name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """code: stable, never given to another rule. name: for sqlfluff and people. why: what happens
+    otherwise. instead: what to write. example: where it has happened, public or historical."""
+
+    code: str
+    name: str
+    why: str
+    instead: str
+    example: str
+    check: Check
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """line, column: 1-based, in the file."""
+
+    line: int
+    column: int
+    code: str
+    text: str = field(compare=False)
