@@ -1,5 +1,5 @@
-"""Lint for T-SQL around Service Broker: the rules people have broken since 2007, with stable codes.
+"""Lint for T-SQL around Service Broker: rules people have broken since 2007, with stable codes.
 
-``files`` lints rendered scripts and anybody else's; ``plugin`` brings the same rules, and the Service
-Broker grammar, to sqlfluff.
+``files`` lints rendered scripts and anybody else's; ``plugin`` brings the same rules, and the
+Service Broker grammar, to sqlfluff.
 """

@@ -63,7 +63,7 @@ def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[
     """
     change = _mutant(config, root, mutant)
     sources = _sources(root, change)
-    environment = _environment(config)
+    environment = new_environment(config)
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
 
     def rendered(source: _Source, content_hash: str) -> str:
@@ -115,7 +115,7 @@ def _scan(root: Path) -> list[_Source]:
     return [_Source(root, p.parent.name, p.name) for p in root.glob(f"[0-9][0-9]_*/*{SUFFIX}")]
 
 
-def _environment(config: Config) -> Environment:
+def new_environment(config: Config) -> Environment:
     """Strict undefined: a misspelt variable is an error, never an empty string in a script."""
     environment = Environment(
         undefined=StrictUndefined,

@@ -31,7 +31,8 @@ def _evaluate(self: Any, context: RuleContext) -> list[LintResult]:
 
 def _class_of(rule: Rule) -> type[BaseRule]:
     """sqlfluff takes code and documentation from the class."""
-    text = f"{rule.why}\n\n**Anti-pattern**\n\n{rule.example}\n\n**Best practice**\n\n{rule.instead}"
+    text = "\n\n".join((rule.why, "**Anti-pattern**", rule.example, "**Best practice**",
+                        rule.instead))  # fmt: skip
     return type(f"Rule_{rule.code}", (BaseRule,), {
         "__doc__": text,
         "__module__": __name__,
