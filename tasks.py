@@ -111,6 +111,21 @@ def test(_: Context, select: str = "") -> None:
 
 
 @task(
+    iterable=["path"],
+    help={
+        "path": "a file or directory to lint by rules, repeatable; the package itself by default",
+        "config": _CONFIG + "; all by default",
+        "fix": "put the templates' layout and capitals right, where the meaning stays",
+    },
+)
+def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool = False) -> None:
+    """Check templates by style and rendered files by rules, our parser and Microsoft's."""
+    from harness.cli.lint import lint as run
+
+    run(path or [], config or None, fix)
+
+
+@task(
     positional=["what"],
     help={
         "what": "quick (every figure but the long loads), endpoints or day",

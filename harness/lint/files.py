@@ -8,15 +8,19 @@ from pathlib import Path
 from harness.lint.model import Finding, Module, Options
 from harness.lint.rules import RULES
 from harness.tsql import TsqlSyntaxError, ast, parse_batch, split_batches
+from harness.tsql.ast import Source
 
 UNPARSED = "SB00"
 """Code of what no rule has seen because it does not parse."""
 
 _MOST_REPAIRS = 200
 _SOFT = re.compile(r"(SEND|RECEIVE|GET|MOVE)\b", re.IGNORECASE)
-_ALLOWED = re.compile(r"--\s*lint:\s*allow\s+(SB\d\d)\s*:\s*\S")
-"""``-- lint: allow SB13: why``, on the line of the finding or the one above; the reason is asked
-for."""
+_SOFT_BEFORE = re.compile(r"\b(SEND|RECEIVE|GET|MOVE)\s+$", re.IGNORECASE)
+"""The same word just before the place of the error: taken for a name (BEGIN TRANSACTION RECEIVE)."""
+
+_ALLOWED = re.compile(r"(?:--|/\*)\s*lint:\s*allow\s+(SB\d\d)\s*:\s*\w")
+"""``/* lint: allow SB13: why */`` on the line of the finding or the one above; without a why it
+allows nothing."""
 
 
 def lint_file(path: Path, options: Options | None = None) -> list[Finding]:
@@ -47,15 +51,17 @@ def _batch(sql: str, first_line: int, number: int, options: Options) -> list[Fin
             batch = parse_batch(sql, first_line)
             break
         except TsqlSyntaxError as error:
-            at = _offset(sql, error.line - first_line, error.column)
-            word = _SOFT.match(sql, at)
-            line, column = _unshifted(shifts, error.line, error.column)
-            if word is None or sql[:at].rstrip().endswith(";"):
+            place = _offset(sql, error.line - first_line, error.column)
+            word = _SOFT.match(sql, place) or _SOFT_BEFORE.search(sql, 0, place)
+            if word is None or sql[: word.start()].rstrip().endswith(";"):
+                line, column = _unshifted(shifts, error.line, error.column)
                 return [*found, Finding(line, column, UNPARSED, error.message)]
-            found.append(Finding(line, column, "SB01",
-                                 f"the statement before {word[0].upper()} does not end with ;"))
+            at = word.start()
+            line, column = Source(sql, first_line).line_column(at)
+            found.append(Finding(*_unshifted(shifts, line, column), "SB01",
+                                 f"the statement before {word[1].upper()} does not end with ;"))
             sql = f"{sql[:at]};{sql[at:]}"
-            shifts.append((error.line, error.column))
+            shifts.append((line, column))
     else:
         return found
     module = Module(batch, number, options)

@@ -26,7 +26,7 @@ class Module:
     """One batch as rules see it: the tree, each node's parents, the module it defines.
 
     number: of the batch in its file, from 0. operator: the batch says of itself that it is an
-    operator's procedure (``-- lint: operator``), for rules that leave those alone.
+    operator's procedure (``/* lint: operator */``), for rules that leave those alone.
     """
 
     def __init__(self, batch: ast.Batch, number: int, options: Options) -> None:
@@ -39,7 +39,7 @@ class Module:
             self.nodes.append(node)
             for child in node.children():
                 self._parents[child] = node
-        self.operator = "-- lint: operator" in batch.source.text
+        self.operator = "/* lint: operator */" in batch.source.text
 
     def of(self, *kinds: type) -> Iterator[ast.Node]:
         """Nodes of those classes, in the order of the text."""

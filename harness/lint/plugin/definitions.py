@@ -205,6 +205,16 @@ class ExecuteAsStatementSegment(BaseSegment):
     )  # fmt: skip
 
 
+class AlterTableSetStatementSegment(BaseSegment):
+    """ALTER TABLE .. SET (LOCK_ESCALATION = ..)."""
+
+    type = "alter_table_set_statement"
+    match_grammar = Sequence(
+        "ALTER", "TABLE", Ref("TableReferenceSegment"), "SET",
+        Bracketed(option("LOCK_ESCALATION", OneOf("AUTO", "TABLE", "DISABLE"))),
+    )  # fmt: skip
+
+
 class SetXmlMethodStatementSegment(BaseSegment):
     """SET @x.modify('...')."""
 
@@ -225,6 +235,7 @@ STATEMENTS = (
     MessageTypeStatementSegment, ContractStatementSegment, QueueStatementSegment,
     ServiceStatementSegment, RouteStatementSegment, RemoteServiceBindingStatementSegment,
     BrokerPriorityStatementSegment, EventNotificationStatementSegment,
-    BrokerEndpointStatementSegment, ExecuteAsStatementSegment, SetXmlMethodStatementSegment,
+    BrokerEndpointStatementSegment, ExecuteAsStatementSegment, AlterTableSetStatementSegment,
+    SetXmlMethodStatementSegment,
 )  # fmt: skip
 PARTS = (QueueOptionSegment, XmlNamespacesSegment)

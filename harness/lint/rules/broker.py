@@ -124,7 +124,7 @@ BROKER = (
         "Removes one side without telling the other, which keeps its endpoint and sends its "
         "messages again.",
         "END CONVERSATION; keep WITH CLEANUP for a procedure an operator calls by hand, marked "
-        "`-- lint: operator`.",
+        "`/* lint: operator */`.",
         "Clean-up loops over sys.conversation_endpoints that circulate since 2008 (seed 003).",
         cleanup,
     ),

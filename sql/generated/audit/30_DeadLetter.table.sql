@@ -6,7 +6,7 @@ IF OBJECT_ID(N'[audit].[DeadLetter]', N'U') IS NULL
 BEGIN
     CREATE TABLE [audit].[DeadLetter]
     (
-        DeadLetterId bigint IDENTITY(1, 1) NOT NULL,
+        DeadLetterId bigint IDENTITY (1, 1) NOT NULL,
         AddedUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
         Side nvarchar(10) NOT NULL,

@@ -5,7 +5,7 @@ IF OBJECT_ID(N'[audit].[DeploymentHistory]', N'U') IS NULL
 BEGIN
     CREATE TABLE [audit].[DeploymentHistory]
     (
-        DeploymentId int IDENTITY(1, 1) NOT NULL,
+        DeploymentId int IDENTITY (1, 1) NOT NULL,
         DeployedUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
         DeployedBy nvarchar(128) NOT NULL

@@ -7,7 +7,7 @@ IF OBJECT_ID(N'[audit].[ErrorLog]', N'U') IS NULL
 BEGIN
     CREATE TABLE [audit].[ErrorLog]
     (
-        ErrorLogId bigint IDENTITY(1, 1) NOT NULL,
+        ErrorLogId bigint IDENTITY (1, 1) NOT NULL,
         AddedUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_ErrorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
         ProcedureName nvarchar(128) NOT NULL,

@@ -24,7 +24,7 @@ BEGIN
     );
     DECLARE @rows TABLE                 /* the same, numbered, for going through them one by one */
     (
-        RowId int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
         MessageSequence bigint NOT NULL,
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL

@@ -6,6 +6,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_EndLeaked]
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
+/* lint: operator */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending: ended.
    - STARTED_OUTBOUND that no row leads to (a sender was cancelled in its first use, and its client
@@ -21,7 +22,7 @@ BEGIN
 
     DECLARE @leaked TABLE
     (
-        LeakedId int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        LeakedId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
         Handle uniqueidentifier NOT NULL,
         ConversationId uniqueidentifier NULL,
         IsInitiator bit NOT NULL,
@@ -60,7 +61,10 @@ BEGIN
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
     WHERE s.name = N'//redial/audit/initiator'
       AND ce.state = 'SO'
-      AND NOT EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = ce.conversation_handle);
+      AND NOT EXISTS (SELECT 1
+                      FROM [audit].[SessionConversations] AS sc
+                          WITH (FORCESEEK)   /* a scan would wait for every sender at work, not for this one */
+                      WHERE sc.Handle = ce.conversation_handle);
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */

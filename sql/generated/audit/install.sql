@@ -112,7 +112,7 @@ IF OBJECT_ID(N'[audit].[DeadLetter]', N'U') IS NULL
 BEGIN
     CREATE TABLE [audit].[DeadLetter]
     (
-        DeadLetterId bigint IDENTITY(1, 1) NOT NULL,
+        DeadLetterId bigint IDENTITY (1, 1) NOT NULL,
         AddedUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
         Side nvarchar(10) NOT NULL,
@@ -135,7 +135,7 @@ IF OBJECT_ID(N'[audit].[DeploymentHistory]', N'U') IS NULL
 BEGIN
     CREATE TABLE [audit].[DeploymentHistory]
     (
-        DeploymentId int IDENTITY(1, 1) NOT NULL,
+        DeploymentId int IDENTITY (1, 1) NOT NULL,
         DeployedUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
         DeployedBy nvarchar(128) NOT NULL
@@ -157,7 +157,7 @@ IF OBJECT_ID(N'[audit].[ErrorLog]', N'U') IS NULL
 BEGIN
     CREATE TABLE [audit].[ErrorLog]
     (
-        ErrorLogId bigint IDENTITY(1, 1) NOT NULL,
+        ErrorLogId bigint IDENTITY (1, 1) NOT NULL,
         AddedUtc datetime2(3) NOT NULL
             CONSTRAINT [DF_ErrorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
         ProcedureName nvarchar(128) NOT NULL,
@@ -1227,7 +1227,7 @@ BEGIN
     );
     DECLARE @rows TABLE                 /* the same, numbered, for going through them one by one */
     (
-        RowId int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
         MessageSequence bigint NOT NULL,
         MessageType nvarchar(256) NOT NULL,
         Body varbinary(max) NULL
@@ -1451,6 +1451,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_EndLeaked]
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
+/* lint: operator */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending: ended.
    - STARTED_OUTBOUND that no row leads to (a sender was cancelled in its first use, and its client
@@ -1466,7 +1467,7 @@ BEGIN
 
     DECLARE @leaked TABLE
     (
-        LeakedId int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+        LeakedId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
         Handle uniqueidentifier NOT NULL,
         ConversationId uniqueidentifier NULL,
         IsInitiator bit NOT NULL,
@@ -1505,7 +1506,10 @@ BEGIN
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
     WHERE s.name = N'//redial/audit/initiator'
       AND ce.state = 'SO'
-      AND NOT EXISTS (SELECT 1 FROM [audit].[SessionConversations] AS sc WHERE sc.Handle = ce.conversation_handle);
+      AND NOT EXISTS (SELECT 1
+                      FROM [audit].[SessionConversations] AS sc
+                          WITH (FORCESEEK)   /* a scan would wait for every sender at work, not for this one */
+                      WHERE sc.Handle = ce.conversation_handle);
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
@@ -1683,9 +1687,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b6130204d22e0a8300dd5fdc59698719933d9d79a22255d8382d53569b89541c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3e9f38d75f7cab73ad645a9cf31313ddd94ab8bee4fd8ff164511fa23deb4ae9'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'b6130204d22e0a8300dd5fdc59698719933d9d79a22255d8382d53569b89541c');
+    VALUES (N'audit', N'0.1.0', N'3e9f38d75f7cab73ad645a9cf31313ddd94ab8bee4fd8ff164511fa23deb4ae9');
 END;
 GO

@@ -22,6 +22,7 @@ BEGIN
     IF OBJECT_ID(N'[audit].[usp_RecycleConversation]', N'P') IS NOT NULL
     BEGIN
         DECLARE conversations CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            /* lint: allow SB13: every row is wanted, and usp_Send is gone by now */
             SELECT sc.Handle FROM [audit].[SessionConversations] AS sc;
         OPEN conversations;
         FETCH NEXT FROM conversations INTO @handle;

@@ -1,0 +1,82 @@
+"""Style of the templates, by sqlfluff with our plugin; and mending it without changing meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlfluff.core import FluffConfig, Linter
+
+from harness.lint import plugin
+from harness.render.renderer import SQL
+from harness.tsql import parse_script
+from harness.tsql.ast import structure
+
+CONFIG_FILE = SQL / ".sqlfluff"
+FIXABLE = "layout,capitalisation"
+"""What ``fix`` may touch: rules that change how a text looks. Others have changed meaning."""
+
+
+@dataclass(frozen=True, slots=True)
+class StyleFinding:
+    """One of sqlfluff's. line, column: of the template, 1-based."""
+
+    path: Path
+    line: int
+    column: int
+    code: str
+    text: str
+
+
+class FixRefused(Exception):
+    """Mending would have changed what a file means; nothing was written. Names the file."""
+
+
+def linter(config: str, rules: str | None = None) -> Linter:
+    """sqlfluff, set up by ``sql/.sqlfluff`` for one of our configurations."""
+    plugin.register()
+    overrides: dict[str, Any] = {} if rules is None else {"rules": rules}
+    settings = FluffConfig.from_path(str(SQL), overrides=overrides)
+    settings.set_value(["templater", "redial", "config"], config)
+    return Linter(config=settings)
+
+
+def templates() -> list[Path]:
+    """Every template, in order."""
+    return sorted((SQL / "templates").glob("*/*.sql.j2"))
+
+
+def lint_templates(config: str, paths: list[Path] | None = None) -> list[StyleFinding]:
+    """Findings of the templates as one configuration renders them."""
+    using = linter(config)
+    found = []
+    for path in templates() if paths is None else paths:
+        linted = using.lint_string(path.read_text(encoding="utf-8"), fname=str(path))
+        found += [StyleFinding(path, one.line_no, one.line_pos, one.rule_code(), one.desc())
+                  for one in linted.get_violations()]
+    return found
+
+
+def mended(text: str, name: str, using: Linter) -> str:
+    """The text with its layout and capitals put right. Raises FixRefused.
+
+    The trees before and after must be equal: sqlfluff is a style checker and has rewritten queries.
+    """
+    linted = using.lint_string(text, fname=name, fix=True)
+    better, _ = linted.fix_string()
+    if better != text and not same_meaning(linted.templated_file, better, name, using):
+        raise FixRefused(f"{name}: the mended text would mean something else; mend it by hand")
+    return better
+
+
+def same_meaning(before: Any, template: str, name: str, using: Linter) -> bool:
+    """Whether a mended template still renders to the same statements."""
+    after = using.lint_string(template, fname=name).templated_file
+    if before is None or after is None:
+        return False
+    return _trees(before.templated_str) == _trees(after.templated_str)
+
+
+def _trees(sql: str) -> list[Any]:
+    return [structure(batch) for batch in parse_script(sql)]

@@ -1,0 +1,67 @@
+"""Every rule by its cases: ``cases/SBnn.yaml`` has a text and the places where the rule speaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness.lint.files import UNPARSED, lint_text
+from harness.lint.model import Options
+from harness.lint.rules import RULES
+from harness.render.renderer import SQL
+
+CASES = {
+    (path.stem, case["name"]): case
+    for path in sorted((Path(__file__).parent / "cases").glob("*.yaml"))
+    for case in yaml.safe_load(path.read_text(encoding="utf-8"))
+}
+
+
+def lint(sql: str, code: str) -> list[tuple[int, int]]:
+    options = Options(file_settings=code == "SB12")
+    found = lint_text(sql, options)
+    assert [one for one in found if one.code == UNPARSED] == []
+    return [(one.line, one.column) for one in found if one.code == code]
+
+
+@pytest.mark.parametrize(("code", "name"), CASES)
+def test_the_rule_speaks_where_the_case_says(code, name):
+    case = CASES[code, name]
+    assert lint(case["sql"], code) == [tuple(place) for place in case["finds"]]
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_every_rule_has_cases_for_and_against(code):
+    outcomes = {bool(case["finds"]) for (of, _), case in CASES.items() if of == code}
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+def test_every_rule_says_why_what_instead_and_where_it_happened(rule):
+    for text in (rule.why, rule.instead, rule.example):
+        assert text.endswith(".") and len(text) > 20
+
+
+def test_what_does_not_parse_has_one_finding_where_the_parser_stopped():
+    [found] = lint_text("SELECT 1;\nGO\nSELECT FROM t;", Options(file_settings=False))
+    assert (found.code, found.line, found.column) == (UNPARSED, 3, 8)
+
+
+@pytest.mark.parametrize("path", sorted((SQL / "generated").rglob("*.sql")), ids=lambda p: p.name)
+def test_what_we_ship_is_clean(path):
+    assert lint_text(path.read_text(encoding="utf-8")) == []
+
+
+def test_the_page_is_up_to_date():
+    from harness.lint.page import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page(), "next: python -m harness.lint.page"
+
+
+def test_the_article_breaks_the_rules_that_are_about_it():
+    from harness.lint.page import article
+
+    found = {one.code for text in article().values() for one in lint_text(text)}
+    assert found >= {"SB05", "SB06", "SB08", "SB09", "SB13"}
