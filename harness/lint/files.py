@@ -16,7 +16,7 @@ UNPARSED = "SB00"
 _MOST_REPAIRS = 200
 _SOFT = re.compile(r"(SEND|RECEIVE|GET|MOVE)\b", re.IGNORECASE)
 _SOFT_BEFORE = re.compile(r"\b(SEND|RECEIVE|GET|MOVE)\s+$", re.IGNORECASE)
-"""The same word just before the place of the error: taken for a name (BEGIN TRANSACTION RECEIVE)."""
+"""The same word just before the error: taken for a name (BEGIN TRANSACTION RECEIVE)."""
 
 _ALLOWED = re.compile(r"(?:--|/\*)\s*lint:\s*allow\s+(SB\d\d)\s*:\s*\w")
 """``/* lint: allow SB13: why */`` on the line of the finding or the one above; without a why it
