@@ -7,6 +7,7 @@ Importing the package registers all of them where the executor looks: ``SYSTEM_V
 import harness.broker.catalog.broker_views
 import harness.broker.catalog.compatibility_views
 import harness.broker.catalog.counter_views
+import harness.broker.catalog.database_views
 import harness.broker.catalog.dependency_views
 import harness.broker.catalog.index_views
 import harness.broker.catalog.information_schema

@@ -21,7 +21,6 @@ from harness.broker.exec.security import (
     CLASS_NAMES,
     has_server_permission,
     identities,
-    user_of,
 )
 from harness.broker.exec.tokens import SERVER_PRINCIPAL, server_identity
 
@@ -214,98 +213,6 @@ def user_token(s: Any, db: Database) -> Iterable[tuple]:
         p = db.principal(number)
         if p is not None:
             yield p.id, p.sid, p.name, names[p.type], "GRANT OR DENY"
-
-
-# ---------------------------------------------------------------------- databases
-@view("sys.databases", """
-name sysname
-database_id int
-source_database_id int = None
-owner_sid varbinary(85)?
-create_date datetime
-compatibility_level tinyint
-collation_name sysname? = 'SQL_Latin1_General_CP1_CI_AS'
-user_access tinyint?
-user_access_desc nvarchar(60)?
-is_read_only bit? = 0
-is_auto_close_on bit = 0
-is_auto_shrink_on bit? = 0
-state tinyint? = 0
-state_desc nvarchar(60)? = 'ONLINE'
-is_in_standby bit? = 0
-is_cleanly_shutdown bit? = 0
-is_supplemental_logging_enabled bit? = 0
-snapshot_isolation_state tinyint?
-snapshot_isolation_state_desc nvarchar(60)?
-is_read_committed_snapshot_on bit?
-recovery_model tinyint?
-recovery_model_desc nvarchar(60)?
-page_verify_option tinyint? = 2
-page_verify_option_desc nvarchar(60)? = 'CHECKSUM'
-is_auto_create_stats_on bit? = 1
-is_auto_update_stats_on bit? = 1
-is_auto_update_stats_async_on bit? = 0
-is_ansi_null_default_on bit? = 0
-is_ansi_nulls_on bit? = 0
-is_ansi_padding_on bit? = 0
-is_ansi_warnings_on bit? = 0
-is_arithabort_on bit? = 0
-is_concat_null_yields_null_on bit? = 0
-is_numeric_roundabort_on bit? = 0
-is_quoted_identifier_on bit? = 0
-is_recursive_triggers_on bit? = 0
-is_cursor_close_on_commit_on bit? = 0
-is_local_cursor_default bit? = 0
-is_fulltext_enabled bit? = 0
-is_trustworthy_on bit?
-is_db_chaining_on bit?
-is_parameterization_forced bit? = 0
-is_master_key_encrypted_by_server bit
-is_query_store_on bit?
-is_published bit = 0
-is_subscribed bit = 0
-is_merge_published bit = 0
-is_distributor bit = 0
-is_sync_with_backup bit = 0
-service_broker_guid uniqueidentifier
-is_broker_enabled bit
-log_reuse_wait tinyint? = 0
-log_reuse_wait_desc nvarchar(60)? = 'NOTHING'
-is_date_correlation_on bit = 0
-is_cdc_enabled bit = 0
-is_encrypted bit? = 0
-is_honor_broker_priority_on bit?
-replica_id uniqueidentifier = None
-group_database_id uniqueidentifier = None
-default_language_name nvarchar(128) = 'us_english'
-containment tinyint = 0
-containment_desc nvarchar(60) = 'NONE'
-target_recovery_time_in_seconds int? = 60
-delayed_durability int? = 0
-delayed_durability_desc nvarchar(60)? = 'DISABLED'
-is_memory_optimized_elevate_to_snapshot_on bit? = 0""")
-def databases(s: Any, db: Database) -> Iterable[tuple]:
-    """Every database; who may not enter one sees only master and tempdb besides its own."""
-    everything = has_server_permission(s, "VIEW ANY DATABASE")
-    for item in sorted(db.server.databases.values(), key=lambda d: d.id):
-        if not everything and item.name not in {"master", "tempdb"} \
-                and item is not s.database and user_of(s, item) is None:
-            continue
-        owner = db.server.logins.get(item.owner.lower())
-        access = {"MULTI_USER": 0, "SINGLE_USER": 1, "RESTRICTED_USER": 2}[item.user_access]
-        recovery = {"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}[item.recovery]
-        broker = item.broker
-        yield (item.name, item.id, owner.sid if owner else None, item.created,
-               item.options["compatibility_level"], access, item.user_access,
-               int(item.options["snapshot"]), "ON" if item.options["snapshot"] else "OFF",
-               int(item.rcsi),
-               recovery, item.recovery, int(item.options["trustworthy"]),
-               int(item.options["db_chaining"]), int(item.master_key is not None
-                                                     and item.master_key.by_service),
-               int(item.options["query_store"]),
-               broker.guid if broker is not None else item.new_guid("broker"),
-               int(broker.enabled) if broker is not None else 0,
-               int(item.options["honor_broker_priority"]))
 
 
 @view("sys.configurations", """

@@ -8,6 +8,7 @@ before letters.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,6 +68,20 @@ def case_sensitive_key(text: str) -> str:
     return collation_key(text) + _SEPARATOR + text.rstrip(" ").swapcase()
 
 
+def _without_accents(text: str) -> str:
+    return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+
+
+def accent_insensitive_key(text: str) -> str:
+    """The key of a case-insensitive, accent-insensitive collation."""
+    return collation_key(text if text.isascii() else _without_accents(text))
+
+
+def case_only_key(text: str) -> str:
+    """The key of a case-sensitive, accent-insensitive collation; lower case orders first."""
+    return case_sensitive_key(text if text.isascii() else _without_accents(text))
+
+
 def binary_collation_key(text: str) -> str:
     """The key of a BIN or BIN2 collation: code points; blanks at the end still do not count."""
     return text.rstrip(" ")
@@ -103,11 +118,20 @@ DEFAULT = Collation(DEFAULT_COLLATION, collation_key)
 _DEFAULT_NAMES = frozenset({"database_default", "catalog_default"})
 
 
+_NAME = re.compile(r"[a-z0-9_]+_(bin2?|c[is]_a[is](_\w+)*)", re.IGNORECASE)
+
+
+def may_be_collation(name: str) -> bool:
+    """Whether a name is built like that of a collation: a server may know it."""
+    return _NAME.fullmatch(name) is not None or name.lower() in _DEFAULT_NAMES
+
+
 @lru_cache(maxsize=256)
 def find_collation(name: str) -> Collation | None:
     """The collation of that name, or None when the embedded broker cannot imitate it.
 
-    Supported: Latin1 families, accent-sensitive; *_CI_AS, *_CS_AS, *_BIN and *_BIN2.
+    Supported: Latin1 families, *_CI_AS, *_CS_AS, *_CI_AI, *_CS_AI, *_BIN and *_BIN2. Sensitivity to
+    kana and width (_KS, _WS) is how the keys are anyway: they fold neither.
     """
     lowered = name.lower()
     if lowered in _DEFAULT_NAMES:
@@ -116,8 +140,13 @@ def find_collation(name: str) -> Collation | None:
         return None
     if lowered.endswith(("_bin", "_bin2")):
         return Collation(name, binary_collation_key, case_sensitive=True, binary=True)
+    lowered = lowered.removesuffix("_ws").removesuffix("_ks")
     if lowered.endswith("_cs_as"):
         return Collation(name, case_sensitive_key, case_sensitive=True)
+    if lowered.endswith("_ci_ai"):
+        return Collation(name, accent_insensitive_key)
+    if lowered.endswith("_cs_ai"):
+        return Collation(name, case_only_key, case_sensitive=True)
     if lowered.endswith("_ci_as"):
         return DEFAULT if lowered == DEFAULT_COLLATION.lower() else Collation(name, collation_key)
     return None

@@ -15,6 +15,9 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "ROWGUIDCOL, IDENTITY, or FILESTREAM properties. A sparse column cannot be of the "
                "following data types: text, ntext, image, geometry, geography, or user-defined "
                "type."),
+    448: (16, "Invalid collation '%s'."),
+    923: (14, "Database '%s' is in restricted mode. Only the database owner and members of the "
+              "dbcreator and sysadmin roles can access it."),
     574: (16, "%s statement cannot be used inside a user transaction."),
     1054: (15, "Syntax '%s' is not allowed in schema-bound objects."),
     1750: (16, "Could not create constraint or index. See previous errors."),
@@ -76,6 +79,7 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
                "'%s'."),
     3726: (16, "Could not drop object '%s' because it is referenced by a FOREIGN KEY constraint."),
     3727: (16, "Could not drop constraint. See previous errors."),
+    3906: (16, "Failed to update database \"%s\" because the database is read-only."),
     4512: (16, "Cannot schema bind %s '%s' because name '%s' is invalid for schema binding. Names "
                "must be in two-part format and an object cannot reference itself."),
     4617: (16, "Cannot grant, deny or revoke permissions to or from special roles."),
@@ -85,6 +89,7 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     4917: (16, "Constraint '%s' does not exist."),
     4936: (16, "Computed column '%s' in table '%s' cannot be persisted because the column is "
                "non-deterministic."),
+    5030: (16, "The database could not be exclusively locked to perform the operation."),
     5074: (16, "The %s '%s' is dependent on %s '%s'."),
     11415: (16, "Object '%s' cannot be disabled or enabled. This action applies only to foreign "
                 "key and check constraints."),
@@ -101,6 +106,8 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     15347: (16, "Cannot transfer an object that is owned by a parent object."),
     5812: (14, "You do not have permission to run the RECONFIGURE statement."),
     7997: (16, "'%s' does not contain an identity column."),
+    15048: (16, "Valid values of the database compatibility level are %s, %s, %s, %s, %s, %s, "
+                "or %s."),
     15123: (16, "The configuration option '%s' does not exist, or it may be an advanced option."),
     15125: (16, "Trigger '%s' is not a trigger for '%s'."),
     15129: (16, "'%d' is not a valid value for configuration option '%s'."),

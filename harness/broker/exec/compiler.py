@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.exec import read_only
 from harness.broker.exec.expressions import Expr, Scope, compile_condition, compile_expression
 from harness.broker.exec.program import Program, StatementInfo
 from harness.broker.exec.switches import value
@@ -314,6 +315,7 @@ def lazy_step(
                 error.place(program.source.line_column(node.pos))
             error.line = error.line or program.source.line(node.pos)
             raise
+        run = read_only.guarded(run, node, database)
         if database.hears_definitions and isinstance(node, ast.Statement):
             from harness.broker.exec.ddl.ddl_triggers import firing_ddl
 

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.exec import impersonation
 from harness.broker.exec.compiler import Context, Run, compiles
-from harness.broker.exec.options import DEADLOCK_PRIORITIES, ON_OFF, ONLY_ON
+from harness.broker.exec.options import (
+    ANSI_DEFAULTS,
+    DEADLOCK_PRIORITIES,
+    OFF_ALREADY,
+    ON_OFF,
+    ONLY_ON,
+    OPPOSITES,
+)
+from harness.broker.exec.program import SWITCH
 from harness.tsql import ast
 
 if TYPE_CHECKING:
@@ -158,24 +166,33 @@ def set_option(node: ast.SetOption, context: Context) -> Run:
     changes: dict[str, bool] = {}
     for name in node.names:
         if name == "ANSI_DEFAULTS" and node.on:
+            changes.update(ANSI_DEFAULTS)
+            continue
+        if name in OFF_ALREADY and not node.on:
             continue
         if name not in ON_OFF:
-            raise context.not_supported(node, f"SET {name}")
+            raise context.not_supported(node, f"SET {name} {'ON' if node.on else 'OFF'}")
         in_module = bool(context.program.object_id)
         if in_module and name in {"ANSI_NULLS", "QUOTED_IDENTIFIER"}:
             continue  # frozen when the module was created (SET statements page)
         if name in ONLY_ON and not node.on:
             raise context.not_supported(node, f"SET {name} OFF")
-        if name in {"NUMERIC_ROUNDABORT", "NOEXEC", "PARSEONLY"} and node.on:
+        if name in {"NUMERIC_ROUNDABORT", "PARSEONLY"} and node.on:
             raise context.not_supported(node, f"SET {name} ON")
         changes[ON_OFF[name]] = node.on
+        if name in OPPOSITES and node.on:
+            changes[ON_OFF[OPPOSITES[name]]] = False
 
-    def run(s: SessionState, _: list) -> None:
+    def run(s: SessionState, _: list) -> int | None:
         was = s.options.implicit_transactions
         s.options = s.options.changed(**changes)
         s.rowcount = 0
         if was and not s.options.implicit_transactions and s.auto:
             s.commit()
+        if s.options.noexec:
+            s.frames[-1].pc += 1
+            return SWITCH  # the machine goes on without running anything
+        return None
 
     return run
 
@@ -255,6 +272,16 @@ def _set_rowcount(s: SessionState, value: Any) -> None:
         raise NotSupported(f"SET ROWCOUNT {value}: use TOP")
 
 
+def _only(allowed: Any, name: str) -> Callable[[Any, Any], None]:
+    """An option whose only value here is that of a fresh connection."""
+
+    def check(s: SessionState, value: Any) -> None:
+        if value != allowed:
+            raise NotSupported(f"SET {name} {value}")
+
+    return check
+
+
 _SETTERS: dict[str, Callable[[Any, Any], None]] = {
     "LOCK_TIMEOUT": _set_lock_timeout,
     "DEADLOCK_PRIORITY": _set_deadlock_priority,
@@ -264,6 +291,8 @@ _SETTERS: dict[str, Callable[[Any, Any], None]] = {
     "LANGUAGE": _set_language,
     "CONTEXT_INFO": _set_context_info,
     "ROWCOUNT": _set_rowcount,
+    "QUERY_GOVERNOR_COST_LIMIT": _only(0, "QUERY_GOVERNOR_COST_LIMIT"),
+    "FIPS_FLAGGER": _only("OFF", "FIPS_FLAGGER"),
 }
 
 

@@ -94,7 +94,8 @@ class Database(Part):
         self.owners: dict[int, int] = {}
         self.owner = "sa"
         self.options: dict[str, Any] = {
-            "recursive_triggers": False,
+            "recursive_triggers": False, "read_only": False, "ansi_null_default": False,
+            "files": (),
             "rcsi": False, "snapshot": False, "trustworthy": False, "honor_broker_priority": False,
             "db_chaining": False, "query_store": False,
             "collation": DEFAULT_COLLATION, "compatibility_level": 160,
@@ -260,6 +261,8 @@ class Database(Part):
     def put(self, transaction: Transaction | None, item: Any) -> None:
         """Add an object, or put a new definition in the place of the old one, and bump."""
         journal = self.engine.journal
+        if self.options["read_only"]:
+            raise SqlError(3906, self.name)
         now = self.engine.clock.utc()
         key = (item.schema.lower(), item.name.lower())
         created = self.dates.get(item.object_id, (now, now))[0]
@@ -274,6 +277,8 @@ class Database(Part):
     def remove(self, transaction: Transaction | None, item: Any) -> None:
         """Take an object out, with its permissions, properties and dates, and bump."""
         journal = self.engine.journal
+        if self.options["read_only"]:
+            raise SqlError(3906, self.name)
         journal.put(transaction, self, self.objects, (item.schema.lower(), item.name.lower()),
                     MISSING)
         self.note_change(transaction, (item.schema.lower(), item.name.lower()), item.object_id)

@@ -1,4 +1,5 @@
-"""DBCC INPUTBUFFER, OPENTRAN and USEROPTIONS (their pages); every other command is refused."""
+"""DBCC INPUTBUFFER, OPENTRAN and USEROPTIONS (their pages); commands for tables: ``ddl.dbcc``;
+every other one is refused."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ _OPTIONS = [ResultColumn("Set Option", nvarchar(128), True),
 @compiles(ast.Dbcc)
 def compile_dbcc(node: ast.Dbcc, context: Context) -> Run:
     """DBCC command (arguments) [WITH NO_INFOMSGS | TABLERESULTS]."""
-    command = _COMMANDS.get(node.command)
+    command = COMMANDS.get(node.command)
     if command is None:
         raise context.not_supported(node, f"DBCC {node.command}")
     options = {option.name for option in node.options}
@@ -120,6 +121,6 @@ def _user_options(s: Any, given: list, options: set[str]) -> None:
     _answer(s, _OPTIONS, [*rows, ("isolation level", level)])
 
 
-_COMMANDS: dict[str, Callable[[Any, list, set[str]], None]] = {
+COMMANDS: dict[str, Callable[[Any, list, set[str]], None]] = {
     "INPUTBUFFER": _input_buffer, "OPENTRAN": _open_transaction, "USEROPTIONS": _user_options,
 }

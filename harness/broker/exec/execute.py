@@ -408,7 +408,7 @@ def text_program(s: SessionState, text: str, definitions: str) -> Program:
     key = (text, definitions, s.database.id, options.quoted_identifier, options.fmtonly)
     program = s.instance.programs.get(key)
     if program is None or program.database is not s.database:
-        batch = s.instance.parse(text)
+        batch = s.instance.parse(text, s.options.quoted_identifier)
         program = Program("", "", s.database, batch.source)
 
         def prepare(compiler: ProgramCompiler) -> None:

@@ -25,6 +25,7 @@ from harness.broker.exec.impersonation import become_user
 from harness.broker.exec.program import Frame, Program
 from harness.broker.exec.session import ErrorInfo
 from harness.broker.exec.switches import value
+from harness.tsql import ast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,6 +92,8 @@ class Machine:
                 if s.pending is not None:
                     error, s.pending = s.pending, None
                     raise error
+                if s.options.noexec and self._skip(s, frame):
+                    continue
                 # Only a statement that is run again has them: a wait leaves this loop.
                 again = s.deadline is not None or s.expired or s.auto
                 while True:
@@ -124,6 +127,22 @@ class Machine:
                     s.insert_exec.failed(s)
         self.finished(s)
         return FINISHED
+
+    @staticmethod
+    def _skip(s: SessionState, frame: Frame) -> bool:
+        """SET NOEXEC ON: go on to the SET that ends it, or to the end of the frame.
+
+        False when that is the statement to run next ("SET NOEXEC" page: statements are compiled,
+        not executed; here they were compiled with their batch).
+        """
+        infos = frame.program.infos
+        last = len(infos) - 1
+        pc = frame.pc
+        while pc < last and not (isinstance(infos[pc].node, ast.SetOption)
+                                 and "NOEXEC" in infos[pc].node.names):
+            pc += 1
+        moved, frame.pc = pc != frame.pc, pc
+        return moved
 
     @staticmethod
     def _end_deadline(s: SessionState) -> None:

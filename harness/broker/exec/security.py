@@ -14,7 +14,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.exec.database import Database
 from harness.broker.exec.objects import Schema, VirtualTable
 from harness.broker.exec.permission_table import covering
-from harness.broker.exec.principals import DB_OWNER, DBO, ROLE, USER, Principal
+from harness.broker.exec.principals import DB_OWNER, DBO, ROLE, SERVER_ROLES, USER, Principal
 from harness.broker.exec.switches import value
 from harness.broker.exec.tokens import (
     is_member,
@@ -127,6 +127,18 @@ def is_db_owner(session: Any, database: Database | None = None) -> bool:
     database = database or session.database
     user = user_in(session, database)
     return user is not None and (user.id == DBO or DB_OWNER in principals_of(database, user))
+
+
+def check_restricted(database: Database, user: Principal) -> None:
+    """Raise SqlError 923 for who may not enter a RESTRICTED_USER database: all but its owner,
+    members of db_owner, and the logins that enter as dbo or may create databases.
+    """
+    if user.id == DBO or DB_OWNER in principals_of(database, user):
+        return
+    server = database.server
+    login = server.logins.get((user.login or "").lower())
+    if login is None or (SERVER_ROLES["dbcreator"], login.id) not in server.members:
+        raise SqlError(923, database.name)
 
 
 def identities(session: Any, database: Database) -> frozenset[int] | None:

@@ -248,7 +248,7 @@ def _cursor_program(s: Session, prepared: Prepared) -> tuple[Program, int] | Non
     known = s.instance.programs.get(key)
     if known is not None and known[0].database is s.database:
         return known
-    batch = s.instance.parse(prepared.text)
+    batch = s.instance.parse(prepared.text, s.options.quoted_identifier)
     if len(batch.statements) != 1 or not _cursorable(batch.statements[0]):
         return None
     node = batch.statements[0]

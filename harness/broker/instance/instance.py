@@ -291,16 +291,20 @@ class Instance:
         session.program_finished()
 
     # ------------------------------------------------------------------ what sessions ask
-    def parse(self, text: str) -> ast.Batch:
-        """The syntax tree of a batch; errors become the server's (102, 156 ...)."""
-        batch = self._parsed.get(text)
+    def parse(self, text: str, quoted_identifier: bool = True) -> ast.Batch:
+        """The syntax tree of a batch; errors become the server's (102, 156 ...).
+
+        quoted_identifier: SET QUOTED_IDENTIFIER as it stands when the batch begins.
+        """
+        key: Any = text if quoted_identifier else (text, False)
+        batch = self._parsed.get(key)
         if batch is None:
             try:
-                batch = parse_batch(text)
+                batch = parse_batch(text, 1, quoted_identifier)
             except TsqlSyntaxError as error:
                 raise SqlError(error.number, text=error.message, line=error.line,
                                severity=15, aborts="batch") from None
-            self._parsed.put(text, batch)
+            self._parsed.put(key, batch)
         return batch
 
     def next_descriptor(self, session: Session) -> int:
@@ -320,12 +324,16 @@ class Instance:
         session.info(f"Changed database context to '{session.database.name}'.", 0, 5701, 2)
 
     def enter_database(self, session: Session, name: str) -> None:
-        """Make a database the session's; 911 when there is none, 916 without a user there."""
+        """Make a database the session's; 911 when there is none, 916 without a user there, 923 or
+        924 when its mode forbids it.
+        """
         database = self.server.database(name)
         user = security.user_of(session, database)
         if user is None:
             raise SqlError(916, session.login_name, database.name)
         self.server.check_single_user(session, database)
+        if database.user_access == "RESTRICTED_USER" and not session.background:
+            security.check_restricted(database, user)
         session.database = database
         session.user = user
 

@@ -395,6 +395,8 @@ class FlowParser(DmlParser):
         if self.kinds[i] == WORD:
             return self.identifier()
         start = self.starts[i]
+        if self.accept("OFF"):  # SET FIPS_FLAGGER OFF
+            return Identifier(start, self.last_end(), "OFF")
         negative = self.accept("-")
         value = self.primary()
         return UnaryOp(start, self.last_end(), "-", value) if negative else value

@@ -15,7 +15,6 @@ from harness.broker.instance.instance import Instance
         ("DROP DATABASE App", 3702),
         ("ALTER DATABASE nowhere SET RECOVERY SIMPLE", 5011),
         ("ALTER DATABASE App COLLATE Latin1_General_BIN2", 60001),
-        ("ALTER DATABASE App SET RESTRICTED_USER", 60001),
         ("USE nowhere", 911),
     ],
 )

@@ -1,67 +1,34 @@
-"""DBCC CHECKIDENT, USEROPTIONS, and the ones that only empty caches.
-
-Sources: the pages of the commands. Everything else under DBCC is refused by name.
-"""
+"""DBCC CHECKIDENT, and the commands that only empty caches (their pages)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
-from harness.broker.engine.types import ResultColumn, nvarchar
-from harness.broker.exec.compiler import Context, Run, compiles
+from harness.broker.exec.dbcc import COMMANDS
 from harness.broker.exec.ddl.common import target_database
-from harness.broker.exec.ddl.options import word
 from harness.broker.exec.ddl.temporary import is_temporary
 from harness.broker.exec.execute import parse_name
 from harness.broker.exec.security import has_permission, has_server_permission
-from harness.tsql import ast
 
 CACHES = frozenset({"FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE"})
 """Commands that throw away what is only kept for speed."""
 
 
-@compiles(ast.Dbcc)
-def compile_dbcc(node: ast.Dbcc, context: Context) -> Run:
-    """DBCC command (...) [WITH NO_INFOMSGS]."""
-    for option in node.options:
-        if option.name != "NO_INFOMSGS":
-            raise context.not_supported(option, f"DBCC {node.command} WITH {option.name}")
-    quiet = bool(node.options)
-    command = _COMMANDS.get(node.command)
-    if command is None and node.command not in CACHES:
-        raise context.not_supported(node, f"DBCC {node.command}")
-
-    def run(s: Any, v: list) -> None:
-        if command is not None:
-            command(s, v, node, context, quiet)
-        elif not has_server_permission(s, "ALTER SERVER STATE"):
-            raise SqlError(2571, s.user_name, node.command.lower())
-        if not quiet:
-            s.info("DBCC execution completed. If DBCC printed error messages, contact your system "
-                   "administrator.", 0, 2528)
-
-    return run
+def empty_cache(s: Any, given: list, options: set[str]) -> None:
+    """FREEPROCCACHE and its kin. Raises SqlError 2571."""
+    if not has_server_permission(s, "ALTER SERVER STATE"):
+        raise SqlError(2571, s.user_name, "FREEPROCCACHE")
 
 
-def _argument(node: Any, context: Context) -> Callable[[Any, list], Any]:
-    if isinstance(node, (ast.Identifier, ast.ObjectName)):
-        text = word(node)
-        return lambda s, v: text
-    fn = context.expression(node).fn
-    return lambda s, v: fn(s, v, ())
-
-
-def check_identity(s: Any, v: list, node: ast.Dbcc, context: Context, quiet: bool) -> None:
+def check_identity(s: Any, given: list, options: set[str]) -> None:
     """CHECKIDENT (table [, NORESEED | RESEED [, value]]). Raises 2501, 7997.
 
     A table that has never had a row gives ``value`` itself to its next row, any other one the value
     after it (DBCC CHECKIDENT page).
     """
-    given = [_argument(part, context)(s, v) for part in node.arguments]
     table = _table(s, str(given[0]))
     if table.identity_column is None:
         raise SqlError(7997, table.name)
@@ -80,7 +47,7 @@ def check_identity(s: Any, v: list, node: ast.Dbcc, context: Context, quiet: boo
         following = int(best) + step
     if following != table.next_identity:
         s.engine.journal.assign(s.work(), table, "next_identity", following)
-    if not quiet:
+    if "NO_INFOMSGS" not in options:
         shown = "NULL" if current is None else current
         text = f"Checking identity information: current identity value '{shown}'"
         if len(given) > 2:
@@ -106,26 +73,6 @@ def _table(s: Any, text: str) -> Table:
     return found
 
 
-_OPTIONS = (("quoted_identifier", "quoted_identifier"), ("arithabort", "arithabort"),
-            ("ansi_null_dflt_on", "ansi_null_dflt_on"), ("ansi_warnings", "ansi_warnings"),
-            ("ansi_padding", "ansi_padding"), ("ansi_nulls", "ansi_nulls"),
-            ("concat_null_yields_null", "concat_null_yields_null"), ("nocount", "nocount"),
-            ("xact_abort", "xact_abort"), ("implicit_transactions", "implicit_transactions"))
-
-
-def user_options(s: Any, v: list, node: ast.Dbcc, context: Context, quiet: bool) -> None:
-    """USEROPTIONS: values, and the options that are SET."""
-    o = s.options
-    rows = [("textsize", str(2147483647 if o.textsize < 0 else o.textsize)),
-            ("language", o.language), ("dateformat", o.dateformat),
-            ("datefirst", str(o.datefirst)), ("lock_timeout", str(o.lock_timeout))]
-    rows += [(name, "SET") for name, attribute in _OPTIONS if getattr(o, attribute)]
-    level = "read committed snapshot" if o.isolation == "read committed" and \
-        s.database.options["rcsi"] else o.isolation
-    rows.append(("isolation level", level))
-    s.result([ResultColumn("Set Option", nvarchar(128), False),
-              ResultColumn("Value", nvarchar(46), True)], rows)
-    s.done(0xC1, len(rows))
-
-
-_COMMANDS: dict[str, Any] = {"CHECKIDENT": check_identity, "USEROPTIONS": user_options}
+COMMANDS["CHECKIDENT"] = check_identity
+for _name in CACHES:
+    COMMANDS[_name] = empty_cache

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from harness.broker.engine.collation import find_collation
+from harness.broker.engine.collation import find_collation, may_be_collation
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Check, Column
 from harness.broker.engine.types import INT, MAX
@@ -116,7 +116,8 @@ class DefinitionBuilder:
         if nullable:
             self.stated_null.add(node.name.lower())
         if nullable is None:
-            nullable = type_nullable and not (primary or node.identity or rowversion)
+            nullable = type_nullable and not (primary or node.identity or rowversion) \
+                and (bool(user_type) or self.null_by_default())
         column = Column(node.name, type_, nullable, rowversion=rowversion,
                         rowguid=node.rowguidcol, user_type=user_type, sparse=node.sparse)
         if node.identity is not None:
@@ -127,6 +128,17 @@ class DefinitionBuilder:
         for constraint in constraints:
             self.constraint(constraint, column)
         return column
+
+    def null_by_default(self) -> bool:
+        """Whether a column that says neither NULL nor NOT NULL may be NULL.
+
+        The session's ANSI_NULL_DFLT_ON or ANSI_NULL_DFLT_OFF, where neither is on the database's
+        ANSI_NULL_DEFAULT (SET ANSI_NULL_DFLT_ON page).
+        """
+        options = self.context.session.options
+        if options.ansi_null_dflt_on or options.ansi_null_dflt_off:
+            return options.ansi_null_dflt_on
+        return self.context.session.database.options["ansi_null_default"]
 
     def computed(self, node: ast.ComputedColumn) -> Column:
         """name AS expression [PERSISTED [NOT NULL]]."""
@@ -194,6 +206,8 @@ class DefinitionBuilder:
     def collation(self, node: ast.ColumnDef, column: Column) -> None:
         """The column's own collation."""
         found = find_collation(node.collation)
+        if found is None and not may_be_collation(node.collation):
+            raise SqlError(448, node.collation)
         if found is None:
             raise self.context.not_supported(node, f"collation {node.collation}")
         if not column.type.is_string:
