@@ -54,6 +54,10 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
     4426: (16, "View '%s' is not updatable because the definition contains a UNION operator."),
     4427: (16, "Cannot update the view \"%s\" because it or a view it references was created with "
                "WITH CHECK OPTION and its definition contains a TOP or OFFSET clause."),
+    177: (15, "The IDENTITY function can only be used when the SELECT statement has an INTO "
+              "clause."),
+    8108: (16, "Cannot add identity column, using the SELECT INTO statement, to table '%s', which "
+               "already has column '%s' that inherits the identity property."),
     265: (16, "The column name \"%s\" specified in the %s operator conflicts with the existing "
               "column name in the %s argument."),
     8156: (16, "The column '%s' was specified multiple times for '%s'."),

@@ -144,11 +144,15 @@ class WindowFrame(Expression):
 
 @node
 class Over(Expression):
-    """OVER (PARTITION BY partition ORDER BY order frame)."""
+    """OVER (window PARTITION BY partition ORDER BY order frame), or OVER window.
+
+    window: name of the WINDOW clause it begins with (2022), None without.
+    """
 
     partition: list[Expression]
     order: list[OrderItem]
     frame: WindowFrame | None
+    window: str | None = None
 
 
 @node
@@ -197,6 +201,15 @@ class NextValueFor(Expression):
 
     sequence: ObjectName
     over: Over | None = None
+
+
+@node
+class IdentityFunction(Expression):
+    """IDENTITY(data_type, seed, increment) AS name, in SELECT INTO."""
+
+    data_type: DataType
+    seed: int
+    increment: int
 
 
 @node

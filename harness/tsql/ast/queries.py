@@ -19,6 +19,7 @@ from harness.tsql.ast.expressions import (
     Expression,
     FunctionCall,
     MethodCall,
+    Over,
     Predicate,
     Variable,
 )
@@ -150,6 +151,15 @@ class Select(Node):
     where: Predicate | None
     group_by: GroupBy | None
     having: Predicate | None
+    windows: list[WindowDefinition] | None = None
+
+
+@node
+class WindowDefinition(Node):
+    """name AS (specification) of a WINDOW clause (2022)."""
+
+    name: str
+    over: Over
 
 
 @node

@@ -16,6 +16,7 @@ from harness.tsql.ast import (
     Expression,
     FunctionCall,
     GlobalVariable,
+    IdentityFunction,
     Iif,
     Literal,
     MethodCall,
@@ -233,7 +234,17 @@ class FunctionParser(TokenCursor):
     def over(self) -> Over:
         """Read ``OVER (PARTITION BY .. ORDER BY .. ROWS|RANGE ..)``."""
         start = self.starts[self.i]
-        self.expect("OVER", "(")
+        self.expect("OVER")
+        if self.words[self.i] != "(":
+            return Over(start, self.ends[self.i], [], [], None, self.name())
+        return self.window_specification(start)
+
+    def window_specification(self, start: int) -> Over:
+        """Read ``([window] PARTITION BY .. ORDER BY .. ROWS|RANGE ..)``."""
+        self.expect("(")
+        window = None
+        if self.at_identifier() and self.words[self.i] not in ("PARTITION", "ROWS", "RANGE"):
+            window = self.name()
         partition: list[Expression] = []
         order: list[OrderItem] = []
         frame = None
@@ -244,7 +255,7 @@ class FunctionParser(TokenCursor):
         if self.words[self.i] in ("ROWS", "RANGE"):
             frame = self._frame()
         self.expect(")")
-        return Over(start, self.last_end(), partition, order, frame)
+        return Over(start, self.last_end(), partition, order, frame, window)
 
     def _frame(self) -> WindowFrame:
         first = self.i
@@ -387,10 +398,23 @@ class FunctionParser(TokenCursor):
         self.i = i + 1
         return ColumnRef(self.starts[i], self.ends[i], (self.raw(i),))
 
-    def _refused(self) -> Expression:
-        self.not_supported(f"{self.words[self.i]} in an expression")
+    def _identity(self) -> Expression:
+        """Read ``IDENTITY (type [, seed, increment])`` of SELECT INTO."""
+        start = self.starts[self.i]
+        self.expect("IDENTITY", "(")
+        data_type = self.data_type()
+        seed = increment = 1
+        if self.accept(","):
+            seed = self._signed()
+            self.expect(",")
+            increment = self._signed()
+        self.expect(")")
+        return IdentityFunction(start, self.last_end(), data_type, seed, increment)
 
-    # ------------------------------------------------------------------------------------- types
+    def _signed(self) -> int:
+        negative = self.accept("-")
+        return -self.whole_number() if negative else self.whole_number()
+
     def data_type(self) -> DataType:
         """Read a type; synonyms of several words are replaced by the one-word name."""
         first = self.i
@@ -457,5 +481,5 @@ _SPECIAL: dict[str, Callable[[Any], Expression]] = {
     "TRIM": FunctionParser._trim,
     "IDENTITYCOL": FunctionParser._pseudo_column,
     "ROWGUIDCOL": FunctionParser._pseudo_column,
-    "IDENTITY": FunctionParser._refused,
+    "IDENTITY": FunctionParser._identity,
 }

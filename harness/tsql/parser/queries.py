@@ -21,6 +21,7 @@ from harness.tsql.ast import (
     SetOperation,
     Star,
     Top,
+    WindowDefinition,
     With,
     XmlNamespace,
 )
@@ -172,8 +173,22 @@ class QueryParser(SourceParser):
         where = self.condition() if self.accept("WHERE") else None
         group_by = self._group_by() if self.words[self.i] == "GROUP" else None
         having = self.condition() if self.accept("HAVING") else None
+        windows = self._windows() if self.at_window_clause() else None
         end = self.last_end()
-        return Select(start, end, distinct, top, items, into, sources, where, group_by, having)
+        return Select(start, end, distinct, top, items, into, sources, where, group_by, having,
+                      windows)
+
+    def _windows(self) -> list[WindowDefinition]:
+        """Read ``WINDOW name AS (specification), ..``."""
+        self.expect("WINDOW")
+        return self.list_of(self._window)
+
+    def _window(self) -> WindowDefinition:
+        start = self.starts[self.i]
+        name = self.name()
+        self.expect("AS")
+        over = self.window_specification(self.starts[self.i])
+        return WindowDefinition(start, self.last_end(), name, over)
 
     def _into(self) -> ObjectName:
         name = self.object_name()

@@ -27,3 +27,12 @@ def test_errors(lab):
 def test_it_is_undone_by_a_rollback(lab):
     lab.run("BEGIN TRAN; SELECT k INTO x FROM t; ROLLBACK")
     assert lab.error("SELECT * FROM x") == 208
+
+
+def test_the_identity_function_numbers_the_rows_of_a_new_table(lab):
+    lab.run("INSERT t (k, a) VALUES (1, 'a'), (2, 'b')")
+    lab.run("SELECT IDENTITY(int, 10, 5) AS n, k INTO made FROM t ORDER BY k")
+    lab.run("INSERT made (k) VALUES (3)")
+    assert lab.rows("SELECT n, k FROM made ORDER BY k") == [(10, 1), (15, 2), (20, 3)]
+    assert lab.error("SELECT IDENTITY(int, 1, 1)") == 177
+    assert lab.error("SELECT IDENTITY(int) AS n, id INTO other FROM t") == 8108

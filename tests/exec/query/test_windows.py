@@ -176,3 +176,16 @@ def test_a_sliding_sum_is_the_sum_of_its_slice(values, before, after):
         part = [x for x in values[max(i - before, 0):i + after + 1] if x is not None]
         assert total == (sum(part) if part else None)
         assert counted == sum(x is not None for x in values[:i + 1])
+
+
+def test_windows_may_be_named_once_for_many_functions(lab):
+    assert lab.rows(
+        "SELECT id, SUM(x) OVER w, COUNT(*) OVER (w ROWS 1 PRECEDING), RANK() OVER q, "
+        "MAX(x) OVER (p) FROM w AS t WINDOW w AS (ORDER BY id), p AS (PARTITION BY g), "
+        "q AS (p ORDER BY x) ORDER BY id") == [
+        (1, 10, 1, 1, 20), (2, 30, 2, 2, 20), (3, 50, 2, 2, 20), (4, 50, 2, 1, 5), (5, 55, 2, 2, 5)]
+    assert "undefined window" in lab.refusal("SELECT SUM(x) OVER nope FROM w")
+
+
+def test_window_is_still_a_name(lab):
+    assert lab.rows("SELECT window.id FROM w window WHERE window.id = 1") == [(1,)]

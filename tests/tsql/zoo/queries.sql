@@ -67,3 +67,7 @@ SELECT GET_TRANSMISSION_STATUS(@h); --> SelectStatement
 SELECT * FROM ..t a, .db..u --> SelectStatement
 SELECT * FROM {oj a LEFT JOIN b ON a.x = b.x} --> SelectStatement
 SELECT£1.5, ￥2, ៛3 --> SelectStatement
+SELECT SUM(a) OVER w, RANK() OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY c) ORDER BY 1 --> SelectStatement
+SELECT FIRST_VALUE(a) IGNORE NULLS OVER (ORDER BY b) FROM t --> SelectStatement
+SELECT IDENTITY(int, 1, 1) AS id INTO #t FROM u --> SelectStatement
+SELECT a FROM t WITH (FORCESEEK (ix (a, b))) --> SelectStatement

@@ -78,7 +78,7 @@ class Block:
                                   self.context)
             self.scope = self.group.scope
             self.scope.compile_subquery = self.from_.scope.compile_subquery
-        self.windows = Windows(self.scope)
+        self.windows = Windows(self.scope, select.windows)
         having = select.having
         self.having = compile_condition(having, self.scope) if having is not None else None
         self.scope.window = self.windows.hook

@@ -27,9 +27,16 @@ SELECT_INTO = 0xC2
 def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
     """Read first, then make the table, then fill it."""
     name = query.body.into
+    query, numbered = _without_identity(query, context)
     rowset = compiler.query(replace(query, body=replace(query.body, into=None)), context.scope)
     one_table = len(query.body.from_) == 1 and not contains(query.body.from_[0], ast.Join)
     columns = [_column(c, n, one_table, context, name) for n, c in enumerate(rowset.columns, 1)]
+    for place, function in numbered:
+        for other in columns:
+            if other.identity:
+                raise context.fail(name, SqlError(8108, name.name, other.name))
+        columns[place].identity = (function.seed, function.increment)
+        columns[place].nullable = False
     seen: set[str] = set()
     for column in columns:
         if column.name.lower() in seen:
@@ -39,6 +46,9 @@ def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
 
     def run(s: Any, v: list) -> None:
         rows = rowset.rows(s, v, ())
+        for place, function in numbered:
+            rows = [(*row[:place], function.seed + number * function.increment, *row[place + 1:])
+                    for number, row in enumerate(rows)]
         fresh = [replace(column) for column in columns]
         table = create(s, name, TableDefinition(name.name, fresh, [], []))
         writes = Writes(s, v, Target(table))
@@ -48,6 +58,32 @@ def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
         s.done(SELECT_INTO, len(rows))
 
     return run
+
+
+def _without_identity(
+    query: ast.Query, context: Any
+) -> tuple[ast.Query, list[tuple[int, ast.IdentityFunction]]]:
+    """The query with IDENTITY(...) made a plain column, and (its place, the function).
+
+    Source: "IDENTITY (Function)" page. It must have a name, and stand behind no * here.
+    """
+    found: list[tuple[int, ast.IdentityFunction]] = []
+    items = []
+    for place, item in enumerate(query.body.items):
+        function = item.value
+        if isinstance(function, ast.IdentityFunction):
+            if any(isinstance(before.value, ast.Star) for before in items):
+                raise context.not_supported(function, "IDENTITY behind * in SELECT INTO")
+            found.append((place, function))
+            zero = ast.Literal(item.pos, item.end, "int", 0)
+            item = replace(item, value=ast.Cast(item.pos, item.end, "CAST", zero,
+                                                function.data_type))
+        items.append(item)
+    if len(found) > 1:
+        raise context.fail(query.body.into, SqlError(8108, query.body.into.name, "identity"))
+    if not found:
+        return query, found
+    return replace(query, body=replace(query.body, items=items)), found
 
 
 def _column(

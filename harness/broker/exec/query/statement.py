@@ -11,6 +11,7 @@ from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.conversion.declared import type_by_name
 from harness.broker.exec.expressions import binary_operation
 from harness.broker.exec.expressions.expr import Expr, Fn, variable
+from harness.broker.exec.expressions.registry import compiles as compiles_value
 from harness.broker.exec.query.blocks import Block, Item
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.rowset import QueryColumn, Rowset
@@ -21,6 +22,12 @@ CHUNK = 2033
 
 SELECT = 0xC1
 """Command code of a SELECT in its DONE token."""
+
+
+@compiles_value(ast.IdentityFunction)
+def _misplaced_identity(node: ast.IdentityFunction, scope: Any) -> Any:
+    """177: SELECT INTO takes its IDENTITY(...) out of the list before that is compiled."""
+    raise SqlError(177, aborts="scope")
 
 
 @compiles(ast.SelectStatement)

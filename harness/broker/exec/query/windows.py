@@ -6,7 +6,7 @@ at the end of each row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
@@ -40,8 +40,11 @@ class Window:
 class Windows:
     """The window functions of one query block; ``hook`` is what the scope calls."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(
+        self, scope: Scope, named: list[ast.WindowDefinition] | None = None
+    ) -> None:
         self.scope = scope
+        self.named = {window.name.lower(): window.over for window in named or []}
         self.found: list[Window] = []
 
     def hook(self, node: ast.FunctionCall) -> Expr:
@@ -56,6 +59,7 @@ class Windows:
         return Expr(lambda s, v, r: r[-1][number], window.type, window.nullable)
 
     def _compile(self, node: ast.FunctionCall) -> Window:
+        node = replace(node, over=self._whole(node.over))
         scope, over, name = self.scope, node.over, node.name.name.upper()
         partition = [compile_expression(item, scope) for item in over.partition]
         items = node.within_group or [] if name in PERCENTILES else over.order
@@ -71,9 +75,28 @@ class Windows:
         values = _aggregated(aggregate, compile_frame(over))
         return Window(partition, order, values, aggregate.type, aggregate.nullable)
 
+    def _whole(self, over: ast.Over, depth: int = 0) -> ast.Over:
+        """An OVER clause with the window of the WINDOW clause it begins with (2022).
+
+        Source: "SELECT - WINDOW clause" page: what the named window leaves out may be added. A name
+        that is not defined, a circle, and a part given twice are refused: their errors have no
+        published number.
+        """
+        if over.window is None:
+            return over
+        base = self.named.get(over.window.lower())
+        if base is None:
+            raise self.scope.refuse(f"the undefined window {over.window}", over)
+        base = self._whole(base, depth + 1) if depth < len(self.named) else base
+        if (over.partition and base.partition) or (over.order and base.order) \
+                or (over.frame and base.frame) or base.window is not None:
+            raise self.scope.refuse(f"this use of the window {over.window}", over)
+        return replace(over, partition=over.partition or base.partition,
+                       order=over.order or base.order, frame=over.frame or base.frame, window=None)
+
     def numbered(self, node: ast.NextValueFor, take: Expr) -> Expr:
         """NEXT VALUE FOR ... OVER (ORDER BY ...): one number per row, in that order."""
-        over = node.over
+        over = self._whole(node.over)
         if over.partition or over.frame is not None or not over.order:
             raise self.scope.refuse("NEXT VALUE FOR with anything but ORDER BY in OVER", node)
         order = [(self._ordered_by(item.value), item.descending) for item in over.order]
