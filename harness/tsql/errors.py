@@ -52,6 +52,7 @@ MESSAGES: dict[int, str] = {
     1038: "An object or column name is missing or empty. For SELECT INTO statements, verify each "
     'column has a name. For other statements, look for empty alias names. Aliases defined as "" '
     "or [] are not allowed. Change the alias to a valid name.",
+    1049: "Mixing old and new syntax to specify cursor options is not allowed.",
     4145: "An expression of non-boolean type specified in a context where a condition is expected, "
     "near '%s'.",
     10710: "An action of type '%s' is not allowed in the 'WHEN NOT MATCHED' clause of a MERGE "

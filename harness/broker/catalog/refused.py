@@ -18,6 +18,8 @@ REFUSED_PROCEDURES = frozenset({
     "sp_readerrorlog", "sp_trace_create", "sp_trace_setevent", "sp_trace_setstatus",
     "sp_trace_generateevent", "sp_invoke_external_rest_endpoint", "sp_oacreate",
     "sp_xml_preparedocument", "sp_xml_removedocument", "sp_getbindtoken", "sp_bindsession",
+    "sp_cursor_list", "sp_describe_cursor", "sp_describe_cursor_columns",
+    "sp_describe_cursor_tables",
     "sp_cursor", "sp_cursoropen", "sp_cursorprepare", "sp_cursorexecute", "sp_cursorfetch",
     "sp_cursoroption", "sp_cursorclose", "sp_cursorunprepare", "sp_cursorprepexec",
     "sp_estimate_data_compression_savings", "sp_MSforeachtable", "sp_msforeachdb",

@@ -112,6 +112,7 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
     5334: (16, "The identifier '%s' cannot be bound. Only target columns and columns in the clause "
                "scope are allowed in the 'WHEN NOT MATCHED BY SOURCE' clause of a MERGE "
                "statement."),
+    10705: (15, "Subqueries are not allowed in the OUTPUT clause."),
     10714: (15, "An action of type '%s' cannot appear more than once in a '%s' clause of a MERGE "
                 "statement."),
     8730: (16, "Offset parameter for Lag and Lead functions cannot be a negative value."),
@@ -152,6 +153,8 @@ RELATIONAL_MESSAGES: dict[int, tuple[int, str]] = {
                 "statement that is not the immediate source of rows for an INSERT statement."),
     10732: (15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed on either side "
                 "of a UNION, INTERSECT, or EXCEPT operator."),
+    10734: (16, "Variable assignment is not allowed in a statement containing a top level UNION, "
+                "INTERSECT or EXCEPT operator."),
     10738: (15, "The number of row value expressions in the INSERT statement exceeds the maximum "
                 "allowed number of %d row values."),
     10723: (15, "In a MERGE statement, a variable cannot be set to a column and expression in the "

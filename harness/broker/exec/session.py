@@ -389,7 +389,19 @@ class SessionState(Part):
             if wait is not None else None,
             self.pending.number if self.pending else 0, self.expired, self.guids,
             self.transaction.hash() if self.transaction else None,
+            self.fetch_status if self.cursors else None,
+            [_cursor_content(key, cursor) for key, cursor in self.cursors.items()],
         )
+
+
+def _cursor_content(key: Any, cursor: Any) -> Any:
+    """What decides what a cursor yields next: where it stands in what, its variables."""
+    if not hasattr(cursor, "rows"):
+        return key, cursor  # which one was opened last
+    rows = None if cursor.rows is None else [(row.values, row.keys) for row in cursor.rows]
+    current = None if cursor.current is None else (cursor.current.values, cursor.current.keys)
+    known = [value for value in cursor.locals if not isinstance(value, Part)]
+    return key, cursor.named, cursor.position, rows, current, known
 
 
 def _live_values(frame: Frame) -> list[tuple[int, Any]]:

@@ -187,7 +187,10 @@ class ExecuteParser(FlowParser):
         while word := self.accept_any("INSENSITIVE", "SCROLL"):
             options.append(word)
         self.expect("CURSOR")
+        old = bool(options)
         while word := self.accept_any(*_CURSOR_OPTIONS):
+            if old:
+                self.error(1049, at=self.i - 1)
             options.append(word)
         self.expect("FOR")
         query = self.query_with_tables(may_order=True)

@@ -76,3 +76,17 @@ def test_a_rewind_puts_cursors_back(lab):
     lab.run("FETCH c; CLOSE c; DEALLOCATE c")
     lab.session.restore(memento)
     assert lab.rows("FETCH c") == [(2,)]
+
+
+def test_where_a_cursor_stands_is_part_of_the_state(lab):
+    lab.run("DECLARE c CURSOR STATIC FOR SELECT k FROM t; OPEN c; FETCH c")
+    before = repr(lab.session.content())
+    lab.run("FETCH c")
+    after = repr(lab.session.content())
+    lab.run("FETCH FIRST FROM c")
+    assert after != before == repr(lab.session.content())
+
+
+def test_old_and_new_options_do_not_mix(lab):
+    assert lab.error("DECLARE c INSENSITIVE CURSOR LOCAL FOR SELECT k FROM t") == 1049
+    assert lab.error("DECLARE c SCROLL CURSOR STATIC FOR SELECT k FROM t") == 1049

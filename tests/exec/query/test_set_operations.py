@@ -69,3 +69,7 @@ def test_a_set_operation_is_ordered_by_a_column_as_its_first_select_wrote_it(lab
                     "ORDER BY p.team, P.ID DESC") == [(12, 10), (11, 10), (2, 10), (1, 10)]
     assert lab.error("SELECT p.id FROM person p UNION SELECT q.id FROM person q "
                      "ORDER BY q.id") == 104
+
+
+def test_a_set_operation_assigns_no_variable(lab):
+    assert lab.error("DECLARE @a int; SELECT @a = 1 UNION SELECT 2") == 10734

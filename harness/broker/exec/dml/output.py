@@ -148,6 +148,8 @@ def _computed(node: ast.Node, target: Target, images: dict[str, int]) -> Expr | 
 def _compile(
     clause: ast.OutputClause, columns: list[ScopeColumn], scope: Scope, context: Any
 ) -> Output:
+    if any(isinstance(part, ast.Query) for item in clause.items for part in item.walk()):
+        raise context.fail(clause, SqlError(10705, aborts="scope"))
     exprs: list[Expr] = []
     names: list[str] = []
     for item in clause.items:

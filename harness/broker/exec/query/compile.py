@@ -206,7 +206,10 @@ class QueryCompiler:
     # ------------------------------------------------------------------ set operations
     def _body(self, body: Any, outer: Scope, common: Common) -> Rowset:
         if isinstance(body, ast.Select):
-            return Block(body, Tail([]), outer, self, common).rowset()
+            block = Block(body, Tail([]), outer, self, common)
+            if any(item.variable is not None for item in block.items):
+                raise self.context.fail(body, SqlError(10734, aborts="scope"))
+            return block.rowset()
         if isinstance(body, ast.Query):
             return self.query(body, outer, common)
         left = self._body(body.left, outer, common)
