@@ -57,8 +57,8 @@ DOMAIN_CATALOG sysname?
 DOMAIN_SCHEMA sysname?
 DOMAIN_NAME sysname?""")
 def columns(s: Any, db: Database) -> Iterable[tuple]:
-    """Columns of tables."""
-    for table in seen_objects(s, db, Table):
+    """Columns of tables and views."""
+    for table in seen_objects(s, db, (Table, View)):
         for number, column in enumerate(table.columns, 1):
             yield column_row(db, table, number, column)
 
@@ -88,6 +88,22 @@ def column_row(db: Database, table: Table, number: int, column: Column) -> tuple
             precision if exact or approximate else None,
             10 if exact else 2 if approximate else None, scale if exact else None, moment,
             charset, (column.collation or DEFAULT_COLLATION) if type_.is_string else None, *domain)
+
+
+@view("INFORMATION_SCHEMA.VIEWS", """
+TABLE_CATALOG nvarchar(128)?
+TABLE_SCHEMA nvarchar(128)?
+TABLE_NAME sysname
+VIEW_DEFINITION nvarchar(4000)?
+CHECK_OPTION varchar(7)?
+IS_UPDATABLE varchar(2)? = 'NO'""")
+def views(s: Any, db: Database) -> Iterable[tuple]:
+    """Views; IS_UPDATABLE always says NO (its page)."""
+    for item in seen_objects(s, db, View):
+        text = item.shown_text
+        yield (db.name, item.schema, item.name,
+               text if text is not None and len(text) <= 4000 else None,
+               "CASCADE" if item.node.check_option else "NONE")
 
 
 @view("INFORMATION_SCHEMA.ROUTINES", """

@@ -327,13 +327,16 @@ def column_row(db: Database, object_id: int, number: int, column: Column, defaul
 
 @view("sys.columns", COLUMN_COLUMNS)
 def columns(s: Any, db: Database) -> Iterable[tuple]:
-    """Columns of user tables and table types. Columns of views are not listed."""
+    """Columns of user tables, views and table types."""
     defaults = {(o.parent_id, o.column): o.object_id for o in db.objects.values()
                 if isinstance(o, Constraint) and o.kind == "DEFAULT"}
     for table in seen_objects(s, db, Table):
         for number, column in enumerate(table.columns, 1):
             yield column_row(db, table.object_id, number, column,
                              defaults.get((table.object_id, number), 0))
+    for item in seen_objects(s, db, View):
+        for number, column in enumerate(item.columns, 1):
+            yield column_row(db, item.object_id, number, column, 0)
     for item in db.types.values():
         if isinstance(item, TableType):
             for number, column in enumerate(item.definition.columns, 1):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.broker.engine.journal import Journal, Part
+from harness.broker.engine.storage import Column
 from harness.broker.engine.types import ResultColumn, SqlType
 
 TYPE_CODES = {
@@ -99,15 +100,17 @@ class Procedure(Module):
 class View(Module):
     """A view; ``node.query`` is its query, ``node.columns`` the names given or None.
 
-    query: the same with * written out as it was when the view was bound, None without *.
+    query: the same with * written out as it was when the view was bound, None without *;
+    columns: as they were then.
     """
 
     query: Any = None
+    columns: tuple[Column, ...] = ()
 
     def copy(self, database: Any) -> View:
         """The same view for a database made from a template, bound as it is here."""
         twin: Any = Module.copy(self, database)
-        twin.query = self.query
+        twin.query, twin.columns = self.query, self.columns
         return twin
 
 

@@ -114,3 +114,14 @@ def test_an_encrypted_module_runs_and_is_not_shown(lab, module):
         == [(None, None)]
     sink = lab.run("EXEC sp_helptext 'm'")
     assert [m.number for m in sink.messages] == [15471] and not sink.result_sets
+
+
+def test_the_catalog_shows_the_columns_of_a_view(lab):
+    lab.run("CREATE VIEW v (one, two) AS SELECT k, a FROM t WITH CHECK OPTION")
+    assert lab.rows("SELECT name, column_id, is_nullable FROM sys.columns "
+                    "WHERE object_id = OBJECT_ID('v')") == [("one", 1, 0), ("two", 2, 1)]
+    assert lab.rows("SELECT COLUMN_NAME, DATA_TYPE, CHARACTER_MAXIMUM_LENGTH FROM "
+                    "INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'v'") \
+        == [("one", "int", None), ("two", "varchar", 5)]
+    assert lab.rows("SELECT TABLE_NAME, CHECK_OPTION, IS_UPDATABLE FROM "
+                    "INFORMATION_SCHEMA.VIEWS") == [("v", "CASCADE", "NO")]

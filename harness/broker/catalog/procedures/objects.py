@@ -134,12 +134,12 @@ def type_facts(type_: SqlType, late: bool) -> tuple[int, int | None, int | None,
 
 
 def column_rows(call: Call, late: bool) -> Iterator[tuple]:
-    """Rows of sp_columns for tables, views' system views and patterns."""
+    """Rows of sp_columns for tables, views, system views and patterns."""
     database = qualified_database(call.session, call.text("table_qualifier"))
     pattern = bool(call.number("fUsePattern"))
     name, owner = call.text("table_name"), call.text("table_owner")
     wanted = call.text("column_name")
-    tables: list[Any] = [t for t in seen_objects(call.session, database, Table)
+    tables: list[Any] = [t for t in seen_objects(call.session, database, (Table, View))
                          if matches(t.name, name, pattern) and matches(t.schema, owner, pattern)]
     tables += [v for v in SYSTEM_VIEWS.values()
                if matches(v.name, name, pattern) and matches(v.schema, owner, pattern)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.broker.engine.errors import NotSupported, SqlError
+from harness.broker.engine.storage import Column
 from harness.broker.exec.compiler import Context
 from harness.broker.exec.dependencies import schema_bound
 from harness.broker.exec.expressions.scope import Scope
@@ -38,13 +39,23 @@ def bind_view(s: Any, view: View) -> None:
         _check_columns(view, [column.name for column in rowset.columns])
         if schema_bound(view):
             _refuse_loose(view, context)
-        view.query = query
+        view.query, view.columns = query, _columns(view, rowset)
     except SqlError as error:
         if isinstance(error, NotSupported):
             error.place(view.source.line_column(view.node.pos))
         error.procedure = error.procedure or view.name
         error.compiling = False
         raise
+
+
+def _columns(view: View, rowset: Any) -> tuple[Column, ...]:
+    """The columns the catalog shows."""
+    names = view.node.columns or [column.name for column in rowset.columns]
+    return tuple(
+        Column(name, column.type, column.nullable,
+               case_sensitive=column.collation is not None and column.collation.case_sensitive,
+               collation=column.collation.name if column.collation is not None else "")
+        for name, column in zip(names, rowset.columns))
 
 
 def _check_columns(view: View, names: list[str]) -> None:
