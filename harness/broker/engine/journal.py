@@ -35,9 +35,11 @@ class Part:
     state hash implement ``content``, a nested tuple of plain values that is equal for equal states.
     """
 
-    __slots__ = ("digest", "saved_step")
+    __slots__ = ("changes", "digest", "saved_step")
 
     def __init__(self) -> None:
+        self.changes = 0
+        """How many entries were put so far, rewound or not: equal means nothing was put since."""
         self.digest: bytes | None = None
         self.saved_step = -1
 
@@ -99,6 +101,7 @@ class Journal:
         if self.recording:
             self.log.append((_PUT, part, mapping, key, old, part.digest))
             part.digest = None
+        part.changes += 1
         if value is not MISSING:
             mapping[key] = value
         elif old is not MISSING:

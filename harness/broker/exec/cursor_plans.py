@@ -26,7 +26,7 @@ from harness.broker.exec.cursor_options import (
 from harness.broker.exec.query.blocks import Block
 from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.compile import QueryCompiler
-from harness.broker.exec.query.reading import reread
+from harness.broker.exec.query.reading import LockPlans, reread
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.broker.exec.query.sources import Source
 from harness.tsql import ast
@@ -66,6 +66,22 @@ class Plan:
     def converted(self) -> bool:
         """Whether it is not of the type that was asked for."""
         return self.kind != self.options.requested
+
+    def moment(self, s: Any, locals_: list) -> tuple | None:
+        """Equal as long as nothing in the tables changes: then reading again shows the same.
+
+        None where reading again would take locks.
+        """
+        if s.isolation == "snapshot" or not all(
+                LockPlans(source, key_only=False).repeatable(s, locals_)
+                for source in self.sources):
+            return None
+        found = []
+        for source in self.sources:
+            table = source.table if source.slot < 0 else locals_[source.slot]
+            found += [(index.changes, len(index.writers))
+                      for index in (table.rows, *table.indexes)]
+        return tuple(found)
 
     def check_tables(self, s: Any) -> None:
         """16943 when a table is no longer the one the cursor was declared on."""

@@ -33,7 +33,8 @@ class Cursor:
 
     frame: it ends with it (None: GLOBAL). named: its name still refers to it. locals: values of the
     variables at DECLARE. rows: found at OPEN, None while it is not open; those of a dynamic cursor
-    are what it saw last. position: 0 before the first row. current: the row fetched last.
+    are what it saw last, at ``moment``. position: 0 before the first row. current: the row fetched
+    last.
     """
 
     frame: Any
@@ -43,6 +44,7 @@ class Cursor:
     rows: tuple[Row, ...] | None = None
     position: int = 0
     current: Row | None = None
+    moment: tuple | None = None
 
     @property
     def kind(self) -> str:
@@ -165,7 +167,7 @@ def compile_open(node: ast.OpenCursor, context: Context) -> Run:
         rows: tuple[Row, ...] = ()
         if cursor.kind != DYNAMIC:
             rows = tuple(cursor.plan.read(s, cursor.locals))
-        s.cursors[key] = replace(cursor, rows=rows, position=0, current=None)
+        s.cursors[key] = replace(cursor, rows=rows, position=0, current=None, moment=None)
         s.cursors[LAST_OPENED] = key
         s.set_rowcount(0)
 
@@ -294,15 +296,19 @@ def _move_dynamic(s: Any, orientation: str, cursor: Cursor, offset: int) -> Curs
         last = cursor.rows[0].place if cursor.rows else None
         row = plan.after(s, cursor.locals, last)
         return replace(cursor, current=row, rows=cursor.rows if row is None else (row,))
-    rows = tuple(plan.read(s, cursor.locals))
-    number, on = _anchor(cursor, rows)
+    moment = plan.moment(s, cursor.locals)
+    if moment is not None and cursor.moment == moment:
+        rows, number, on = cursor.rows, cursor.position, True
+    else:
+        rows = tuple(plan.read(s, cursor.locals))
+        number, on = _anchor(cursor, rows)
     if orientation == "PRIOR":
         orientation, offset = "RELATIVE", -1
     if orientation == "RELATIVE" and offset < 0 and not on:
         offset += 1  # from between two rows the first step back is onto the one before
     position = _position(orientation, number, len(rows), offset)
     row = rows[position - 1] if 1 <= position <= len(rows) else None
-    return replace(cursor, rows=rows, position=position, current=row)
+    return replace(cursor, rows=rows, position=position, current=row, moment=moment)
 
 
 def _anchor(cursor: Cursor, rows: tuple[Row, ...]) -> tuple[int, bool]:

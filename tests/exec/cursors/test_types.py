@@ -201,3 +201,27 @@ def test_a_commit_closes_cursors_only_with_cursor_close_on_commit(lab):
 ])
 def test_options_that_exclude_each_other_are_1048(lab, options):
     assert lab.error(f"DECLARE c CURSOR {options} FOR SELECT k FROM t") == 1048
+
+
+def test_a_dynamic_cursor_over_tables_nobody_changes_reads_them_once(lab, monkeypatch):
+    reads = []
+    access = type(lab.instance.engine.access)
+    original = access.read
+    monkeypatch.setattr(access, "read", lambda *a, **k: reads.append(1) or original(*a, **k))
+    cursor(lab, "CURSOR DYNAMIC FOR SELECT id FROM u")
+    assert fetch(lab) == ((10,), 0)
+    once = len(reads)
+    assert fetch(lab) == ((30,), 0) and len(reads) == once
+    lab.run("INSERT u VALUES (40, 3)")
+    assert fetch(lab) == ((40,), 0)
+    lab.run("CLOSE c; OPEN c")
+    assert fetch(lab, "LAST") == ((40,), 0)
+
+
+def test_where_reading_takes_locks_every_fetch_takes_them(lab):
+    lab.watch("u")
+    cursor(lab, "CURSOR DYNAMIC FOR SELECT id FROM u WITH (REPEATABLEREAD)")
+    for _ in range(2):
+        lab.run("BEGIN TRANSACTION")
+        assert "S C(10)" in lab.locks("FETCH c")
+        lab.run("COMMIT")
