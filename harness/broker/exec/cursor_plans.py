@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.cursor_options import (
@@ -30,6 +31,13 @@ from harness.broker.exec.query.reading import LockPlans, reread
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.broker.exec.query.sources import Source
 from harness.tsql import ast
+
+differs("cursors over anything but tables",
+        "Over a view, a derived or common table, a function or a system view a cursor becomes "
+        "STATIC and READ ONLY: only stored tables have keys to find a row again by.")
+differs("dynamic cursors over several tables",
+        "A FETCH reads the query anew where anything has changed or reading holds locks, so it "
+        "takes the locks of the whole query; over one table it walks along one index.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.comparison import aligned
 from harness.broker.exec.expressions.expr import Expr, Fn
@@ -31,6 +32,10 @@ from harness.broker.exec.query.tree import (
     ReadStep,
 )
 from harness.tsql import ast
+
+differs("joins and correlated subqueries",
+        "Which side is read first, and what is searched by key, is a rule and not a cost. What would "
+        "be read again for each row is read once where that takes the same locks.")
 
 Step = Callable[[Any, Any, list[tuple]], list[tuple]]
 
