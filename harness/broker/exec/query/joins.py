@@ -34,8 +34,8 @@ from harness.broker.exec.query.tree import (
 from harness.tsql import ast
 
 differs("joins and correlated subqueries",
-        "Which side is read first, and what is searched by key, is a rule and not a cost. What would "
-        "be read again for each row is read once where that takes the same locks.")
+        "Which side is read first, and what is searched by key, is a rule and not a cost. What "
+        "would be read again for each row is read once where that takes the same locks.")
 
 Step = Callable[[Any, Any, list[tuple]], list[tuple]]
 
