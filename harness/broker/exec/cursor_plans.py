@@ -3,7 +3,7 @@
 Source: "DECLARE CURSOR" page and "Using Implicit Cursor Conversions": a query without tables, with
 DISTINCT, GROUP BY, aggregates, HAVING or a set operation becomes static; one whose order no index
 gives, or with TOP, becomes keyset; a keyset needs a unique index on every table, else it is static.
-So does, here, a query over anything but stored tables (F-212).
+So does, here, a query over anything but stored tables and views of one (F-212).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from harness.broker.exec.query.bodies import Choice
 from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.exec.query.reading import LockPlans, reread
 from harness.broker.exec.query.rowset import QueryColumn
-from harness.broker.exec.query.sources import Source
+from harness.broker.exec.query.sources import Source, table_columns
 from harness.tsql import ast
 
 differs("cursors over anything but tables",
-        "Over a view, a derived or common table, a function or a system view a cursor becomes "
-        "STATIC and READ ONLY: only stored tables have keys to find a row again by.")
+        "Over a view, a derived or common table that joins or groups, a function or a system view "
+        "a cursor becomes STATIC and READ ONLY: only rows of one stored table can be found again.")
 differs("dynamic cursors over several tables",
         "A FETCH reads the query anew where anything has changed or reading holds locks, so it "
         "takes the locks of the whole query; over one table it walks along one index.")
@@ -57,6 +57,7 @@ class Row:
 class Plan:
     """A compiled cursor query. kind: what it became.
 
+    sources: the stored tables, those behind views too; direct: which of them FROM names itself.
     read: (s, locals) -> all rows; by_keys: (s, locals, keys) -> the row as it is now, None when it
     is gone; after: (s, locals, place) -> the next row, where one index gives the order, else None.
     """
@@ -66,6 +67,7 @@ class Plan:
     concurrency: str
     options: CursorOptions
     sources: tuple[Source, ...]
+    direct: tuple[bool, ...]
     read: Callable[[Any, list], list[Row]]
     by_keys: Callable[[Any, list, tuple], Row | None] | None = None
     after: Callable[[Any, list, tuple | None], Row | None] | None = None
@@ -102,6 +104,10 @@ class Plan:
                 raise SqlError(16943)
 
 
+_NOT_ONE_TABLE = frozenset({4403, 4405, 4406, 4418, 4420, 4421, 4426})
+"""A view, derived or common table that does not show rows of one table."""
+
+
 class _NotStoredError(Exception):
     """A source that has no keys."""
 
@@ -110,7 +116,7 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
     """Compile the query of a cursor as the type it can be."""
     plain = QueryCompiler(context).query(query, context.scope)
     static = Plan(
-        plain.columns, STATIC, READ_ONLY, options, (),
+        plain.columns, STATIC, READ_ONLY, options, (), (),
         lambda s, v: [Row(values) for values in plain.rows(s, v, ())])
     if options.requested == STATIC or query.for_ is not None:
         return _refuse_update(static, context, query)
@@ -118,10 +124,15 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
         block = _keyed(query, options, context)
     except _NotStoredError:
         block = None
+    except SqlError as error:
+        if error.number not in _NOT_ONE_TABLE:
+            raise
+        block = None
     if block is None or block.select.distinct or block.group is not None \
             or block.windows.found or not block.from_.sources:
         return _refuse_update(static, context, query)
-    sources = tuple(block.from_.sources)
+    named = tuple(block.from_.sources)
+    sources = tuple(_behind(source) for source in named)
     kind = options.requested
     if block.sort or not block.whole:
         kind = KEYSET
@@ -129,8 +140,9 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
         return _refuse_update(static, context, query)
     after = _walk(query, options, context) if kind == DYNAMIC else None
     concurrency = options.concurrency or OPTIMISTIC
-    return Plan(plain.columns, kind, concurrency, options, sources, _all_rows(block, sources),
-                _by_keys(block, sources), after)
+    return Plan(plain.columns, kind, concurrency, options, sources,
+                tuple(source.behind is None for source in named), _all_rows(block, named, sources),
+                _by_keys(block, named, sources), after)
 
 
 def _refuse_update(plan: Plan, context: Any, query: ast.Query) -> Plan:
@@ -138,6 +150,14 @@ def _refuse_update(plan: Plan, context: Any, query: ast.Query) -> Plan:
     if plan.options.update is not None:
         raise context.fail(query, SqlError(16957, aborts="scope"))
     return plan
+
+
+def _behind(source: Source) -> Source:
+    """The stored table a source is or shows."""
+    behind = source.behind
+    if behind is None:
+        return source
+    return Source(table_columns(behind.table), table=behind.table, slot=behind.slot)
 
 
 def _unique(table: Table) -> bool:
@@ -149,8 +169,10 @@ def _keyed(query: ast.Query, options: CursorOptions, context: Any, walk: bool = 
     locks = options.concurrency == SCROLL_LOCKS
 
     def choose(node: ast.Node, source: Source) -> Choice:
-        if source.table is None:
+        if source.table is None and (source.body is None or locks):
             raise _NotStoredError
+        if source.table is None:
+            return Choice(write=False)
         if locks:
             source.hints = replace(source.hints, names=source.hints.names | {"UPDLOCK"})
         source.after = walk
@@ -167,26 +189,44 @@ def _places(sources: tuple[Source, ...]) -> list[tuple[int, int]]:
     return [(source.offset, source.offset + len(source.columns)) for source in sources]
 
 
-def _all_rows(block: Block, sources: tuple[Source, ...]) -> Callable[[Any, list], list[Row]]:
+def _all_rows(
+    block: Block, named: tuple[Source, ...], sources: tuple[Source, ...]
+) -> Callable[[Any, list], list[Row]]:
     read, arrange, project = block.source_rows(), block.arrange(), block.project()
-    places = _places(sources)
+    places = list(zip(_places(named), [None if source is base else base
+                                       for source, base in zip(named, sources)]))
+
+    def image(v: list, row: tuple, place: tuple[int, int], base: Source | None) -> tuple:
+        start, key = place
+        if base is None or row[key] is None:
+            return row[start:key]
+        table = base.table if base.slot < 0 else v[base.slot]
+        return table.rows.entries.get(row[key], ())
 
     def rows(s: Any, v: list) -> list[Row]:
         pairs = [(row, project(s, v, row)) for row in read(s, v, ())]
         return [
-            Row(values, tuple(row[key] for _, key in places),
-                tuple(row[start:key] for start, key in places))
+            Row(values, tuple(row[place[1]] for place, _ in places),
+                tuple(image(v, row, place, base) for place, base in places))
             for row, values in arrange(s, v, (), pairs)
         ]
 
     return rows
 
 
+def _shown(source: Source) -> Callable[[Any, list, tuple], tuple]:
+    """(s, locals, row of the table) -> what the source shows of it."""
+    if source.behind is None:
+        return lambda s, v, row: row
+    values = [source.behind.value(number) for number in range(len(source.columns))]
+    return lambda s, v, row: tuple([value(s, v, row) for value in values])
+
+
 def _by_keys(
-    block: Block, sources: tuple[Source, ...]
+    block: Block, named: tuple[Source, ...], sources: tuple[Source, ...]
 ) -> Callable[[Any, list, tuple], Row | None]:
-    readers = [reread(source) for source in sources]
-    places, project, width = _places(sources), block.project(), block.from_.scope.width
+    readers = [(reread(base), _shown(source)) for source, base in zip(named, sources)]
+    places, project, width = _places(named), block.project(), block.from_.scope.width
     memo = block.memo
 
     def row_of(s: Any, v: list, keys: tuple) -> Row | None:
@@ -194,14 +234,14 @@ def _by_keys(
             memo[:] = [None] * len(memo)
         row = [None] * width
         images = []
-        for (start, at), key, read in zip(places, keys, readers):
+        for (start, at), key, (read, shown) in zip(places, keys, readers):
             if key is None:
                 images.append((None,) * (at - start))
                 continue
             image = read(s, v, key)
             if image is None:
                 return None
-            row[start:at] = image
+            row[start:at] = shown(s, v, image)
             row[at] = key
             images.append(image)
         return Row(project(s, v, tuple(row)), keys, tuple(images))
@@ -215,7 +255,7 @@ def _walk(
     """The next row behind a place of the index; None where several tables or ranges are read."""
     block = _keyed(query, options, context, walk=True)
     paths = block.from_.paths
-    if len(block.from_.sources) != 1 or len(paths) != 1 or \
+    if block.from_.sources[0].table is None or len(block.from_.sources) != 1 or len(paths) != 1 or \
             any(len(sarg.values) > 1 for sarg in paths[0].equal):
         return None
     source, number = block.from_.sources[0], paths[0].number

@@ -225,3 +225,26 @@ def test_where_reading_takes_locks_every_fetch_takes_them(lab):
         lab.run("BEGIN TRANSACTION")
         assert "S C(10)" in lab.locks("FETCH c")
         lab.run("COMMIT")
+
+
+@pytest.mark.parametrize("source", [
+    "v", "(SELECT k, a FROM t) AS d", "v JOIN u ON u.k = v.k",
+])
+def test_a_view_of_one_table_is_followed_like_the_table(lab, source):
+    lab.run("CREATE VIEW v AS SELECT k, a FROM t WHERE k > 0")
+    lab.run("INSERT u VALUES (20, 2)")
+    name = source.split()[0] if source[0] == "v" else "d"
+    for options in ("", "DYNAMIC", "KEYSET"):
+        cursor(lab, f"CURSOR {options} FOR SELECT {name}.k, {name}.a FROM {source}")
+        assert fetch(lab)[0][0] == 1
+        lab.run("UPDATE t SET a = 'seen' WHERE k = 2")
+        assert fetch(lab) == ((2, "seen"), 0)
+        lab.run("DELETE t WHERE k = 3")
+        assert fetch(lab) == (None, -2 if options == "KEYSET" else -1)
+        lab.run("DEALLOCATE c; INSERT t VALUES (3, 'z'); UPDATE t SET a = 'y' WHERE k = 2")
+
+
+def test_a_view_that_groups_makes_a_cursor_static(lab):
+    lab.run("CREATE VIEW v AS SELECT a, COUNT(*) AS n FROM t GROUP BY a")
+    cursor(lab, "CURSOR DYNAMIC FOR SELECT n FROM v")
+    assert lab.value("SELECT @@CURSOR_ROWS") == 3

@@ -67,6 +67,8 @@ class Positioned:
     def _number(self, cursor: Any, v: Any) -> int:
         """Which of the cursor's tables is changed. Raises 16933 when none is."""
         for number, source in enumerate(cursor.plan.sources):
+            if not cursor.plan.direct[number]:
+                continue  # the cursor names a view, not its table
             same = source.slot == self.target.slot if self.target.slot >= 0 else \
                 source.slot < 0 and source.table is self.target.table
             if same:
