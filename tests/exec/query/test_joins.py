@@ -129,6 +129,12 @@ def test_a_view_or_derived_table_is_searched_by_the_rows_before_it(lab, inner):
         == [("Dee", None)]
 
 
+def test_conditions_on_a_view_are_asked_of_the_rows_it_shows_only(lab):
+    lab.run("CREATE TABLE x (a varchar(5)); INSERT x VALUES ('12'), ('no'), ('3')")
+    lab.run("CREATE VIEW numbers AS SELECT a FROM x WHERE a NOT LIKE '%[^0-9]%'")
+    assert lab.rows("SELECT a FROM numbers WHERE CAST(a AS int) > 5") == [("12",)]
+
+
 def test_a_right_join_stands_beside_apply(lab):
     assert lab.rows("SELECT * FROM (SELECT id, team FROM person WHERE id < 3) p "
                     "RIGHT JOIN team t ON t.id = p.team CROSS APPLY (SELECT t.id + 1 AS n) x "

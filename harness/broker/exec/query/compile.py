@@ -86,7 +86,8 @@ class QueryCompiler:
     def _again(self, select: ast.Select, tail: Tail, common: Common) -> Callable[..., Block]:
         """What compiles a block again: under more conditions, in a scope, with a target."""
         def make(where: list[ast.Predicate], scope: Scope, choose: Any) -> Block:
-            conditions = [*where, *([] if select.where is None else [select.where])]
+            # Its own come first: they may keep rows away that the others cannot be asked of.
+            conditions = [*([] if select.where is None else [select.where]), *where]
             again = select
             if where:
                 both = conditions[0] if len(conditions) == 1 else \
