@@ -73,6 +73,16 @@ def test_identity_insert_is_for_one_table_at_a_time(lab):
     assert lab.error("SET IDENTITY_INSERT log ON") == 8106
 
 
+def test_a_value_ahead_of_the_identity_becomes_the_current_one(lab):
+    lab.run("CREATE TABLE up (id int IDENTITY, k int); CREATE TABLE down (id int IDENTITY(0, -2))")
+    lab.run("SET IDENTITY_INSERT up ON; INSERT up (id, k) VALUES (50, 0), (20, 0); "
+            "SET IDENTITY_INSERT up OFF; INSERT up (k) VALUES (1)")
+    assert lab.value("SELECT id FROM up WHERE k = 1") == 51
+    lab.run("SET IDENTITY_INSERT down ON; INSERT down (id) VALUES (-10), (8); "
+            "SET IDENTITY_INSERT down OFF; INSERT down DEFAULT VALUES")
+    assert lab.value("SELECT MIN(id) FROM down") == -12
+
+
 def test_exec_fills_a_table_with_all_result_sets(lab):
     lab.run("CREATE PROCEDURE p @n int AS SELECT @n, 'one'; SELECT @n + 1, 'two'")
     lab.run("INSERT log (k, a) EXEC p 5")

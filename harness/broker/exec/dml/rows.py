@@ -149,7 +149,19 @@ def note_identity(s: Any, table: Table, rows: list[tuple]) -> None:
     if table.identity_column is None:
         s.last_identity = None
     else:
-        s.last_identity = s.scope_identity = rows[-1][table.identity_column]
+        place = table.identity_column
+        s.last_identity = s.scope_identity = rows[-1][place]
+        _go_on_behind(s, table, [int(row[place]) for row in rows])
+
+
+def _go_on_behind(s: Any, table: Table, values: list[int]) -> None:
+    """A value given with IDENTITY_INSERT ON that lies ahead becomes the current identity value
+    ("SET IDENTITY_INSERT" page).
+    """
+    step = table.columns[table.identity_column].identity[1]  # type: ignore[index]
+    last = max(values) if step > 0 else min(values)
+    if (last - (table.next_identity - step)) * step > 0:
+        s.engine.journal.assign(None, table, "next_identity", last + step)
 
 
 def next_version(s: Any, table: Table) -> bytes:
