@@ -17,7 +17,7 @@ REFUSED_PROCEDURES = frozenset({
     "sp_delete_job", "sp_update_job", "sp_add_schedule", "sp_attach_schedule", "sp_cycle_errorlog",
     "sp_readerrorlog", "sp_trace_create", "sp_trace_setevent", "sp_trace_setstatus",
     "sp_trace_generateevent", "sp_invoke_external_rest_endpoint", "sp_oacreate",
-    "sp_xml_preparedocument", "sp_xml_removedocument", "sp_getbindtoken", "sp_bindsession",
+    "sp_getbindtoken", "sp_bindsession",
     "sp_cursor_list", "sp_describe_cursor", "sp_describe_cursor_columns",
     "sp_describe_cursor_tables",
     "sp_cursor", "sp_cursoropen", "sp_cursorprepare", "sp_cursorexecute", "sp_cursorfetch",

@@ -106,6 +106,8 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
     6358: (16, "%d is not a valid style number when converting to XML."),
     6361: (16, "Invalid null parameter specified. XML Schema Collections can only be created from "
                "a non-null value."),
+    6602: (16, "The error description is '%s'."),
+    6603: (16, "XML parsing error: %s"),
     6800: (16, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW "
                "or add a FROM clause with a table name."),
     6801: (16, "FOR XML EXPLICIT requires at least three columns, including the tag column, the "

@@ -61,6 +61,7 @@ class SessionState(Part):
         "original_login", "pending", "return_status", "rowcount", "sandbox", "scope_identity",
         "session_context", "sink", "statement_started", "stream", "temp_procedures", "temp_tables",
         "trancount", "transaction", "user", "user_stack", "wait",
+        "xml_documents",
     )
 
     local_offset = 0
@@ -107,6 +108,7 @@ class SessionState(Part):
         self.temp_tables: dict[str, Any] = {}
         self.temp_procedures: dict[str, Any] = {}
         self.cursors: dict[str, Any] = {}
+        self.xml_documents: dict[Any, Any] = {}  # handle -> what OPENXML reads; "next": handle
         self.open_keys: frozenset[int] = frozenset()  # databases whose master key is open
         self.bulk: Any = None  # what INSERT BULK prepared for the next request
         self.statement_started = 0.0  # of the running request, clock seconds
@@ -361,6 +363,7 @@ class SessionState(Part):
             dict(self.temp_procedures),
             dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:],
             self.login_name, self.sandbox, self.bulk, self.lock_mark, self.open_keys,
+            dict(self.xml_documents),
         )
 
     def restore(self, memento: Any) -> None:
@@ -373,7 +376,7 @@ class SessionState(Part):
          self.insert_exec, self.return_status, self.context_info, self.session_context,
          self.temp_tables, self.temp_procedures, self.cursors, self.guids, self.database, self.user,
          self.user_stack, self.login_name, self.sandbox, self.bulk, self.lock_mark,
-         self.open_keys) = memento
+         self.open_keys, self.xml_documents) = memento
         self.frames = [Frame.back(saved) for saved in frames]
 
     def content(self) -> Any:

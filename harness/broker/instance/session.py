@@ -262,7 +262,7 @@ class Session(SessionState):
         self.options = Options().changed(isolation=isolation)
         self.temp_tables, self.temp_procedures, self.cursors = {}, {}, {}
         self.prepared, self.api_cursors, self.bulk = {}, {}, None
-        self.session_context = {}
+        self.session_context, self.xml_documents = {}, {}
         if value(self.engine, "reset_context_info") == "cleared":
             self.context_info = None
         self.error = self.rowcount = 0

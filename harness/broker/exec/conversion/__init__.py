@@ -120,11 +120,17 @@ def _to_xml(source: SqlType, target: SqlType, style: int | None) -> Convert | No
     return lambda value: check(parsed(value), document)
 
 
+def _no_style(style: int) -> None:
+    raise SqlError(6358, style)
+
+
 def _parsed(source: SqlType, style: int | None) -> Convert | None:
     if source.name == "xml":
         return None
+    if style in {2, 3}:
+        raise NotSupported(f"style {style} when converting to xml (internal DTD subsets)")
     if style not in {None, 0, 1}:
-        raise NotSupported(f"style {style} when converting to xml")
+        return lambda value: _no_style(style)
     keep = style == 1
     if source.is_binary:
         return lambda value: xml_from_bytes(value, keep_blanks=keep)

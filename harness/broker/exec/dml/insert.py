@@ -44,6 +44,7 @@ from harness.broker.exec.query.ordering import row_limit
 from harness.broker.exec.query.query_hints import query_hints
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.broker.exec.query.sources import resolve_object
+from harness.broker.exec.query.statement import refuse_for
 from harness.broker.exec.triggers import triggers_on
 from harness.tsql import ast
 
@@ -257,6 +258,7 @@ def _query(
     compiler = QueryCompiler(context)
     compiler.note_options(node)
     common = compiler.common_tables(node, context.scope, {}) if node.with_ else {}
+    refuse_for(node.source, context, "INSERT")
     rowset = compiler.query(node.source, context.scope, common)
     make = maker_of(rowset.columns, target, chosen, node, context)
     rows = rowset.rows

@@ -1,4 +1,4 @@
-"""Built-in table-valued functions: OPENJSON, STRING_SPLIT, GENERATE_SERIES (their pages)."""
+"""Built-in table-valued functions: OPENJSON, OPENXML, STRING_SPLIT, GENERATE_SERIES."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from harness.broker.exec.expressions.operands import common_collation, converted
 from harness.broker.exec.expressions.scope import Scope
 from harness.broker.exec.functions.registry import as_string, check_count, varying
 from harness.broker.exec.query.openjson import openjson
+from harness.broker.exec.query.openxml import openxml
 from harness.broker.exec.query.rowset import QueryColumn, Rows
 from harness.tsql import ast
 
@@ -128,7 +129,8 @@ def _widest(given: list[Expr], of: SqlType) -> SqlType:
 
 
 ROWSET_FUNCTIONS: dict[str, Make] = {
-    "openjson": openjson, "string_split": string_split, "generate_series": generate_series,
+    "openjson": openjson, "openxml": openxml, "string_split": string_split,
+    "generate_series": generate_series,
 }
 """Lower-case name -> (node, scope, context) -> (columns, rows)."""
 

@@ -40,13 +40,25 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
         if assigning:
             if len(assigning) != len(query.body.items):
                 raise context.fail(node, SqlError(141, severity=15, aborts="scope"))
+            if query.for_ is not None:
+                raise context.fail(query.for_, SqlError(6819, "ASSIGNMENT", state=3,
+                                                        aborts="scope"))
             return _assignment(compiler.block(query, context.scope), context)
         if query.body.into is not None:
             from harness.broker.exec.query.into import compile_into
 
+            refuse_for(query, context, "SELECT INTO")
             return compile_into(query, compiler, context)
     rowset = compiler.query(query, context.scope)
     return _result(rowset) if rowset.streamed is None else _streamed(rowset)
+
+
+def refuse_for(query: Any, context: Context, statement: str) -> None:
+    """6819 or 13602: FOR XML and FOR JSON give rows to a client, not to a table."""
+    clause = getattr(query, "for_", None)
+    if isinstance(clause, (ast.ForXml, ast.ForJson)):
+        number = 6819 if isinstance(clause, ast.ForXml) else 13602
+        raise context.fail(clause, SqlError(number, statement, aborts="scope"))
 
 
 def _streamed(rowset: Rowset) -> Run:
