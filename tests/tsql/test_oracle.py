@@ -20,6 +20,7 @@ ONLY_WE_ACCEPT = {
     "ALTER QUEUE dbo.q REBUILD WITH (MAXDOP = 2);": "documented, unknown to ScriptDom",
     "ALTER QUEUE dbo.q REORGANIZE WITH (LOB_COMPACTION = ON);": "documented, unknown to ScriptDom",
     "ALTER QUEUE dbo.q MOVE TO [fg2];": "documented, unknown to ScriptDom",
+    "RECEIVE body = message_body FROM q": "documented (RECEIVE page), unknown to ScriptDom",
     "SELECT 1 WHERE a IS DISTINCT FROM b AND c IS NOT DISTINCT FROM NULL": "new in 2022",
     "SELECT SUM(a) OVER w, RANK() OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY c) "
     "ORDER BY 1": "new in 2022",

@@ -10,8 +10,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from harness.broker.catalog.views import VIEW_SERVER_STATE, view
+from harness.broker.engine.differences import differs
 from harness.broker.exec.database import Database
 from harness.broker.ssb import counters as of
+
+differs("performance counters",
+        "sys.dm_os_performance_counters has the two Broker objects and no other; of those it "
+        "leaves out Task Limit Reached and Dialog timer event count, which count what background "
+        "tasks of a server do.")
 
 TOTAL, PER_SECOND = 65792, 272696576
 """cntr_type of a plain number and of one that readers divide by time."""

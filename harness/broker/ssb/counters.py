@@ -36,6 +36,14 @@ class Counters(Part):
             journal.save(self)
         self.values[which] += more
 
+    def enqueued(self, journal: Journal, priority: int) -> None:
+        """A message was put into a queue: the hot path of every SEND."""
+        if journal.recording:
+            journal.save(self)
+        values = self.values
+        values[ENQUEUED] += 1
+        values[PRIORITY + priority] += 1
+
     def memento(self) -> Any:
         """The counts."""
         return tuple(self.values)

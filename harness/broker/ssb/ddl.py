@@ -216,6 +216,8 @@ def drop_service(broker: Broker, transaction: Transaction, name: str) -> None:
         alarms.will_change(transaction, endpoint)
         journal.assign(transaction, endpoint, "own", GONE)
         broker.note(transaction, ("ssb.end", endpoint))
+    # A RECEIVE that waits for one of these conversations fails now (RECEIVE page).
+    broker.note(transaction, ("ssb.look", service.queue))
     changed(broker, transaction)
 
 

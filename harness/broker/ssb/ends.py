@@ -145,6 +145,11 @@ def _watched(transaction: Transaction, event: tuple, queues: dict) -> None:
     event[1].monitor.altered()
 
 
+def _look(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """Conversations of a queue are gone: sessions that wait there look again."""
+    event[1].wake()
+
+
 def _raised(transaction: Transaction, event: tuple, queues: dict) -> None:
     """Definitions have changed that event notifications ask for."""
     notifications.committed(event[1], transaction)
@@ -164,6 +169,8 @@ def _moved(transaction: Transaction, event: tuple, queues: dict) -> None:
                 if queue is not service.queue:
                     queue.unlist(endpoint.inbox)
             service.queue.relist(endpoint.inbox)
+    for queue in both:  # who waits for a conversation that has left fails (RECEIVE page)
+        queue.wake()
     queues.setdefault(service.queue, False)
 
 
@@ -201,7 +208,7 @@ _COMMITTED = {
     "ssb.pending": _pending, "ssb.alarm": _alarm, "ssb.altered": _altered,
     "ssb.queue": _queue_altered, "ssb.dropped": _dropped, "ssb.group": _group,
     "ssb.moved": _moved, "ssb.watched": _watched,
-    "ssb.raised": _raised,
+    "ssb.raised": _raised, "ssb.look": _look,
 }
 
 

@@ -15,6 +15,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.broker_messages import text
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.ssb import error_body, names, transmission, verbs
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
     from harness.broker.engine.transactions import Transaction
     from harness.broker.ssb.broker import Broker
     from harness.broker.ssb.conversation import Endpoint
+
+differs("event notifications",
+        "A message is in its target queue as soon as the event's transaction has committed; a "
+        "server posts it from a background task. SPID is always 20. What BROKER_QUEUE_DISABLED "
+        "holds beside the ids of database and queue is taken from other trace events (F-253).")
 
 QUEUE_ACTIVATION, QUEUE_DISABLED = "QUEUE_ACTIVATION", "BROKER_QUEUE_DISABLED"
 QUEUE, DATABASE, SERVER = "QUEUE", "DATABASE", "SERVER"

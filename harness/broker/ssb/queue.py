@@ -10,7 +10,6 @@ from sortedcontainers import SortedDict
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.ssb import columns
-from harness.broker.ssb.counters import ENQUEUED, PRIORITY
 from harness.broker.ssb.monitor import QueueMonitor
 from harness.broker.ssb.names import SYSTEM_TABLES
 from harness.broker.ssb.switches import value
@@ -125,9 +124,7 @@ class Queue(Part):
         journal.put(transaction, inbox, inbox.rows, sequence,
                     (order, sequence, message_type, body, engine.clock.now()))
         journal.assign(transaction, inbox, "tail", sequence + 1)
-        counters = self.broker.counters
-        counters.add(journal, ENQUEUED)
-        counters.add(journal, PRIORITY + inbox.endpoint.priority)
+        self.broker.counters.enqueued(journal, inbox.endpoint.priority)
         if inbox.ready_key is None:
             self.list_ready(inbox, order)
         if transaction is None:
@@ -157,9 +154,7 @@ class Queue(Part):
         message = (shown, sequence, message_type, body, engine.clock.now())
         key = (rank, order)
         journal.put(transaction, inbox, inbox.special, key, (message, transaction))
-        counters = self.broker.counters
-        counters.add(journal, ENQUEUED)
-        counters.add(journal, PRIORITY + inbox.endpoint.priority)
+        self.broker.counters.enqueued(journal, inbox.endpoint.priority)
         if inbox.ready_key is None:
             self.list_ready(inbox, order)
         if transaction is None:

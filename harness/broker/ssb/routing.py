@@ -10,12 +10,18 @@ import re
 from typing import TYPE_CHECKING
 
 from harness.broker.engine.broker_messages import text
+from harness.broker.engine.differences import differs
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
     from harness.broker.ssb.broker import Broker
     from harness.broker.ssb.conversation import Endpoint
     from harness.broker.ssb.definitions import Route, Service
+
+differs("dialogs to other instances",
+        "Nothing leaves the instance. A Service Broker endpoint is in the catalog and does not "
+        "listen; what a route leads away waits in sys.transmission_queue with the text of a server "
+        "that reaches nobody (F-250).")
 
 LOCAL, TRANSPORT = "LOCAL", "TRANSPORT"
 CONFIGURATION_SERVICE = "SQL/ServiceBroker/BrokerConfiguration"
@@ -55,7 +61,7 @@ def find_target(endpoint: Endpoint) -> Service | str:
         # The peer's broker is known from its acknowledgement (routing page): the service is here,
         # unless its database has been dropped.
         service = endpoint.peer.service
-        if service.broker not in broker.brokers():
+        if service.broker is not broker and service.broker not in broker.brokers():
             return text(9795)
         return unavailable(service.broker) or service
     routes = matching(endpoint)

@@ -338,3 +338,39 @@ def test_a_target_that_ends_the_conversation_hears_nothing_more(watched, instanc
     assert watched.rows("SELECT * FROM sys.event_notifications") == []
     assert [line[2][:41] for line in instance.error_log.lines[-2:]] == [
         "Failure to send an event notification ins", "Event notification 'n' in database 'sales"]
+
+
+def test_new_broker_takes_the_conversation_and_the_next_event_the_notification(watched, instance):
+    notify(watched)
+    watched.run("ALTER DATABASE sales SET NEW_BROKER WITH ROLLBACK IMMEDIATE")
+    assert watched.value("SELECT COUNT(*) FROM sys.event_notifications") == 1
+    watched.dialog(SEND)
+    assert watched.rows("SELECT * FROM sys.event_notifications") == []
+    assert "send time service broker errors" in instance.error_log.lines[-1][2]
+
+
+def test_error_broker_conversations_drops_it(watched):
+    notify(watched)
+    watched.run("ALTER DATABASE sales SET ERROR_BROKER_CONVERSATIONS WITH ROLLBACK IMMEDIATE")
+    assert watched.rows("SELECT * FROM sys.event_notifications") == []
+
+
+def test_while_the_broker_is_off_its_messages_wait(watched):
+    notify(watched, event="BROKER_QUEUE_DISABLED")
+    watched.dialog(SEND)
+    watched.run("ALTER DATABASE sales SET DISABLE_BROKER")
+    rollback_five_times(watched)
+    assert watched.value("SELECT COUNT(*) FROM sys.transmission_queue") == 1
+    watched.run("ALTER DATABASE sales SET ENABLE_BROKER")
+    assert events(watched) == ["BROKER_QUEUE_DISABLED"]
+
+
+def test_a_disabled_target_queue_holds_them_and_order_is_kept(watched, instance):
+    notify(watched)
+    watched.run("ALTER QUEUE dbo.WQ WITH STATUS = OFF")
+    watched.dialog(SEND)
+    instance.advance(6)
+    assert watched.value("SELECT COUNT(*) FROM sys.transmission_queue") == 2
+    watched.run("ALTER QUEUE dbo.WQ WITH STATUS = ON")
+    assert watched.rows("SELECT message_sequence_number FROM dbo.WQ ORDER BY queuing_order") == [
+        (0,), (1,)]

@@ -154,3 +154,29 @@ def test_insert_exec_takes_a_receive(client):
     client.run("CREATE PROCEDURE dbo.take AS RECEIVE message_sequence_number FROM dbo.TQ")
     assert client.rows("""DECLARE @t TABLE (n bigint); INSERT @t EXEC dbo.take;
         SELECT n FROM @t""") == [(0,)]
+
+
+@pytest.mark.parametrize("change, number", [
+    ("DROP SERVICE [//t]", 8426),
+    ("CREATE QUEUE dbo.other; ALTER SERVICE [//t] ON QUEUE dbo.other", 8426),
+    ("ALTER QUEUE dbo.TQ WITH STATUS = OFF", 9617),
+])
+def test_a_receive_that_waits_for_one_conversation_fails_when_it_has_left_the_queue(
+        client, change, number):
+    """RECEIVE page: the service is dropped or moved to another queue, the queue switched off."""
+    client.dialog("SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x')")
+    handle = client.value("DECLARE @t uniqueidentifier; "
+                          "RECEIVE @t = conversation_handle FROM dbo.TQ; SELECT @t")
+    reader = client.other()
+    reader.send(f"WAITFOR (RECEIVE * FROM dbo.TQ WHERE conversation_handle = '{handle}')")
+    assert reader.session.wait is not None
+    client.run(change)
+    assert [e.number for e in reader.session.sink.errors] == [number]
+
+
+def test_an_alias_may_stand_before_its_expression(client):
+    client.dialog("SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x')")
+    sink = client.run("RECEIVE body = CAST(message_body AS nvarchar(9)), kind = message_type_name "
+                      "FROM dbo.TQ")
+    assert [c.name for c in sink.result_sets[0].columns] == ["body", "kind"]
+    assert sink.result_sets[0].rows == [("x", "//m")]

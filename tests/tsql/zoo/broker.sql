@@ -66,3 +66,4 @@ ALTER REMOTE SERVICE BINDING b WITH ANONYMOUS = ON --> AlterRemoteServiceBinding
 DROP EVENT NOTIFICATION a, b ON SERVER --> DropEventNotification
 DROP ENDPOINT e --> DropObject
 ALTER DATABASE d SET HONOR_BROKER_PRIORITY ON --> AlterDatabaseSet
+RECEIVE body = message_body FROM q --> Receive
