@@ -9,6 +9,7 @@ import harness.broker.catalog.compatibility_views
 import harness.broker.catalog.counter_views
 import harness.broker.catalog.database_views
 import harness.broker.catalog.dependency_views
+import harness.broker.catalog.first_result_functions
 import harness.broker.catalog.index_views
 import harness.broker.catalog.information_schema
 import harness.broker.catalog.key_views

@@ -99,6 +99,7 @@ DDL_MESSAGES: dict[int, tuple[int, str]] = {
     15225: (11, "No item by the name of '%s' could be found in the current database '%s', given "
                 "that @itemtype was input as '%s'."),
     15249: (11, "Error: Explicit @objtype '%s' is unrecognized."),
+    15252: (16, "The primary or foreign key table name must be given."),
     15335: (11, "Error: The new name '%s' is already in use as a %s name and would cause a "
                 "duplicate that is not permitted."),
     15336: (16, "Object '%s' cannot be renamed because the object participates in enforced "

@@ -7,6 +7,7 @@ Each is called with (session, arguments) and returns its status; result sets go 
 import harness.broker.catalog.procedures.describe
 import harness.broker.catalog.procedures.documents
 import harness.broker.catalog.procedures.first_result
+import harness.broker.catalog.procedures.foreign_keys
 import harness.broker.catalog.procedures.helps
 import harness.broker.catalog.procedures.logs
 import harness.broker.catalog.procedures.misc

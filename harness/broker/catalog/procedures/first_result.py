@@ -87,7 +87,7 @@ def sp_describe_first_result_set(call: Call) -> None:
     if call.number("browse_information_mode"):
         raise NotSupported("sp_describe_first_result_set with a browse information mode")
     found = first_result(call.session, call.text("tsql") or "", call.text("params") or "")
-    call.answer(COLUMNS, [_row(n, column) for n, column in enumerate(found or [], 1)])
+    call.answer(COLUMNS, [describe_row(n, column) for n, column in enumerate(found or [], 1)])
 
 
 def first_result(s: Any, text: str, definitions: str) -> list[ResultColumn] | None:
@@ -141,7 +141,8 @@ def _of_procedure(node: ast.ExecuteProcedure, compiler: ProgramCompiler) -> Any:
     return _of_statements(found.node.body, inner)
 
 
-def _row(ordinal: int, column: ResultColumn) -> tuple:
+def describe_row(ordinal: int, column: ResultColumn) -> tuple:
+    """One row of the answer."""
     type_ = column.type
     size = max_length(type_)
     text = type_.is_string

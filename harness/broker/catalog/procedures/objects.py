@@ -1,4 +1,4 @@
-"""ODBC's catalog of tables: sp_tables, sp_columns, sp_pkeys, sp_fkeys, sp_statistics."""
+"""ODBC's catalog of tables: sp_tables, sp_columns, sp_pkeys, sp_statistics."""
 
 from __future__ import annotations
 
@@ -224,22 +224,6 @@ def sp_pkeys(call: Call) -> None:
                 rows += [(database.name, table.schema, table.name, table.columns[i].name, number,
                           index.name) for number, i in enumerate(index.columns, 1)]
     call.answer(PKEYS, rows)
-
-
-FKEYS = result_columns("\n".join([
-    *(f"{side}TABLE_{part} sysname?" for side in ("PK",) for part in ("QUALIFIER", "OWNER")),
-    "PKTABLE_NAME sysname", "PKCOLUMN_NAME sysname", "FKTABLE_QUALIFIER sysname?",
-    "FKTABLE_OWNER sysname?", "FKTABLE_NAME sysname", "FKCOLUMN_NAME sysname", "KEY_SEQ smallint",
-    "UPDATE_RULE smallint?", "DELETE_RULE smallint?", "FK_NAME sysname?", "PK_NAME sysname?",
-    "DEFERRABILITY smallint?",
-]))
-
-
-@procedure("sp_fkeys", pktable_name=None, pktable_owner=None, pktable_qualifier=None,
-           fktable_name=None, fktable_owner=None, fktable_qualifier=None)
-def sp_fkeys(call: Call) -> None:
-    """No rows: FOREIGN KEY constraints are refused."""
-    call.answer(FKEYS, [])
 
 
 STATISTICS = result_columns("""
