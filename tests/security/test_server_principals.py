@@ -161,3 +161,39 @@ def test_a_rollback_takes_server_changes_back(master, login, error):
     master("BEGIN TRAN; GRANT VIEW SERVER STATE TO alice; CREATE SERVER ROLE r; ROLLBACK")
     assert error(login("alice"), "SELECT COUNT(*) FROM sys.dm_tran_locks") == 300
     assert master("SELECT COUNT(*) FROM sys.server_principals WHERE name = 'r'").one() == 0
+
+
+def test_a_login_denied_connect_sql_does_not_get_in(master, instance):
+    master("DENY CONNECT SQL TO alice")
+    with pytest.raises(SqlError) as refused:
+        instance.login("alice", "a-Secret-1", "App")
+    assert refused.value.number == 18456
+
+
+def test_kill_takes_alter_any_connection(master, login, error, instance):
+    victim, alice = login("bob"), login("alice")
+    assert error(alice, f"KILL {victim.id}") == 6102
+    master("GRANT ALTER ANY CONNECTION TO alice")
+    assert error(alice, f"KILL {victim.id}") is None
+    assert victim.id not in instance.sessions
+
+
+def test_trust_between_databases_is_given_by_who_controls_the_server(admin, login, instance, error):
+    admin("ALTER ROLE db_owner ADD MEMBER alice")
+    alice = login("alice")
+    assert error(alice, "ALTER DATABASE App SET TRUSTWORTHY ON") == 15247
+    assert error(alice, "ALTER DATABASE App SET DB_CHAINING ON") == 15247
+    assert error(instance.connect("App"), "ALTER DATABASE tempdb SET TRUSTWORTHY ON") == 15309
+
+
+def test_a_denied_dmv_says_so_in_two_messages_and_catch_sees_the_second(login):
+    alice = login("alice")
+    answer = alice.execute("SELECT * FROM sys.dm_tran_locks")
+    assert [e.number for e in answer.errors] == [300, 297]
+    assert alice.execute("BEGIN TRY SELECT * FROM sys.dm_tran_locks END TRY BEGIN CATCH "
+                         "SELECT ERROR_NUMBER() END CATCH").rows(-1) == [(297,)]
+
+
+def test_view_server_performance_state_opens_the_dmvs_too(master, login, error):
+    master("GRANT VIEW SERVER PERFORMANCE STATE TO alice")
+    assert error(login("alice"), "SELECT * FROM sys.dm_tran_locks") is None

@@ -59,6 +59,8 @@ SECURITY_MESSAGES: dict[int, tuple[int, str]] = {
     15271: (16, "Invalid @with_log parameter value. Valid values are 'true' or 'false'."),
     15277: (16, "The only valid @parameter_value values are 'true' or 'false'."),
     15402: (11, "'%s' is not a fixed server role."),
+    15309: (16, "Cannot alter the trustworthy state of the model or tempdb databases."),
+    6102: (14, "User does not have permission to use the KILL statement."),
     7955: (16, "Invalid SPID %d specified."),
     15182: (16, "Cannot disable access to the guest user in master or tempdb."),
     15196: (16, "The current security context is non-revertible. The \"Revert\" statement "

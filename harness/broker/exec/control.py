@@ -16,6 +16,7 @@ from harness.broker.exec.options import (
     OPPOSITES,
 )
 from harness.broker.exec.program import SWITCH
+from harness.broker.exec.security import has_server_permission
 from harness.tsql import ast
 
 if TYPE_CHECKING:
@@ -370,7 +371,8 @@ def kill(node: ast.Kill, context: Context) -> Run:
 
     def run(s: SessionState, v: list) -> None:
         number = target.fn(s, v, ())
-        s.check_permission("ALTER ANY CONNECTION", None)
+        if not has_server_permission(s, "ALTER ANY CONNECTION"):
+            raise SqlError(6102)
         if number == s.id:
             raise SqlError(6104)
         if s.trancount:

@@ -11,7 +11,7 @@ from harness.broker.engine.clock import EPOCH
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import SMALLINT, ResultColumn, nvarchar
 from harness.broker.exec.compiler import Context, Run, compiles
-from harness.broker.exec.security import has_server_permission, is_db_owner
+from harness.broker.exec.security import check_server, is_db_owner
 from harness.tsql import ast
 
 COMPLETED = ("DBCC execution completed. If DBCC printed error messages, contact your system "
@@ -61,8 +61,8 @@ def _input_buffer(s: Any, given: list, options: set[str]) -> None:
                   if x.id == number and not x.background), None)
     if found is None:
         raise SqlError(7955, number if isinstance(number, int) else 0)
-    if found is not s and not has_server_permission(s, "VIEW SERVER STATE"):
-        raise SqlError(300, "VIEW SERVER STATE", "server", "master")
+    if found is not s:
+        check_server(s, "VIEW SERVER STATE")
     kind = "No Event" if not found.input_buffer else \
         "RPC Event" if getattr(found, "rpc", False) else "Language Event"
     _answer(s, _INPUT, [(kind, 0, (found.input_buffer or None) and found.input_buffer[:4000])])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import SqlError, followed
 from harness.broker.exec.database import Database
 from harness.broker.exec.objects import Schema, VirtualTable
 from harness.broker.exec.permission_table import covering
@@ -56,6 +56,7 @@ _KINDS = {
 BROKER_VERBS = frozenset({"SEND", "RECEIVE"})
 CHAINED = frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "REFERENCES"})
 NOBODY: frozenset[int] = frozenset()
+VIEW_STATE, PERFORMANCE_STATE = "VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,9 +358,14 @@ def owner_sid(database: Database, principal: int) -> bytes | None:
 
 # ---------------------------------------------------------------------- the server
 def check_server(session: Any, permission: str) -> None:
-    """Raise SqlError 300 unless the login has a server permission (VIEW SERVER STATE)."""
-    if not has_server_permission(session, permission):
-        raise SqlError(300, permission, "server", "master")
+    """Raise SqlError 300, then 297, unless the login has a server permission.
+
+    VIEW SERVER PERFORMANCE STATE does where VIEW SERVER STATE is named (2022, pages of the DMVs).
+    """
+    if has_server_permission(session, permission) or (
+            permission == VIEW_STATE and has_server_permission(session, PERFORMANCE_STATE)):
+        return
+    raise followed(300, permission, "server", "master", by=SqlError(297), state=1)
 
 
 def has_server_permission(session: Any, permission: str) -> bool:

@@ -25,6 +25,7 @@ from harness.broker.exec.database import Database
 from harness.broker.exec.machine import READY, Machine
 from harness.broker.exec.objects import CATALOG_FUNCTIONS
 from harness.broker.exec.server import Server, UserMessage
+from harness.broker.exec.tokens import login_permitted, server_principals
 from harness.broker.instance.activation import Activation
 from harness.broker.instance.errorlog import ErrorLog
 from harness.broker.instance.session import Session
@@ -141,7 +142,8 @@ class Instance:
     ) -> Session:
         """A new session. Raises SqlError 18456 (name or password) or 4060 (database)."""
         login = self.server.logins.get(user.lower())
-        if login is None or not login.accepts(password):
+        if login is None or not login.accepts(password) or not login_permitted(
+                self.server, server_principals(self.server, login), "CONNECT SQL"):
             self.error_log.write("Logon", f"Login failed for user '{user}'.")
             raise SqlError(18456, user)
         session = self._new_session(FIRST_SPID)

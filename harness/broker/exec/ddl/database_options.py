@@ -14,6 +14,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.exec.compiler import Context
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.options import number, word
+from harness.broker.exec.security import has_server_permission
 from harness.broker.ssb.names import FIRST_USER_ID
 from harness.tsql import ast
 
@@ -123,6 +124,18 @@ def flag(attribute: str) -> Callable[..., None]:
     return set_flag
 
 
+def trusting(attribute: str) -> Callable[..., None]:
+    """TRUSTWORTHY and DB_CHAINING: CONTROL SERVER, for they open other databases (their pages)."""
+    plain = flag(attribute)
+
+    def set_flag(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+        if not has_server_permission(s, "CONTROL SERVER"):
+            raise SqlError(15247)
+        plain(s, context, database, option)
+
+    return set_flag
+
+
 def set_read_only(s: Any, context: Context, database: Database, option: ast.Option) -> None:
     """READ_ONLY | READ_WRITE: writing statements are compiled anew everywhere and then refused
     (``exec.read_only``). How messages for a service in such a database fare is not documented, so
@@ -190,7 +203,7 @@ _SETTERS: dict[str, Callable[..., None]] = {
     "ANSI_NULL_DEFAULT": flag("ansi_null_default"),
     "READ_COMMITTED_SNAPSHOT": flag("rcsi"),
     "RECURSIVE_TRIGGERS": flag("recursive_triggers"),
-    "TRUSTWORTHY": flag("trustworthy"),
-    "DB_CHAINING": flag("db_chaining"),
+    "TRUSTWORTHY": trusting("trustworthy"),
+    "DB_CHAINING": trusting("db_chaining"),
     "HONOR_BROKER_PRIORITY": flag("honor_broker_priority"),
 }
