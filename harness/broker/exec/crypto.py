@@ -14,12 +14,18 @@ from hashlib import sha1, sha256, shake_256
 from math import gcd
 from typing import Any
 
+from harness.broker.engine.differences import differs
+
 BITS = 2048
 EXPONENT = 65537
 _PVK_MAGIC, _BLOB_MAGIC = 0xB0B5F11E, b"RSA2"
 _PRIMES = [p for p in range(3, 8000, 2) if all(p % q for q in range(3, int(p ** 0.5) + 1, 2))]
 _DIGEST_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
 """ASN.1 in front of a SHA-256 digest in a PKCS #1 v1.5 signature (RFC 8017, 9.2)."""
+
+differs("keys and certificates",
+        "Keys come from the instance's seed and are kept as they are: two runs make the same "
+        "certificates, and nothing is protected by them. Passwords and master keys are checked.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from harness.broker.catalog.broker_views import moment
 from harness.broker.catalog.procedures.arguments import Call, procedure, result_columns
 from harness.broker.catalog.runtime_views import blocker_of, lock_place, lock_requests, sessions
 from harness.broker.catalog.views import VIEW_SERVER_STATE
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.exec.security import has_server_permission
 
@@ -46,6 +47,9 @@ Type nchar(4)
 Resource nchar(32)
 Mode nvarchar(8)
 Status nvarchar(5)""")
+
+differs("processor time and disk accesses",
+        "Nobody measures them: sp_who2 shows 0, the columns of the DMVs are refused.")
 
 _TYPES = {"DATABASE": "DB", "OBJECT": "TAB", "KEY": "KEY", "METADATA": "MD", "APPLICATION": "APP"}
 
