@@ -25,7 +25,7 @@ def test_every_option_has_its_effect_or_its_number(master, text, number):
 
 
 @pytest.mark.parametrize("text", [
-    "master SET READ_COMMITTED_SNAPSHOT ON", "tempdb SET RECOVERY FULL", "model SET TRUSTWORTHY ON",
+    "master SET READ_COMMITTED_SNAPSHOT ON", "tempdb SET RECOVERY FULL",
     "msdb SET ALLOW_SNAPSHOT_ISOLATION OFF", "tempdb SET SINGLE_USER", "master SET READ_ONLY",
 ])
 def test_system_databases_keep_their_options(master, text):

@@ -58,8 +58,8 @@ FIXED = {
     "master": {"READ_COMMITTED_SNAPSHOT", "READ_ONLY", "SINGLE_USER", "RESTRICTED_USER", "OFFLINE",
                "ALLOW_SNAPSHOT_ISOLATION", "TRUSTWORTHY", *BROKER_ACTIONS},
     "tempdb": {"READ_COMMITTED_SNAPSHOT", "READ_ONLY", "SINGLE_USER", "RESTRICTED_USER", "OFFLINE",
-               "TRUSTWORTHY", "RECOVERY", "AUTO_CLOSE", "AUTO_SHRINK", *BROKER_ACTIONS},
-    "model": {"TRUSTWORTHY", *BROKER_ACTIONS},
+               "RECOVERY", "AUTO_CLOSE", "AUTO_SHRINK", *BROKER_ACTIONS},
+    "model": set(BROKER_ACTIONS),
     "msdb": {"READ_COMMITTED_SNAPSHOT", "READ_ONLY", "ALLOW_SNAPSHOT_ISOLATION"},
 }
 """Options a system database does not let change (5058)."""
@@ -131,6 +131,8 @@ def trusting(attribute: str) -> Callable[..., None]:
     def set_flag(s: Any, context: Context, database: Database, option: ast.Option) -> None:
         if not has_server_permission(s, "CONTROL SERVER"):
             raise SqlError(15247)
+        if attribute == "trustworthy" and database.name.lower() in {"model", "tempdb"}:
+            raise SqlError(15309)
         plain(s, context, database, option)
 
     return set_flag
