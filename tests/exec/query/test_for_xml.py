@@ -193,3 +193,12 @@ def test_long_text_reaches_a_client_in_rows_of_2033_characters(lab):
     assert len(sink.one()) == 3007
     assert [len(r[0]) for r in lab.rows("SELECT REPLICATE('x', 3000) AS a FOR JSON PATH")] == [
         2033, 3000 + 10 - 2033]
+
+
+@pytest.mark.parametrize(("names", "number"), [
+    ("'u' AS xmlns", 6871), ("'u' AS xml", 6872), ("'' AS p", 6874), ("DEFAULT ''", 6874),
+    ("'http://www.w3.org/XML/1998/namespace' AS p", 6872), ("'u' AS p, 'v' AS p", 6869),
+    ("DEFAULT 'u', DEFAULT 'v'", 6869),
+])
+def test_what_with_xmlnamespaces_may_not_declare(lab, names, number):
+    assert lab.error(f"WITH XMLNAMESPACES ({names}) SELECT 1 AS a") == number

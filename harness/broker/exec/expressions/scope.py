@@ -42,6 +42,21 @@ class ScopeColumn:
         )
 
 
+_XML_URI = "http://www.w3.org/XML/1998/namespace"
+
+
+def _check_prefix(prefix: str | None, uri: str, known: dict[str | None, str]) -> None:
+    """What WITH XMLNAMESPACES may not declare: 6871, 6872, 6874 and 6869 ("WITH XMLNAMESPACES")."""
+    if prefix == "xmlns":
+        raise SqlError(6871, prefix, aborts="scope")
+    if (prefix == "xml") != (uri == _XML_URI):
+        raise SqlError(6872, state=1 if prefix == "xml" else 2, aborts="scope")
+    if not uri:
+        raise SqlError(6874, aborts="scope")
+    if prefix in known:
+        raise SqlError(6869, "default" if prefix is None else prefix, aborts="scope")
+
+
 @dataclass
 class Scope:
     """Where an expression is compiled.
@@ -90,7 +105,10 @@ class Scope:
         """This scope with a statement's WITH XMLNAMESPACES added."""
         if with_ is None or not with_.namespaces:
             return self
-        added = {item.prefix: item.uri for item in with_.namespaces}
+        added: dict[str | None, str] = {}
+        for item in with_.namespaces:
+            _check_prefix(item.prefix, item.uri, added)
+            added[item.prefix] = item.uri
         return replace(self, namespaces={**self.namespaces, **added})
 
     def line(self, node: Node) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from typing import Any
 from xml.parsers import expat
 
 from harness.broker.engine.errors import SqlError
@@ -19,6 +20,10 @@ NODE_PLACES = frozenset({ELEMENT, DOCUMENT, "node"})
 """Kinds that can have children; "node" is the static type of what may be one."""
 XML_URI = "http://www.w3.org/XML/1998/namespace"
 XSI_URI = "http://www.w3.org/2001/XMLSchema-instance"
+
+_LEAVES = frozenset({ATTRIBUTE, TEXT, COMMENT, PI})
+_NO_NODES: Any = ()
+"""Shared and never changed."""
 
 MAX_DEPTH = 128
 """Levels of elements an xml instance may have (6335)."""
@@ -42,9 +47,11 @@ class Node:
                  text: str = "", parent: Node | None = None) -> None:
         self.kind, self.name, self.uri, self.prefix, self.text = kind, name, uri, prefix, text
         self.parent = parent
-        self.children: list[Node] = []
-        self.attributes: list[Node] = []
-        self.declared: list[tuple[str, str]] = []
+        # Most nodes are texts and attributes, which never get any of these.
+        leaf = kind in _LEAVES
+        self.children: list[Node] = _NO_NODES if leaf else []
+        self.attributes: list[Node] = _NO_NODES if leaf else []
+        self.declared: list[tuple[str, str]] = _NO_NODES
         self.order = 0
         self.built = False
 
@@ -112,22 +119,25 @@ class _Builder:
             return
         if len(self.open) > MAX_DEPTH:
             raise SqlError(6335, MAX_DEPTH)
-        pairs = list(zip(flat[::2], flat[1::2]))
+        scope, parent = self.scopes[-1], self.open[-1]
+        pairs = list(zip(flat[::2], flat[1::2])) if flat else ()
         declared = [(name[6:], value) for name, value in pairs
-                    if name == "xmlns" or name.startswith("xmlns:")]
-        scope = {**self.scopes[-1], **dict(declared)} if declared else self.scopes[-1]
+                    if name == "xmlns" or name.startswith("xmlns:")] if flat else None
+        if declared:
+            scope = {**scope, **dict(declared)}
         self.scopes.append(scope)
-        prefix, _, local = tag.rpartition(":")
-        node = self._numbered(Node(ELEMENT, local, scope.get(prefix, ""), prefix))
-        node.declared = declared
+        prefix, _, local = tag.rpartition(":") if ":" in tag else ("", "", tag)
+        node = self._numbered(Node(ELEMENT, local, scope[prefix], prefix, "", parent))
+        if declared:
+            node.declared = declared
         for name, value in pairs:
-            if name == "xmlns" or name.startswith("xmlns:"):
+            if declared and (name == "xmlns" or name.startswith("xmlns:")):
                 continue
-            prefix, _, local = name.rpartition(":")
-            uri = scope.get(prefix, "") if prefix else ""
-            attribute = self._numbered(Node(ATTRIBUTE, local, uri, prefix, value))
-            node.append(attribute)
-        self.open[-1].append(node)
+            prefix, _, local = name.rpartition(":") if ":" in name else ("", "", name)
+            uri = scope[prefix] if prefix else ""
+            node.attributes.append(
+                self._numbered(Node(ATTRIBUTE, local, uri, prefix, value, node)))
+        parent.children.append(node)
         self.open.append(node)
 
     def _numbered(self, node: Node) -> Node:
@@ -141,7 +151,11 @@ class _Builder:
             self.scopes.pop()
 
     def text(self, data: str) -> None:
-        self.open[-1].append(self._numbered(Node(TEXT, text=data)))
+        parent = self.open[-1]
+        if parent.children and parent.children[-1].kind == TEXT:
+            parent.children[-1].text += data
+        else:
+            parent.children.append(self._numbered(Node(TEXT, "", "", "", data, parent)))
 
     def comment(self, data: str) -> None:
         self.open[-1].append(self._numbered(Node(COMMENT, text=data)))

@@ -264,5 +264,5 @@ def _write(node: Node, items: list[Item], empty: bool,
 def _mark_nil(node: Node) -> None:
     """xsi:nil="true", with its prefix declared where it is not in scope."""
     if node.scope().get("xsi") != XSI_URI:
-        node.declared.append(("xsi", XSI_URI))
+        node.declared = [*node.declared, ("xsi", XSI_URI)]
     node.append(Node(ATTRIBUTE, "nil", XSI_URI, "xsi", "true"))
