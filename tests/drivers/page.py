@@ -32,6 +32,19 @@ such thing. **fault**: the driver's own fault; its check runs and must fail. Num
 """
 
 
+_LIMITS = """Limits of the embedded broker that a client can meet:
+
+- pyodbc holds the interpreter lock while it asks the server about table-valued parameters and for
+  fast_executemany: with `EmbeddedBroker` in the same process it waits for ever. `BrokerProcess` runs
+  the broker in a process of its own.
+- A request may have 256 MB. A client that leaves 1 GB of its answer unread is cut off.
+- TDS 7.2 to 7.4 and 8.0; no federated authentication, no session recovery, no distributed
+  transactions, no change of password at login.
+- Server cursors are read-only: forward-only and static ones read their rows when they are opened,
+  keyset ones at each fetch; dynamic and updatable ones are refused.
+"""
+
+
 def outcome(driver: str, capability: str, found: dict[str, Any]) -> str:
     """The outcome of a cell as seen: a failed check of a known fault is the fault."""
     promised = expected(driver, capability).outcome
@@ -84,7 +97,7 @@ def page(reports: dict[str, dict]) -> str:
     refusals = [f"- {CAPABILITIES[name]}: {why}." for name, why in REFUSED.items()]
     return "\n".join([
         _HEAD, *main, "", "## SQLAlchemy", "", *dialects, "", "## Notes", "",
-        *[f"{number}. {note}." for number, note in enumerate(notes, 1)], "",
+        *[f"{number}. {note}." for number, note in enumerate(notes, 1)], "", _LIMITS,
         "Refused to every driver:", "", *refusals, "", "## What the checks saw", "",
         *seen_lines(CAPABILITIES, DRIVERS, reports),
         *seen_lines(DIALECT_CAPABILITIES, DIALECTS, reports), ""])

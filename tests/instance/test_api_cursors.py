@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.broker.engine.types import INT, NVARCHAR_MAX
+from harness.broker.exec.cursor_plans import Row
 from harness.broker.instance import api_cursors as a
 from harness.broker.instance.requests import Rpc, RpcParam
 
@@ -91,6 +92,36 @@ def test_a_static_cursor_keeps_the_rows_it_was_opened_on(table):
     assert fetch(table, cursor, count=9)[0] == [1, 2, 3, 4, 5]
 
 
+def test_a_keyset_cursor_reads_its_rows_anew_and_marks_those_that_are_gone(table):
+    table.execute("ALTER TABLE dbo.t ADD v int NULL").ok()
+    cursor, count = opened(table, a.KEYSET, "SELECT id, v FROM dbo.t")
+    table.execute("UPDATE dbo.t SET v = id * 10; DELETE dbo.t WHERE id = 2; INSERT dbo.t VALUES"
+                  " (9, 9)").ok()
+    found = call(table, "sp_cursorfetch", number(cursor), number(a.NEXT), number(0), number(9))
+    assert count == 5
+    assert found.rows() == [(1, 10, 1), (None, None, 2), (3, 30, 1), (4, 40, 1), (5, 50, 1)]
+    found = call(table, "sp_cursorfetch", number(cursor), number(a.ABSOLUTE), number(3), number(1))
+    assert found.rows() == [(3, 30, 1)]
+
+
+def test_a_keyset_without_keys_becomes_static_and_the_client_is_told(table):
+    found = call(table, "sp_cursoropen", OUT, text("SELECT COUNT(*) FROM dbo.t"),
+                 number(a.KEYSET, output=True), number(1), OUT)
+    assert outputs(found)[1:] == [a.STATIC, 1]
+
+
+def test_a_fetch_waits_for_a_changed_row_and_then_moves_once(table):
+    cursor, _ = opened(table, a.KEYSET)
+    other = table.instance.connect("db")
+    other.execute("BEGIN TRANSACTION; DELETE dbo.t WHERE id = 1").ok()
+    waiting = call(table, "sp_cursorfetch", number(cursor), number(a.NEXT), number(0), number(2))
+    assert not waiting.finished
+    other.execute("ROLLBACK").ok()
+    assert waiting.rows() == [(1, 1), (2, 1)]
+    assert table.trancount == 0
+    assert fetch(table, cursor)[0] == [3, 4]
+
+
 def test_a_closed_or_unknown_cursor_is_16909(table):
     cursor, _ = opened(table, a.STATIC)
     call(table, "sp_cursorclose", number(cursor)).ok()
@@ -149,7 +180,7 @@ def test_auto_fetch_returns_the_first_buffer_with_the_open(table):
 
 
 @pytest.mark.parametrize(("kind", "concurrency", "named"), [
-    (a.KEYSET, 1, "KEYSET"), (a.DYNAMIC, 1, "DYNAMIC"), (a.STATIC, 4, "OPTIMISTIC"),
+    (a.KEYSET, 4, "OPTIMISTIC"), (a.DYNAMIC, 1, "DYNAMIC"), (a.STATIC, 4, "OPTIMISTIC"),
     (a.STATIC, 2, "SCROLL_LOCKS"), (a.STATIC | 0x4000, 1, "AUTO_CLOSE"),
 ])  # fmt: skip
 def test_other_kinds_are_refused_by_name(table, kind, concurrency, named):
@@ -160,7 +191,7 @@ def test_other_kinds_are_refused_by_name(table, kind, concurrency, named):
 
 
 def test_a_client_that_accepts_another_kind_gets_and_is_told_it(table):
-    kind = a.KEYSET | 0x8000 | 0x80000
+    kind = a.DYNAMIC | 0x8000 | 0x80000
     found = call(table, "sp_cursoropen", OUT, text("SELECT id FROM dbo.t"),
                  number(kind, output=True), number(0x4 | 0x8000 | 0x10000, output=True), OUT)
     cursor, scroll, concurrency, count = outputs(found)
@@ -201,11 +232,11 @@ moves = st.tuples(
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 6), st.lists(moves, max_size=12))
 def test_no_sequence_of_moves_leaves_the_rows(size, sequence):
-    cursor = a.ApiCursor((), tuple((n,) for n in range(size)), a.STATIC)
+    cursor = a.ApiCursor((), tuple(Row((n,)) for n in range(size)), a.STATIC)
     for fetch_, row, count in sequence:
         cursor, status = a._moved(cursor, fetch_, row, count)
         assert 1 <= cursor.start <= size + 1
-        assert len(a._buffer(cursor)) == cursor.size <= max(count, cursor.size)
+        assert len(a._in_buffer(cursor)) == cursor.size <= max(count, cursor.size)
         assert status in {0, 2}
         if status == 2:
             assert cursor.start == 1

@@ -125,7 +125,7 @@ class ResultColumn:
     """One column of a result set as a client sees it.
 
     stored: a table's column that takes values, as far as a client may know; drivers leave the
-    others out of a bulk load.
+    others out of a bulk load (F-282).
     """
 
     name: str

@@ -1,9 +1,9 @@
 """API server cursors: what drivers open with sp_cursoropen and its kin (F-281).
 
-JDBC with selectMethod=cursor or a scrollable result set, ODBC with a static cursor. A cursor reads
-its whole result when it is opened, as STATIC does on the server; for a forward-only one it means
-that changes made after opening are not seen. All are READ ONLY. KEYSET, DYNAMIC and the updatable
-kinds are refused by name unless the client accepts one of these instead.
+JDBC with selectMethod=cursor or a scrollable result set, ODBC with a static cursor. STATIC cursors
+read their result when they are opened, and so do forward-only ones, which therefore do not see what
+changes afterwards; KEYSET ones read the keys then and the rows at each fetch. All are READ ONLY.
+DYNAMIC and the updatable kinds are refused by name unless the client accepts one of these instead.
 
 Sources: sp_cursoropen, sp_cursorfetch, sp_cursorprepare, sp_cursorprepexec, sp_cursorexecute,
 sp_cursoroption, sp_cursorclose and sp_cursor pages.
@@ -24,16 +24,18 @@ from harness.broker.exec.compiler import (
     names_objects,
     touches_data,
 )
+from harness.broker.exec.cursor_options import CursorOptions
+from harness.broker.exec.cursor_plans import Plan, Row, compile_plan
 from harness.broker.exec.execute import (
     Argument,
     call_program,
     converted,
     declare_parameters,
+    in_work,
     parse_definitions,
     text_program,
 )
 from harness.broker.exec.program import SWITCH, Program
-from harness.broker.exec.query.compile import QueryCompiler
 from harness.broker.instance.prepared import OnReturn, Prepared, expect, give_handle, handle_of
 from harness.tsql import ast
 
@@ -44,8 +46,8 @@ KEYSET, DYNAMIC, FORWARD_ONLY, STATIC, FAST_FORWARD = 0x1, 0x2, 0x4, 0x8, 0x10
 _KINDS = 0x1F
 _AUTO_FETCH, _AUTO_CLOSE, _CHECK_KINDS = 0x2000, 0x4000, 0x8000
 _PARAMETERIZED = 0x1000
-_ACCEPTS = {FORWARD_ONLY: 0x40000, STATIC: 0x80000, FAST_FORWARD: 0x100000}
-_NAMES = {KEYSET: "KEYSET", DYNAMIC: "DYNAMIC"}
+_ACCEPTS = {KEYSET: 0x10000, FORWARD_ONLY: 0x40000, STATIC: 0x80000, FAST_FORWARD: 0x100000}
+_SCROLLING = frozenset({STATIC, KEYSET})
 
 READ_ONLY = 0x1
 _CONCURRENCIES = {0x2: "SCROLL_LOCKS", 0x4: "OPTIMISTIC", 0x8: "OPTIMISTIC (by values)"}
@@ -61,7 +63,7 @@ _BUFFER = 20
 _SUCCEEDED, _ADJUSTED = 0, 2
 _SELECT = 0xC1
 _ROWSTAT = ResultColumn("ROWSTAT", INT, False)
-_ROW_FETCHED = 1
+_ROW_FETCHED, _ROW_MISSING = 1, 2
 _FIRST_ID = 180150003
 """Cursor ids are numbers a client cannot take for anything else; each next one is 2 more."""
 
@@ -73,13 +75,16 @@ _RESULT = "@@rows"
 class ApiCursor:
     """An open cursor; never changed, only replaced.
 
-    columns: ROWSTAT included. start, size: first row (from 1) and length of the fetch buffer; a
-    start behind the last row, or size 0, stands for a position outside the rows.
+    columns: ROWSTAT included. rows: as found when it was opened. plan, locals: how it reads on.
+    start, size: first row (from 1) and length of the fetch buffer; a start behind the last row, or
+    size 0, stands for a position outside the rows.
     """
 
     columns: tuple[ResultColumn, ...]
-    rows: tuple[tuple, ...]
+    rows: tuple[Row, ...]
     kind: int
+    plan: Plan | None = None
+    locals: tuple = ()
     start: int = 1
     size: int = 0
 
@@ -136,7 +141,7 @@ def sp_cursorprepare(
     """sp_cursorprepare handle OUTPUT, params, stmt, options [, scrollopt, ccopt]."""
     expect(arguments, "sp_cursorprepare", "@handle", "@params", "@stmt")
     prepared = Prepared(_text(arguments[2]), _text(arguments[1]))
-    _cursor_program(s, prepared)
+    _statement(s, prepared)  # syntax errors belong here
     give_handle(s, arguments, prepared)
     if on_return is not None:
         on_return(s, 0)
@@ -148,7 +153,7 @@ def sp_cursorprepexec(
     """sp_cursorprepexec handle OUTPUT, cursor OUTPUT, params, stmt, scrollopt, ccopt, rowcount."""
     expect(arguments, "sp_cursorprepexec", "@handle", "@cursor", "@params", "@stmt")
     prepared = Prepared(_text(arguments[3]), _text(arguments[2]))
-    _cursor_program(s, prepared)
+    _statement(s, prepared)
     give_handle(s, arguments, prepared)
     return _open(s, _Opening.of(arguments, 1, 4), prepared, arguments[7:], on_return, next_pc)
 
@@ -169,28 +174,29 @@ def sp_cursorexecute(
 def _open(s: Session, opening: _Opening, prepared: Prepared, values: list[Argument],
           on_return: OnReturn, next_pc: int | None) -> int | None:
     """Run the statement in a frame of its own; the cursor is there when the frame is left."""
-    found = _cursor_program(s, prepared)
-    if found is None:
+    if _statement(s, prepared) is None:
         return _directly(s, opening, prepared, values, on_return, next_pc)
-    kind = _kind(_number(opening.scroll, FORWARD_ONLY))
+    wanted = _kind(_number(opening.scroll, FORWARD_ONLY))
     _check_concurrency(_number(opening.concurrency, READ_ONLY))
-    program, slot = found
+    program, slot = _cursor_program(s, prepared, "KEYSET" if wanted == KEYSET else "STATIC")
 
-    def opened(result: tuple[list[ResultColumn], list[tuple]]) -> None:
-        columns, rows = result
+    def opened(result: tuple[Plan, list[Row], list]) -> None:
+        plan, rows, given = result
+        kind = STATIC if wanted == KEYSET and plan.kind == "STATIC" else wanted
         s.last_cursor = s.last_cursor + 2 if s.last_cursor else _FIRST_ID
-        cursor = ApiCursor((*columns, _ROWSTAT), tuple(rows), kind)
+        columns = [column.result() for column in plan.columns]
+        cursor = ApiCursor((*columns, _ROWSTAT), tuple(rows), kind, plan, tuple(given))
         first: list[tuple] = []
         if _number(opening.scroll, 0) & _AUTO_FETCH:
             cursor, _ = _moved(cursor, NEXT, 0, _number(opening.count, 0) or _BUFFER)
-            first = _buffer(cursor)
+            first = [(*row.values, _ROW_FETCHED) for row in _in_buffer(cursor)]
         s.api_cursors[s.last_cursor] = cursor
         s.result(list(cursor.columns), first)
         s.done(_SELECT, len(first))
         _give(opening.cursor, s.last_cursor)
         _give(opening.scroll, kind)
         _give(opening.concurrency, READ_ONLY)
-        _give(opening.count, len(rows) if kind == STATIC else -1)
+        _give(opening.count, len(rows) if kind in _SCROLLING else -1)
 
     frame = call_program(s, program, values, next_pc)
     frame.outputs.append((slot, opened))
@@ -221,11 +227,11 @@ def _kind(scroll: int) -> int:
     if kind in _ACCEPTS:
         return kind
     accepted = scroll if scroll & _CHECK_KINDS else 0
-    for other in (STATIC, FAST_FORWARD, FORWARD_ONLY):
+    for other in (KEYSET, STATIC, FAST_FORWARD, FORWARD_ONLY):
         if accepted & _ACCEPTS[other]:
             return other
-    names = "|".join(name for bit, name in _NAMES.items() if kind & bit) or f"type {kind:#x}"
-    raise NotSupported(f"a server cursor of type {names}")
+    raise NotSupported("a server cursor of type " + (
+        "DYNAMIC" if kind == DYNAMIC else f"{kind:#x}"))
 
 
 def _check_concurrency(concurrency: int) -> None:
@@ -238,19 +244,21 @@ def _check_concurrency(concurrency: int) -> None:
 
 
 # ---------------------------------------------------------------------- the statement
-def _cursor_program(s: Session, prepared: Prepared) -> tuple[Program, int] | None:
-    """A program that leaves (columns, rows) in a local, and that local's slot.
+def _statement(s: Session, prepared: Prepared) -> ast.SelectStatement | None:
+    """The one plain SELECT a cursor can be opened on, None when the text is anything else."""
+    options = s.options
+    statements = s.instance.parse(prepared.text, options.quoted_identifier).statements
+    return statements[0] if len(statements) == 1 and _cursorable(statements[0]) else None
 
-    None when no cursor can be opened on the text: it is not one plain SELECT.
-    """
-    key = ("cursor", prepared.text, prepared.definitions, s.database.id,
+
+def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Program, int]:
+    """A program that leaves (plan, rows, locals) in a local, and that local's slot."""
+    key = ("cursor", requested, prepared.text, prepared.definitions, s.database.id,
            s.options.quoted_identifier)
     known = s.instance.programs.get(key)
     if known is not None and known[0].database is s.database:
         return known
     batch = s.instance.parse(prepared.text, s.options.quoted_identifier)
-    if len(batch.statements) != 1 or not _cursorable(batch.statements[0]):
-        return None
     node = batch.statements[0]
     program = Program("", "", s.database, batch.source)
     compiler = ProgramCompiler(program, s)
@@ -258,13 +266,14 @@ def _cursor_program(s: Session, prepared: Prepared) -> tuple[Program, int] | Non
         declare_parameters(compiler, parse_definitions(s, prepared.definitions))
     slot = compiler.declare(_RESULT, None)
     compiler.check_variables(node)
+    options = CursorOptions(False, True, requested, "READ_ONLY", None, False)
 
     def compile_read(node: ast.SelectStatement, context: Context) -> Run:
-        rowset = QueryCompiler(context).query(node.query, context.scope)
-        columns = [column.result() for column in rowset.columns]
+        plan = compile_plan(node.query, options, context)
 
         def run(s: Any, v: list) -> None:
-            v[slot] = (columns, rowset.rows(s, v, ()))
+            given = v[:]
+            v[slot] = (plan, plan.read(s, given), given)
 
         return run
 
@@ -310,14 +319,14 @@ def sp_cursorfetch(
         _give(arguments[3], len(cursor.rows))
         status = _SUCCEEDED
     else:
-        if cursor.kind != STATIC and fetch in _FETCHES:
+        if cursor.kind not in _SCROLLING and fetch in _FETCHES:
             raise SqlError(16911, "sp_cursorfetch", _FETCHES[fetch])
         count = _number(arguments[3], _BUFFER)
         if count < 0:
             raise SqlError(16902, "sp_cursorfetch", "nrows")
         cursor, status = _moved(cursor, fetch, _number(arguments[2], 0), count)
+        rows = in_work(s, lambda: _buffer(s, cursor))  # before anything changes: it may wait
         s.api_cursors[number] = cursor
-        rows = _buffer(cursor)
         s.fetch_status = 0 if rows else -1
         s.result(list(cursor.columns), rows)
         s.done(_SELECT, len(rows))
@@ -325,9 +334,20 @@ def sp_cursorfetch(
         on_return(s, status)
 
 
-def _buffer(cursor: ApiCursor) -> list[tuple]:
+def _in_buffer(cursor: ApiCursor) -> tuple[Row, ...]:
     first = cursor.start - 1
-    return [(*row, _ROW_FETCHED) for row in cursor.rows[first:first + cursor.size]]
+    return cursor.rows[first:first + cursor.size]
+
+
+def _buffer(s: Session, cursor: ApiCursor) -> list[tuple]:
+    """The rows of the fetch buffer; those of a KEYSET as they are now, a missing one as NULLs."""
+    plan = cursor.plan
+    if cursor.kind != KEYSET or plan is None or plan.by_keys is None:
+        return [(*row.values, _ROW_FETCHED) for row in _in_buffer(cursor)]
+    plan.check_tables(s)
+    missing = (*[None] * len(plan.columns), _ROW_MISSING)
+    now = [plan.by_keys(s, list(cursor.locals), row.keys) for row in _in_buffer(cursor)]
+    return [missing if row is None else (*row.values, _ROW_FETCHED) for row in now]
 
 
 def _moved(cursor: ApiCursor, fetch: int, row: int, count: int) -> tuple[ApiCursor, int]:
@@ -384,7 +404,7 @@ def sp_cursoroption(
     expect(arguments, "sp_cursoroption", "@cursor", "@code", "@value")
     code = _number(arguments[1], 0)
     answers = {4: cursor.kind, 5: READ_ONLY,
-               6: len(cursor.rows) if cursor.kind == STATIC else -1}
+               6: len(cursor.rows) if cursor.kind in _SCROLLING else -1}
     if code in answers:
         _give(arguments[2], answers[code])
     elif code != 3:  # TEXTDATA: values themselves and no text pointers, as always here

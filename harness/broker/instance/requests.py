@@ -98,4 +98,18 @@ class BulkLoad:
     rows: list[tuple] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """How a client is connected, as sys.dm_exec_connections shows it.
+
+    protocol: the TDS version as LOGINACK names it. library: the name the client's driver gives
+    itself. An in-process session has none of it and these values.
+    """
+
+    encrypted: bool = False
+    packet_size: int = 4096
+    protocol: int = 0x74000004
+    library: str = ""
+
+
 Request = Batch | Rpc | RpcBatch | TransactionRequest | BulkLoad

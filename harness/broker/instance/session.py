@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import SqlError
@@ -30,6 +29,7 @@ from harness.broker.instance.requests import (
     Rpc,
     RpcBatch,
     TransactionRequest,
+    Wire,
 )
 from harness.broker.instance.rpc import start_call
 
@@ -37,20 +37,6 @@ if TYPE_CHECKING:
     from harness.broker.instance.instance import Instance
 
 COMMANDS = {"begin": 0xD4, "commit": 0xD5, "rollback": 0xD2, "save": 0xD3}
-
-
-@dataclass(frozen=True, slots=True)
-class Wire:
-    """How a client is connected, as sys.dm_exec_connections shows it.
-
-    protocol: the TDS version as LOGINACK names it. library: the name the client's driver gives
-    itself. An in-process session has none of it and these values.
-    """
-
-    encrypted: bool = False
-    packet_size: int = 4096
-    protocol: int = 0x74000004
-    library: str = ""
 
 
 class Session(SessionState):

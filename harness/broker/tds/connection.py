@@ -15,7 +15,7 @@ from typing import Any
 
 from harness.broker.engine.errors import NOT_SUPPORTED, NotSupported, SqlError
 from harness.broker.engine.types import Message
-from harness.broker.instance.session import Wire
+from harness.broker.instance.requests import Wire
 from harness.broker.tds import constants as c
 from harness.broker.tds import prelogin, tokens
 from harness.broker.tds.login7 import Login, decode_login

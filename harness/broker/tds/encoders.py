@@ -22,7 +22,7 @@ _U16, _I32, _U64, _PLP = map(struct.Struct, ("<H", "<i", "<Q", "<QI"))
 
 PLP_CHUNK = 32_000
 """Bytes of one chunk of a large value: a client keeps a chunk together in memory, and tedious puts
-what it has together again with each packet that belongs to an unfinished one."""
+what it has together again with each packet that belongs to an unfinished one (F-283)."""
 
 _PLP_END = b"\0\0\0\0"
 _VARIANT_MAX = 8009

@@ -472,11 +472,23 @@ public class Matrix {
             that(r.previous() && r.getInt(1) == 30, "last");
             that(r.absolute(-5) && r.getInt(1) == 26, "absolute from the end");
         }
+        try (Connection c = connect(); Connection other = connect(); Statement s = c.createStatement(
+                ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.CONCUR_READ_ONLY)) {
+            run(other, "INSERT INTO dbo.rows (id, v) VALUES (80, N'a'), (81, N'b'), (82, N'c')");
+            s.setFetchSize(1);
+            ResultSet r = s.executeQuery("SELECT id, v FROM dbo.rows WHERE id >= 80 ORDER BY id");
+            that(r.next() && r.getString(2).equals("a"), "first");
+            run(other, "UPDATE dbo.rows SET v = N'new' WHERE id = 81; DELETE FROM dbo.rows WHERE id = 82");
+            that(r.next() && r.getString(2).equals("new"), "a changed row is seen");
+            that(r.next(), "a deleted row keeps its place");
+            fails(() -> r.getString(2), "deleted");
+            run(other, "DELETE FROM dbo.rows WHERE id >= 80");
+        }
         try (Connection c = connect(); Statement s = c.createStatement(
                 ResultSet.TYPE_SCROLL_SENSITIVE, ResultSet.CONCUR_UPDATABLE)) {
-            fails(() -> s.executeQuery("SELECT id FROM dbo.numbers"), "KEYSET");
+            fails(() -> s.executeQuery("SELECT id FROM dbo.numbers"), "OPTIMISTIC");
         }
-        return "forward-only and static; KEYSET and updatable are refused by name";
+        return "forward-only, static and keyset; updatable ones are refused by name";
     }
 
     // ------------------------------------------------------------------ ends of requests

@@ -8,18 +8,20 @@ compares a checksum then).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.exec.cursor_options import OPTIMISTIC, READ_ONLY
-from harness.broker.exec.cursor_plans import Row
 from harness.broker.exec.dml.targets import Target
 from harness.broker.exec.query.reading import reread
 from harness.broker.exec.query.sources import Source
 from harness.tsql import ast
 
 MODIFIED = "Optimistic concurrency check failed. The row was modified outside of this cursor."
+
+if TYPE_CHECKING:
+    from harness.broker.exec.cursor_plans import Row
 
 
 class Positioned:
