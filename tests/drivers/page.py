@@ -35,8 +35,8 @@ such thing. **fault**: the driver's own fault; its check runs and must fail. Num
 _LIMITS = """Limits of the embedded broker that a client can meet:
 
 - pyodbc holds the interpreter lock while it asks the server about table-valued parameters and for
-  fast_executemany: with `EmbeddedBroker` in the same process it waits for ever. `BrokerProcess` runs
-  the broker in a process of its own.
+  fast_executemany: with `EmbeddedBroker` in the same process it waits for ever. `BrokerProcess`
+  runs the broker in a process of its own.
 - A request may have 256 MB. A client that leaves 1 GB of its answer unread is cut off.
 - TDS 7.2 to 7.4 and 8.0; no federated authentication, no session recovery, no distributed
   transactions, no change of password at login.
