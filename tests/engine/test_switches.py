@@ -57,3 +57,17 @@ def test_a_switch_is_declared_once(monkeypatch):
     declare("once", (1, 2), "F-101", "Something.")
     with pytest.raises(ValueError, match="twice"):
         declare("once", (1, 2), "F-101", "Something.")
+
+
+ELSEWHERE = {
+    "F-224": "what is unknown is refused",
+}
+"""Facts with an unknown that need no switch, and why."""
+
+
+def test_every_unknown_of_the_facts_is_a_switch_or_says_why_not():
+    text = (SQL.parent / "docs" / "facts.md").read_text("utf-8")
+    facts = re.findall(r"^\*\*(F-\d{3})\*\*(.*?)(?=^\*\*F-|^#|\Z)", text, re.M | re.S)
+    unknown = {number for number, body in facts if "*unknown*" in body.lower()}
+    settled = {switch.fact for switch in SWITCHES.values()}
+    assert unknown - settled - ELSEWHERE.keys() == set()

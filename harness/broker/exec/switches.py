@@ -37,3 +37,10 @@ declare("transmission_reads_wait", (False, True), "F-136",
         "and not committed.")
 declare("transmission_queue_shows", ("db_owner", "all"), "F-113",
         "Who reads rows in sys.transmission_queue.", "transmission_queue_visibility")
+declare("cursor_status_unassigned", (-2, -3), "F-213",
+        "CURSOR_STATUS of a declared cursor variable that no cursor was assigned to.")
+declare("empty_grouping_set", ("row", "none"), "F-211",
+        "The set () among other grouping sets yields a total when there is no row at all, or "
+        "nothing; GROUP BY () alone yields one in any case.")
+declare("openjson_too_long", ("cut", "null"), "F-223",
+        "OPENJSON .. WITH: a text longer than its column is cut, or is NULL.")

@@ -107,3 +107,6 @@ declare("zero_readers_severity", (10, 16), "F-278",
 declare("missing_activation_procedure", ("error", "allow"), "F-292",
         "ACTIVATION (PROCEDURE_NAME = ..) of a procedure that is not there: error 9614, or taken "
         "and looked for at each activation. Decided by ALTER QUEUE naming one.")
+declare("text_outside_of_elements", ("refused", "accepted"), "F-244",
+        "VALIDATION = WELL_FORMED_XML refuses text beside or without elements, or takes it as the "
+        "xml type does.")

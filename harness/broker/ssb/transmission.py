@@ -236,7 +236,9 @@ def _check(
     elif not peer.contract.usages[local.name] & endpoint.sent_by:
         refusal = (8457 if endpoint.is_initiator else 8437, local.name)
     else:
-        problem = failure(local.validation, body, local.collection)
+        problem = failure(
+            local.validation, body, local.collection,
+            value(broker.engine, "text_outside_of_elements") == "accepted")
         if problem is None:
             return local
         if local.validation == names.XML:

@@ -12,8 +12,10 @@ from harness.broker.ssb import names
 _UTF16, _UTF16_BE = b"\xff\xfe", b"\xfe\xff"
 
 
-def failure(validation: str, body: bytes | None, collection: Any = None) -> str | None:
+def failure(validation: str, body: bytes | None, collection: Any = None,
+            text_outside: bool = False) -> str | None:
     """Why a body fails, None when it passes. collection: of VALID_XML, has ``failure(body)``.
+    text_outside: text beside or without elements is well-formed too (F-244).
 
     A NULL body passes XML validation too (observed: five NULL bodies received under an XML type).
     """
@@ -23,10 +25,11 @@ def failure(validation: str, body: bytes | None, collection: Any = None) -> str 
         return None if body is None else "The message body must be empty."
     if body is None:
         return None
-    return _not_well_formed(body) if collection is None else collection.failure(body)
+    return _not_well_formed(body, text_outside) if collection is None \
+        else collection.failure(body)
 
 
-def _not_well_formed(body: bytes) -> str | None:
+def _not_well_formed(body: bytes, text_outside: bool) -> str | None:
     """The parser's complaint about bytes that should be one well-formed XML document.
 
     nvarchar text sent without a byte order mark is UTF-16LE all the same: every second byte of its
@@ -40,7 +43,7 @@ def _not_well_formed(body: bytes) -> str | None:
     try:
         etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        if _several_elements(data):
+        if _fragment(data, text_outside):
             return None
         line, column = error.position
         return f"XML parsing: line {line}, character {max(1, column)}, the text is not well-formed."
@@ -50,7 +53,7 @@ def _not_well_formed(body: bytes) -> str | None:
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
-def _several_elements(data: bytes) -> bool:
+def _fragment(data: bytes, text_outside: bool) -> bool:
     """Whether the body is a row of elements without a root, as FOR XML without ROOT makes it.
 
     A server takes those under WELL_FORMED_XML (F-244): the xml type holds them too.
@@ -64,4 +67,6 @@ def _several_elements(data: bytes) -> bool:
     except (UnicodeDecodeError, etree.XMLSyntaxError, ValueError):
         return False
     texts = [root.text, *(child.tail for child in root)]
+    if text_outside:
+        return True
     return len(root) > 0 and not any(part and part.strip() for part in texts)

@@ -1,7 +1,7 @@
 """CURSOR_STATUS: what has become of a cursor.
 
 Source: "CURSOR_STATUS" page. Its table gives -2 and -3 for a variable no cursor was assigned to;
-here it is -2, and -3 a variable that is not declared (F-213).
+which of them is a switch (F-213); -3 is a variable that is not declared.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 from harness.broker.engine.types import SMALLINT
 from harness.broker.exec.expressions.expr import Expr
 from harness.broker.exec.functions.registry import Call, function
+from harness.broker.exec.switches import value
 from harness.tsql import ast
 
 
@@ -29,7 +30,9 @@ def _cursor_status(call: Call) -> Expr:
             if slot < 0:
                 return -3
             cursor = s.cursors.get(v[slot]) if v[slot] is not None else None
-            return -2 if cursor is None else _status(cursor)
+            if cursor is None:
+                return value(s.engine, "cursor_status_unassigned")
+            return _status(cursor)
         if source not in {"local", "global"}:
             return None
         cursor = s.cursors.get((len(s.frames), name) if source == "local" else ("", name))

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.types import (
@@ -199,6 +200,11 @@ def _log(call: Call) -> Expr:
 @function("PI", 0)
 def _pi(call: Call) -> Expr:
     return strict(lambda: math.pi, FLOAT, [])
+
+
+differs("RAND, CHECKSUM",
+        "The same seed and the same values give the same numbers, but not those of SQL Server: its "
+        "algorithms are not published.")
 
 
 @function("RAND", 0, 1)

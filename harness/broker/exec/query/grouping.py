@@ -19,6 +19,7 @@ from harness.broker.exec.query.aggregates import Aggregate, comparison_key, comp
 from harness.broker.exec.query.grouping_sets import expressions, grouping_sets
 from harness.broker.exec.query.names import Names
 from harness.broker.exec.query.rowset import QueryScope, fit, query_scope, scope_width
+from harness.broker.exec.switches import value
 from harness.tsql import ast
 
 
@@ -130,9 +131,11 @@ class Grouping:
         def run(s: Any, v: Any, r: tuple, rows: list[tuple]) -> list[tuple]:
             outer = fit(r, base)
             made: list[tuple] = []
+            total = bool(rows) or len(marks) == 1 \
+                or value(s.engine, "empty_grouping_set") == "row"
             for chosen, mark in zip(sets, marks):
                 groups: dict[Any, tuple[tuple, list[tuple]]] = {}
-                if not mark:  # the grand total is there without rows too
+                if not mark and total:  # the grand total is there without rows too (F-211)
                     groups[()] = ((None,) * len(keys), rows)
                 for row in rows if mark else ():
                     values = tuple([fn(s, v, row) if use else None

@@ -29,6 +29,7 @@ from harness.broker.exec.functions.jsontext import (
     walk,
 )
 from harness.broker.exec.query.rowset import QueryColumn, Rows
+from harness.broker.exec.switches import value as switch
 from harness.tsql import ast
 
 _TYPES = {NULL: 0, STRING: 1, NUMBER: 2, TRUE: 3, FALSE: 3, ARRAY: 4, OBJECT: 5}
@@ -95,7 +96,8 @@ def _schema(
             raise context.fail(item, SqlError(13618, aborts="scope"))
         columns.append(QueryColumn(item.name, of))
         path = item.path if item.path is not None else f'$."{item.name}"'
-        readers.append(_reader(path, of, item.as_json))
+        cuts = switch(context.session.engine, "openjson_too_long") == "cut"
+        readers.append(_reader(path, of, item.as_json, cuts))
 
     def rows(text: str, found: Json) -> list[tuple]:
         values = [value for _, value in found.members] if found.kind == ARRAY else [found]
@@ -104,13 +106,16 @@ def _schema(
     return columns, rows
 
 
-def _reader(path: str, of: SqlType, as_json: bool) -> Read:
-    """One column of WITH: scalars converted, or with AS JSON objects and arrays as text."""
+def _reader(path: str, of: SqlType, as_json: bool, cuts: bool) -> Read:
+    """One column of WITH: scalars converted, or with AS JSON objects and arrays as text.
+
+    cuts: a text longer than its column is cut, otherwise it is NULL (F-223).
+    """
     way = parse_path(path)
     convert = _base64(of) if of.is_binary else explicit_conversion(NVARCHAR_MAX, of)
 
-    def read(text: str, value: Json) -> Any:
-        found = walk(value, way.steps)
+    def read(text: str, item: Json) -> Any:
+        found = walk(item, way.steps)
         if found is None:
             if way.strict:
                 raise SqlError(13608, state=6)
@@ -123,7 +128,10 @@ def _reader(path: str, of: SqlType, as_json: bool) -> Read:
             return None
         if as_json:
             return text[found.start:found.end]
-        return convert(jsontext.scalar_text(text, found))
+        scalar = jsontext.scalar_text(text, found)
+        if not cuts and of.is_string and 0 < of.length < len(scalar):
+            return None
+        return convert(scalar)
 
     return read
 
