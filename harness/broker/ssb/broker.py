@@ -103,6 +103,12 @@ class Broker(Part):
             self.engine.journal.save(transaction)
         transaction.events.append(event)
 
+    @property
+    def awake(self) -> bool:
+        """Whether it delivers, activates and rings: enabled, in a database that can be written."""
+        options_ = getattr(self.database, "options", None)
+        return self.enabled and not (options_ and options_.get("read_only"))
+
     def take_id(self) -> int:
         """An id for a new message type, contract, service, route or priority."""
         number = self.next_id

@@ -185,7 +185,7 @@ def _group(transaction: Transaction, event: tuple, queues: dict) -> None:
 
 def broker_altered(broker: Broker, ending: Transaction | None = None) -> None:
     """Something of the broker has changed and the change has committed."""
-    if broker.enabled:
+    if broker.awake:
         timers.make_up(broker)
     for queue in broker.queues():
         queue.monitor.altered()

@@ -45,7 +45,7 @@ class QueueMonitor(Part):
     def exists(self) -> bool:
         """Whether the queue has a monitor: activation (or a notification), queue and broker on."""
         return ((self._internal or self.queue.watched > 0) and self.queue.enabled
-                and self.queue.broker.enabled)
+                and self.queue.broker.awake)
 
     @property
     def _internal(self) -> bool:

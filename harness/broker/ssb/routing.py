@@ -57,6 +57,8 @@ def find_target(endpoint: Endpoint) -> Service | str:
         return text(9791)
     if _single_user(broker):
         return text(28075)
+    if not broker.awake:
+        return endpoint.status  # a read-only database: nothing of it may change
     if endpoint.peer is not None:
         # The peer's broker is known from its acknowledgement (routing page): the service is here,
         # unless its database has been dropped.
@@ -147,7 +149,7 @@ def unavailable(broker: Broker) -> str | None:
     """Why a target database takes no messages, None when it does (28012 with its reasons)."""
     if not broker.enabled:
         return text(28012, text(28013))
-    if getattr(broker.database, "options", {}).get("read_only"):
+    if not broker.awake:
         return text(28012, text(28014))
     if _single_user(broker):
         return text(28012, text(28015))

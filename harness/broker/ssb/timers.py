@@ -38,7 +38,7 @@ def due(broker: Broker, kind: str, key: tuple) -> None:
     if kind == "ssb.closed":
         journal.put(None, broker, broker.endpoints, endpoint.handle, MISSING)
         journal.assign(None, endpoint, "dead", 2)
-    elif not broker.enabled:
+    elif not broker.awake:
         if kind == "ssb.timer" and value(broker.engine, "timer_while_off") == "lost":
             journal.assign(None, endpoint, "timer_due", None)
             return

@@ -121,8 +121,7 @@ def test_a_second_broker_with_the_same_identity_stays_off_9772(client):
 
 
 def test_a_new_broker_in_a_read_only_database_is_9775(client):
-    client.run("CREATE DATABASE kept")
-    client.session.database.server.databases["kept"].options["read_only"] = True
+    client.run("CREATE DATABASE kept; ALTER DATABASE kept SET READ_ONLY")
     assert client.error("ALTER DATABASE kept SET NEW_BROKER").number == 9775
 
 

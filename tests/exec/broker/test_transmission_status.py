@@ -131,12 +131,30 @@ def test_a_read_only_target_28014(client):
     client.run("CREATE DATABASE depot; ALTER DATABASE sales SET TRUSTWORTHY ON")
     depot = Client(client.instance, "depot")
     depot.run(SETUP.replace("//t]", "//far]"))
-    depot.session.database.options["read_only"] = True
-    handle = client.value("""DECLARE @h uniqueidentifier;
-        BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE N'//far' ON CONTRACT [//c]
+    depot.run("USE master; ALTER DATABASE depot SET READ_ONLY WITH ROLLBACK IMMEDIATE")
+    guid = client.value("SELECT service_broker_guid FROM sys.databases WHERE name = 'depot'")
+    handle = client.value(f"""DECLARE @h uniqueidentifier;
+        BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE N'//far', '{guid}' ON CONTRACT [//c]
             WITH ENCRYPTION = OFF; """ + SEND + "; SELECT @h")
     assert status(client, handle) == "The Service Broker in the target database is unavailable: " \
         "'The database is in read-only mode.'."
+    depot.run("ALTER DATABASE depot SET READ_WRITE")
+    assert status(client, handle) == ""
+    assert depot.value("SELECT COUNT(*) FROM depot.dbo.TQ") == 1
+
+
+def test_a_read_only_database_neither_activates_nor_rings_until_it_can_be_written(client):
+    client.run("CREATE PROCEDURE dbo.reader AS RECEIVE * FROM dbo.IQ")
+    client.run("""ALTER QUEUE dbo.IQ WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader,
+        MAX_QUEUE_READERS = 1, EXECUTE AS OWNER)""")
+    client.dialog(SEND + "; BEGIN CONVERSATION TIMER (@h) TIMEOUT = 5")
+    client.run("USE master; ALTER DATABASE sales SET READ_ONLY WITH ROLLBACK IMMEDIATE")
+    client.instance.advance(10)
+    assert client.error("RECEIVE * FROM sales.dbo.TQ").number == 3906
+    assert Client(client.instance, "sales").error("RECEIVE * FROM dbo.TQ").number == 3906
+    assert client.rows("SELECT * FROM sys.dm_broker_queue_monitors") == []
+    client.run("ALTER DATABASE sales SET READ_WRITE")
+    assert client.instance.activation.trace.lines[-1][2] == "ended: sales.dbo.IQ"
 
 
 def test_only_a_db_owner_sees_the_transmission_queue(client):

@@ -55,6 +55,8 @@ def _queue(name: ast.ObjectName, context: Context) -> Queue:
     found = resolve_object(name, context)
     if not isinstance(found, Queue):
         raise context.fail(name, SqlError(208, ".".join(name.parts)))
+    if found.database.options["read_only"]:  # of another database; the own one is looked at before
+        raise context.fail(name, SqlError(3906, found.database.name))
     return found
 
 

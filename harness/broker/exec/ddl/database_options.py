@@ -15,7 +15,6 @@ from harness.broker.exec.compiler import Context
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.options import number, word
 from harness.broker.exec.security import has_server_permission
-from harness.broker.ssb.names import FIRST_USER_ID
 from harness.tsql import ast
 
 BROKER_ACTIONS = {
@@ -140,15 +139,14 @@ def trusting(attribute: str) -> Callable[..., None]:
 
 def set_read_only(s: Any, context: Context, database: Database, option: ast.Option) -> None:
     """READ_ONLY | READ_WRITE: writing statements are compiled anew everywhere and then refused
-    (``exec.read_only``). How messages for a service in such a database fare is not documented, so
-    one with services of its own is refused while its broker is enabled.
+    (``exec.read_only``). Its Service Broker rests meanwhile: messages wait with their senders
+    (28012, 28014), timers and activation until it can be written to again.
     """
     on, broker = option.name == "READ_ONLY", database.broker
-    if on and broker is not None and broker.enabled and any(
-            service.service_id >= FIRST_USER_ID for service in broker.services.values()):
-        raise context.not_supported(option, "READ_ONLY for a database with services")
     transaction = s.work()
     s.engine.journal.put(transaction, database, database.options, "read_only", on)
+    if broker is not None:
+        broker.note(transaction, ("ssb.altered", broker))
     for other in database.server.databases.values():
         other.bump(transaction)
 
