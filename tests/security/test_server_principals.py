@@ -197,3 +197,33 @@ def test_a_denied_dmv_says_so_in_two_messages_and_catch_sees_the_second(login):
 def test_view_server_performance_state_opens_the_dmvs_too(master, login, error):
     master("GRANT VIEW SERVER PERFORMANCE STATE TO alice")
     assert error(login("alice"), "SELECT * FROM sys.dm_tran_locks") is None
+
+
+# ---------------------------------------------------------------------- by their old names
+def test_old_procedures_run_the_statement_of_today(master, admin, instance, error):
+    master("EXEC sp_addlogin 'dave', 'd-Secret-1', 'App'; EXEC sp_defaultdb 'dave', 'master'; "
+           "EXEC sp_password NULL, 'd-Secret-2', 'dave'")
+    admin("EXEC sp_grantdbaccess 'dave', 'davy'; EXEC sp_addrole 'crew'; "
+          "EXEC sp_addrolemember 'crew', 'davy'")
+    session = instance.login("dave", "d-Secret-2", "App")
+    session.sink = Collector()
+    assert session.execute("SELECT USER_NAME(), IS_MEMBER('crew'), SCHEMA_NAME()").rows()[0][:2] \
+        == ("davy", 1)
+    session.close()
+    admin("EXEC sp_droprolemember 'crew', 'davy'; EXEC sp_droprole 'crew'; EXEC sp_revokedbaccess "
+          "'davy'; EXEC sp_droplogin 'dave'")
+    assert error(instance.connect("App"), "EXEC sp_addrole 'sender'") == 15023
+
+
+def test_sp_changedbowner_and_orphans(master, admin, instance, error):
+    master("CREATE LOGIN carol WITH PASSWORD = 'c-Secret-1', CHECK_POLICY = OFF")
+    admin("EXEC sp_changedbowner 'carol'")
+    assert admin("SELECT SUSER_SNAME(owner_sid) FROM sys.databases WHERE name = 'App'"
+                 ).one() == "carol"
+    master("DROP LOGIN bob; CREATE LOGIN bob WITH PASSWORD = 'b-Secret-1', CHECK_POLICY = OFF")
+    assert [r[0] for r in admin("EXEC sp_change_users_login 'Report'").rows()] == ["bob"]
+    admin("EXEC sp_change_users_login 'Auto_Fix', 'bob'")
+    assert admin("EXEC sp_change_users_login 'Report'").rows() == []
+    sa = instance.connect("App")
+    assert error(sa, "EXEC sp_change_users_login 'Nonsense'") == 15286
+    assert error(sa, "EXEC sp_setapprole 'x', 'y'") == 60001

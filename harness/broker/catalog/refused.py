@@ -9,8 +9,7 @@ REFUSED_PROCEDURES = frozenset({
     "sp_rename", "sp_settriggerorder", "sp_configure", "sp_dboption", "sp_helpdb", "sp_help",
     "sp_helpindex", "sp_monitor", "sp_recompile", "sp_depends",
     "sp_spaceused", "sp_tableoption", "sp_updatestats",
-    "sp_createstats", "sp_autostats", "sp_changedbowner", "sp_adduser", "sp_addlogin",
-    "sp_addrole", "sp_grantdbaccess",
+    "sp_createstats", "sp_autostats",
     "sp_addtype", "sp_droptype", "sp_addlinkedserver",
     "sp_addlinkedsrvlogin", "sp_serveroption", "sp_procoption", "sp_send_dbmail", "sp_add_job",
     "sp_add_jobstep", "sp_add_jobschedule", "sp_add_jobserver", "sp_start_job", "sp_stop_job",
@@ -22,7 +21,11 @@ REFUSED_PROCEDURES = frozenset({
     "sp_estimate_data_compression_savings", "sp_MSforeachtable", "sp_msforeachdb",
     "xp_cmdshell", "xp_sprintf", "xp_regread", "xp_msver",
     "xp_fixeddrives", "xp_dirtree", "xp_fileexist", "xp_instance_regread",
-    "sp_delete_database_backuphistory",
+    "sp_delete_database_backuphistory", "sp_setapprole", "sp_unsetapprole", "sp_addapprole",
+    "sp_dropapprole", "sp_approlepassword", "sp_grantlogin", "sp_denylogin", "sp_revokelogin",
+    "sp_helprotect", "sp_helplogins", "sp_helpsrvrole", "sp_helpsrvrolemember", "sp_helprole",
+    "sp_helprolemember", "sp_helpuser", "sp_validatelogins", "sp_changeobjectowner",
+    "sp_defaultlanguage",
 })
 """Lower-case names; calling one gives the refusal that names it."""
 

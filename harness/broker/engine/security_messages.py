@@ -81,6 +81,9 @@ SECURITY_MESSAGES: dict[int, tuple[int, str]] = {
                 "not have permissions to create it."),
     15284: (16, "The database principal has granted or denied permissions to objects in the "
                 "database and cannot be dropped."),
+    15286: (16, "Terminating this procedure. The @action '%s' is unrecognized. Try 'REPORT', "
+                "'UPDATE_ONE', or 'AUTO_FIX'."),
+    15291: (16, "Terminating this procedure. The %s name '%s' is absent or invalid."),
     15297: (16, "The certificate, asymmetric key, or private key data is invalid."),
     15299: (16, "The signature of the public key is invalid."),
     15313: (16, "The key is not encrypted using the specified decryptor."),

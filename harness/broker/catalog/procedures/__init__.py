@@ -12,6 +12,7 @@ import harness.broker.catalog.procedures.helps
 import harness.broker.catalog.procedures.logs
 import harness.broker.catalog.procedures.misc
 import harness.broker.catalog.procedures.objects
+import harness.broker.catalog.procedures.old_names
 import harness.broker.catalog.procedures.properties
 import harness.broker.catalog.procedures.refresh
 import harness.broker.catalog.procedures.renaming
