@@ -86,6 +86,14 @@ def test_a_typed_element_that_occurs_once_needs_no_position(typed):
     assert (said.number, "'xs:decimal *'" in said.text) == (2389, True)
 
 
+def test_a_document_has_one_top_element_by_its_type(typed):
+    given = "DECLARE @x xml(DOCUMENT sc) = '<t xmlns=\"u\">1</t>';"
+    path = 'declare default element namespace "u"; /t'
+    assert typed.value(f"{given} SELECT @x.value('{path}', 'bit')") == 1
+    assert typed.send(f"{given.replace('DOCUMENT', 'CONTENT')} SELECT @x.value('{path}', 'bit')"
+                      ).errors[0].number == 2389
+
+
 def test_a_typed_column_is_checked_whenever_it_is_written():
     lab = Lab()
     lab.run(f"CREATE XML SCHEMA COLLECTION sc AS N'{ORDER}'")

@@ -95,10 +95,9 @@ def _query_of(node: ast.MethodCall, target: Expr, scope: Scope, least: int = 1) 
     label = f"{receiver(node.target, scope)}{node.method}()"
     namespaces = tuple(sorted(scope.namespaces.items(), key=lambda item: item[0] or ""))
     focus = _ROW if target.type is XML_NODES else _WHOLE
-    collection = getattr(target.type, "collection", None)
-    if "sql:" not in text and collection is None:
+    typing = getattr(target.type, "typing", None)
+    if "sql:" not in text and typing is None:
         return _compiled(text, namespaces, label, focus)
-    typing = collection.typing() if collection is not None else None
     return compile_xquery(text, dict(namespaces), label, focus,
                           lambda kind, name: accessor_type(kind, name, label, scope), typing)
 
@@ -289,7 +288,7 @@ def compile_modify(
     collection = getattr(target.type, "collection", None)
     static = new_static(label, scope.namespaces, _WHOLE,
                         lambda kind, wanted: accessor_type(kind, wanted, label, scope),
-                        collection.typing() if collection is not None else None)
+                        getattr(target.type, "typing", None))
     static.nillable = collection.nillable if collection is not None else None
     change = compile_dml(_text_of_argument(call, 0), static)
     inner, read, prolog = target.fn, accessors(change.outside, scope), dict(static.written)

@@ -12,7 +12,7 @@ from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import Part
 from harness.broker.engine.types import SqlType
 from harness.broker.exec.xml.document import decode_bytes, parse, serialize_content
-from harness.broker.exec.xml.nodes import ELEMENT, Node
+from harness.broker.exec.xml.nodes import DOCUMENT, ELEMENT, Node
 from harness.broker.exec.xml.validation import validated
 from harness.broker.exec.xml.xsd import Names, components, names_of, schema_documents, validator
 
@@ -107,6 +107,12 @@ class TypedXml(SqlType):
 
     collection: XmlSchemaCollection | None = None
     document: bool = False
+
+    def typing(self, kind: str, name: str) -> tuple[str, bool] | None:
+        """What static typing asks; a DOCUMENT has one top element ("xml(DOCUMENT ...)")."""
+        if kind == DOCUMENT:
+            return "", self.document
+        return self.collection.typing()(kind, name)
 
     def __str__(self) -> str:
         facet = "DOCUMENT " if self.document else ""

@@ -133,6 +133,9 @@ def step_type(static: Static, expr: Expression, axis: str, test: NodeTest) -> Ty
     if test.kind not in {ELEMENT, ATTRIBUTE}:
         return Type(test.kind, MANY)
     content, count = "", MANY
+    if base.kind == DOCUMENT and axis == "child" and static.typing and \
+            (static.typing(DOCUMENT, "") or ("", False))[1]:
+        count = OPTIONAL
     if axis == "attribute" and test.name is not None:
         count = OPTIONAL
     known = static.typing(test.kind, test.name) if static.typing and test.name else None
