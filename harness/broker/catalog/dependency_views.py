@@ -9,6 +9,7 @@ from harness.broker.catalog.names import find_object
 from harness.broker.catalog.object_views import OBJECT_COLUMNS, object_row, seen_objects
 from harness.broker.catalog.views import parse_column, view
 from harness.broker.catalog.visibility import sees_definitions
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
 from harness.broker.engine.types import ResultColumn
@@ -16,6 +17,9 @@ from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.rebuild import all_indexes
 from harness.broker.exec.dependencies import references_of, referrers, resolved, schema_bound
 from harness.broker.exec.objects import TABLE_FUNCTIONS, Constraint, Module, Synonym, type_code
+
+differs("sys.dm_sql_referenced_entities and sp_depends",
+        "Rows for objects only, none for their columns.")
 
 
 def quoted(parts: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.broker.engine.errors import SqlError
+from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING, Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.transactions import Transaction
@@ -53,7 +54,7 @@ class Server(Part):
     __slots__ = (
         "applock_counts", "configuration", "databases", "deadlocks", "engine", "files", "logins",
         "members", "messages", "new_broker", "next_database", "next_login", "permissions",
-        "security_version", "session_locks", "sessions", "transport",
+        "security_version", "sequential", "session_locks", "sessions", "transport",
     )
 
     def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
@@ -73,6 +74,7 @@ class Server(Part):
         self.session_locks: dict[int, Transaction] = {}
         self.applock_counts: dict[tuple[Transaction, tuple], int] = {}
         self.deadlocks: list[Any] = []
+        self.sequential = 0
         self.configuration: dict[str, tuple[int, int]] = {}
         self.transport = Transport()
         self.next_database = 1
@@ -136,6 +138,15 @@ class Server(Part):
                 other is not session and other.database is database and not other.background
                 for other in self.sessions()):
             raise SqlError(924, database.name)
+
+    def next_sequential_guid(self) -> str:
+        """NEWSEQUENTIALID(): greater than every one before; the first byte counts fastest, as it is
+        the least in the order of uniqueidentifier (its page). Never given back.
+        """
+        number = self.sequential + 1
+        self.engine.journal.assign(None, self, "sequential", number)
+        tail = stream_guid(self.engine.seed, "newsequentialid", 0)[8:]
+        return number.to_bytes(4, "little").hex().upper() + tail
 
     # ------------------------------------------------------------------ logins
     def create_login(self, transaction: Transaction | None, name: str, password: str,

@@ -134,3 +134,17 @@ def test_a_copy_of_a_database_has_the_definitions_and_no_rows(run, instance):
     assert other.execute("EXEC dbo.usp").rows() == [(1, 9)]
     assert other.execute("INSERT dbo.T VALUES (0)").error().number == 547
     assert run("SELECT COUNT(*) FROM dbo.T").rows() == [(2,)]
+
+
+def test_sequential_guids_grow_and_are_for_defaults_only(run, error):
+    run("CREATE TABLE dbo.G (g uniqueidentifier ROWGUIDCOL NOT NULL DEFAULT (NEWSEQUENTIALID()), "
+        "n int IDENTITY); INSERT dbo.G DEFAULT VALUES")
+    for _ in range(300):
+        run("INSERT dbo.G DEFAULT VALUES")
+    assert run("SELECT n FROM dbo.G ORDER BY g").rows() == [(n,) for n in range(1, 302)]
+    assert error("CREATE TABLE dbo.H (g int DEFAULT NEWSEQUENTIALID())") == 302
+
+
+def test_a_key_on_a_nullable_column_is_refused_in_two_messages(session):
+    answer = session.execute("CREATE TABLE dbo.U (a int NULL PRIMARY KEY)")
+    assert [m.number for m in answer.errors] == [8111, 1750]

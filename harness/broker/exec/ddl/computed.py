@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.storage import Column, Computed
 from harness.broker.exec.compiler import calls_function
@@ -31,6 +32,11 @@ DETERMINISTIC = frozenset({
     "UNICODE", "UPPER", "YEAR",
 })
 """Built-in functions that give the same for the same arguments."""
+
+differs("computed columns",
+        "Worked out when the row is written, PERSISTED or not. A row for which an expression that is "
+        "not PERSISTED fails is refused (60001); a server fails its readers. Expressions that are "
+        "not deterministic are refused.")
 
 _DATES = frozenset({"date", "time", "datetime", "datetime2", "smalldatetime", "datetimeoffset"})
 _REFUSED_NODES = (ast.NextValueFor, ast.GlobalVariable)

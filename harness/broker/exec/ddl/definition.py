@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from harness.broker.engine.collation import find_collation, may_be_collation
-from harness.broker.engine.errors import SqlError
+from harness.broker.engine.errors import SqlError, not_created
 from harness.broker.engine.storage import Check, Column
 from harness.broker.engine.types import INT, MAX
 from harness.broker.exec.conversion import resolve_type
@@ -112,7 +112,9 @@ class DefinitionBuilder:
         rowversion = type_.name == "rowversion"
         nullable = node.nullable
         if nullable and primary:
-            raise SqlError(8147 if node.identity else 8111, self.table)
+            if node.identity:
+                raise SqlError(8147, node.name, self.table)
+            raise not_created(8111, self.table, state=1)
         if nullable:
             self.stated_null.add(node.name.lower())
         if nullable is None:
@@ -238,7 +240,7 @@ class DefinitionBuilder:
         if column is None:
             column = self.find(node.column or "")
         if column.default is not None or column.default_text:
-            raise SqlError(1781)
+            raise not_created(1781)
         if column.identity is not None or column.rowversion:
             raise SqlError(1754, self.table, column.name)
         if column.sparse:
@@ -262,7 +264,7 @@ class DefinitionBuilder:
             for ordinal in ordinals:
                 target = self.columns[ordinal]
                 if target.name.lower() in self.stated_null:
-                    raise SqlError(8111, self.table)
+                    raise not_created(8111, self.table, state=1)
                 # A key of the table makes columns that do not say NULL not nullable.
                 target.nullable = False
         self.keys.append(KeySpec(

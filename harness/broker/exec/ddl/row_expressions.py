@@ -126,6 +126,10 @@ def assigned(value: Expr, to_type: SqlType) -> Callable:
 
 def default_value(context: Context, node: ast.Expression, to_type: SqlType) -> Callable[[Any], Any]:
     """DEFAULT: value(s), converted to the column's type."""
+    if isinstance(node, ast.FunctionCall) and node.name.parts[-1].upper() == "NEWSEQUENTIALID" \
+            and to_type.name == "uniqueidentifier" and not node.arguments:
+        return lambda s: s.database.server.next_sequential_guid()
+
     def make(where: Context) -> Callable[[Any], Any]:
         # NEXT VALUE FOR may stand here: a default is worked out once per row.
         where.statement = ast.Print(node.pos, node.end, node)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Statistic, Table
 from harness.broker.exec.compiler import Context, Run, compiles
@@ -17,6 +18,10 @@ from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.rebuild import all_indexes
 from harness.broker.exec.ddl.temporary import alter
 from harness.tsql import ast
+
+differs("statistics",
+        "None are gathered and none are made automatically: paths follow fixed rules. Those of "
+        "CREATE STATISTICS have a name and columns in sys.stats, no histogram.")
 
 OPTIONS = frozenset({
     "FULLSCAN", "SAMPLE", "NORECOMPUTE", "RESAMPLE", "ALL", "COLUMNS", "INDEX", "MAXDOP",
