@@ -34,9 +34,9 @@ DETERMINISTIC = frozenset({
 """Built-in functions that give the same for the same arguments."""
 
 differs("computed columns",
-        "Worked out when the row is written, PERSISTED or not. A row for which an expression that is "
-        "not PERSISTED fails is refused (60001); a server fails its readers. Expressions that are "
-        "not deterministic are refused.")
+        "Worked out when the row is written, PERSISTED or not. A row for which an expression that "
+        "is not PERSISTED fails is refused (60001); a server fails its readers. Expressions that "
+        "are not deterministic are refused.")
 
 _DATES = frozenset({"date", "time", "datetime", "datetime2", "smalldatetime", "datetimeoffset"})
 _REFUSED_NODES = (ast.NextValueFor, ast.GlobalVariable)
