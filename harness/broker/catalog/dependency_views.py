@@ -160,7 +160,7 @@ def referenced_entities(s: Any, values: list) -> list[tuple]:
         return []
     rows = []
     for name in references_of(item):
-        found = resolved(database, name)
+        found = resolved(database, name, item.schema)
         rows.append((0, name.server, name.database, name.schema, name.name, None,
                      found.object_id if found is not None else None, 0, 1, "OBJECT_OR_COLUMN",
                      0, 0))

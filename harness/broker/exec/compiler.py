@@ -112,6 +112,12 @@ class Context:
         return self.program.database
 
     @property
+    def home(self) -> str | None:
+        """The schema of the module that is compiled: names without a schema are first looked for
+        there (CREATE PROCEDURE page). None in a batch, where the user's default schema counts."""
+        return self.program.schema or None
+
+    @property
     def options(self) -> Any:
         """SET options of the compiling session."""
         return self.session.options
@@ -322,22 +328,39 @@ def lazy_step(
             run = firing_ddl(run, node, fresh)
         step = working_step(run) if work else run
         if not fresh.uses_temp:
-            program.code[pc] = guarded_step(step, lazy, database, version)
+            program.code[pc] = (
+                guarded_step(step, lazy, database, version) if program.object_id
+                else guarded_batch_step(step, lazy, database, version, s.user))
         return step(s, v)
 
     return lazy
 
 
 def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
-    """Run the compiled step while the schema it was compiled against still stands."""
+    """Run the compiled step of a module while the schema it was compiled against still stands."""
 
     def guarded(s: SessionState, v: list) -> int | None:
-        if database.schema_version != version or (
-                s.database is not database and not s.frames[-1].program.object_id):
+        return (step if database.schema_version == version else lazy)(s, v)
+
+    return guarded
+
+
+def guarded_batch_step(step: Run, lazy: Run, database: Any, version: int, user: Any) -> Run:
+    """The same for a batch: also the database and the user's default schema are still those."""
+    home = schema_of(user)
+
+    def guarded(s: SessionState, v: list) -> int | None:
+        if database.schema_version != version or s.database is not database or (
+                s.user is not user and schema_of(s.user) != home):
             return lazy(s, v)
         return step(s, v)
 
     return guarded
+
+
+def schema_of(user: Any) -> str:
+    """The default schema of a user as names are compared."""
+    return (user.default_schema or "dbo").lower() if user is not None else "dbo"
 
 
 def working_step(run: Run) -> Run:

@@ -120,11 +120,13 @@ class Database(Part):
         """READ_COMMITTED_SNAPSHOT."""
         return self.options["rcsi"]
 
-    def resolve(self, schema: str | None, name: str, session: Any = None) -> Any:
+    def resolve(
+        self, schema: str | None, name: str, session: Any = None, home: str | None = None
+    ) -> Any:
         """The table, queue, view, module or system view of that name; None when there is none.
 
-        Without a schema: the user's default schema, then dbo. Constraints have no name a query
-        could use, so they are not found.
+        Without a schema: ``home``, the schema of the module the name stands in, or else the user's
+        default schema, then dbo. Constraints have no name a query could use, so they are not found.
         """
         lowered = name.lower()
         if schema is not None:
@@ -136,7 +138,7 @@ class Database(Part):
                 return self._system_view("sys" if old else schema.lower(), lowered)
         else:
             user = getattr(session, "user", None)
-            first = (user.default_schema or "dbo").lower() if user is not None else "dbo"
+            first = (home or (user.default_schema if user is not None else None) or "dbo").lower()
             if self.changing:
                 self._await_change((first, lowered), session)
                 self._await_change(("dbo", lowered), session)

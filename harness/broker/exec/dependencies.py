@@ -70,11 +70,15 @@ def schema_bound(item: Any) -> bool:
         option.name == "SCHEMABINDING" for option in getattr(item.node, "options", None) or ())
 
 
-def resolved(database: Any, name: ast.ObjectName) -> Any:
-    """The object of this database a name means, None for none; nobody is waited for."""
+def resolved(database: Any, name: ast.ObjectName, home: str = "dbo") -> Any:
+    """The object of this database a name means, None for none; nobody is waited for.
+
+    home: the schema of what refers to it.
+    """
     if name.database is not None and name.database.lower() != database.name.lower():
         return None
-    return database.objects.get(((name.schema or "dbo").lower(), name.name.lower()))
+    own = database.objects.get(((name.schema or home).lower(), name.name.lower()))
+    return own or database.objects.get(((name.schema or "dbo").lower(), name.name.lower()))
 
 
 def referrers(database: Any, item: Any, *, bound: bool = False) -> list[Any]:
@@ -82,7 +86,7 @@ def referrers(database: Any, item: Any, *, bound: bool = False) -> list[Any]:
     found = [
         other for other in database.objects.values()
         if other is not item and (not bound or schema_bound(other))
-        and any(resolved(database, name) is item for name in references_of(other))
+        and any(resolved(database, name, other.schema) is item for name in references_of(other))
     ]
     return sorted(found, key=lambda other: other.object_id)
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.types import INT, NVARCHAR_MAX, SqlType
 from harness.broker.exec import impersonation
-from harness.broker.exec.compiler import Context, ProgramCompiler, Run, compile_program, compiles
+from harness.broker.exec.compiler import (
+    Context,
+    ProgramCompiler,
+    Run,
+    compile_program,
+    compiles,
+    schema_of,
+)
 from harness.broker.exec.conversion import compile_assignment_conversion
 from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.flow import declared_type, find_table_type
@@ -405,7 +412,8 @@ def text_program(s: SessionState, text: str, definitions: str) -> Program:
     Kept by the instance: the same text in the same database is compiled once.
     """
     options = s.options
-    key = (text, definitions, s.database.id, options.quoted_identifier, options.fmtonly)
+    key = (text, definitions, s.database.id, schema_of(s.user), options.quoted_identifier,
+           options.fmtonly)
     program = s.instance.programs.get(key)
     if program is None or program.database is not s.database:
         batch = s.instance.parse(text, s.options.quoted_identifier)

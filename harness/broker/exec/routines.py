@@ -114,7 +114,8 @@ def find_function(name: ast.ObjectName, context: Context, kinds: tuple[str, ...]
     if name.database is not None and name.database.lower() != database.name.lower():
         raise context.not_supported(name, "a function of another database")
     session = context.session
-    found = database.follow(database.resolve(name.schema, name.name, session), session)
+    found = database.follow(
+        database.resolve(name.schema, name.name, session, context.home), session)
     return found if isinstance(found, Function) and found.kind in kinds else None
 
 

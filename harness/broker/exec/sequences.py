@@ -38,7 +38,8 @@ def next_value(node: ast.NextValueFor, context: Any, *, ordered: bool = False) -
     name = node.sequence
     if name.database is not None:
         raise context.not_supported(node, "a sequence of another database")
-    sequence = context.database.resolve(name.schema, name.name, context.session)
+    sequence = context.database.resolve(
+        name.schema, name.name, context.session, context.home)
     if not isinstance(sequence, Sequence):
         raise context.fail(node, SqlError(208, ".".join(part for part in name.parts if part)))
 

@@ -183,3 +183,77 @@ def test_dependencies_are_listed(run):
                "sys.dm_sql_referencing_entities('dbo.T', 'OBJECT')").rows() == [("P",), ("V",)]
     assert [r.rows for r in run("EXEC sp_depends 'dbo.P'").result_sets] == [
         [("dbo.T", "user table", "no", "yes", None)], [("dbo.Q", "stored procedure")]]
+
+
+# ---------------------------------------------------------------------- CREATE SCHEMA .. elements
+def test_create_schema_makes_what_stands_inside_in_any_order(run):
+    run("CREATE USER Ann WITHOUT LOGIN; CREATE USER Bob WITHOUT LOGIN")
+    run("""CREATE SCHEMA parts AUTHORIZATION Ann
+        CREATE VIEW v AS SELECT a FROM t
+        GRANT SELECT ON t TO Bob
+        CREATE TABLE t (a int, b int REFERENCES u (b), FOREIGN KEY (a) REFERENCES t2 (k))
+        CREATE TABLE u (b int PRIMARY KEY, up int REFERENCES u (b))
+        CREATE TABLE t2 (k int PRIMARY KEY)
+        GRANT SELECT ON SCHEMA::parts TO Bob
+        DENY INSERT ON u TO Bob""")
+    assert run("SELECT name FROM sys.objects WHERE schema_id = SCHEMA_ID('parts') AND type IN "
+               "('U', 'V') ORDER BY name").rows() == [("t",), ("t2",), ("u",), ("v",)]
+    assert run("SELECT permission_name, state_desc, class_desc FROM sys.database_permissions WHERE "
+               "grantee_principal_id = USER_ID('Bob') AND permission_name <> 'CONNECT' "
+               "ORDER BY class_desc, permission_name").rows() == [
+        ("INSERT", "DENY", "OBJECT_OR_COLUMN"), ("SELECT", "GRANT", "OBJECT_OR_COLUMN"),
+        ("SELECT", "GRANT", "SCHEMA")]
+    assert run("SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID('parts.v')"
+               ).rows() == [("CREATE VIEW v AS SELECT a FROM t",)]
+    run("INSERT parts.u VALUES (1, NULL); INSERT parts.t2 VALUES (2); INSERT parts.t VALUES (2, 1)")
+    assert run("SELECT a FROM parts.v").rows() == [(2,)]
+
+
+@pytest.fixture
+def two_tables(run):
+    run("CREATE TABLE dbo.s (a int); INSERT dbo.s VALUES (1); CREATE TABLE other.s (a int); "
+        "INSERT other.s VALUES (2); CREATE TABLE dbo.only (a int); INSERT dbo.only VALUES (3)")
+
+
+@pytest.mark.parametrize("definition, call", [
+    ("CREATE PROCEDURE other.p AS SELECT s.a, o.a FROM s CROSS JOIN only o", "EXECUTE other.p"),
+    ("CREATE VIEW other.v AS SELECT s.a, o.a AS b FROM s CROSS JOIN only o",
+     "SELECT * FROM other.v"),
+    ("CREATE FUNCTION other.i() RETURNS TABLE AS RETURN SELECT s.a, o.a AS b FROM s, only o",
+     "SELECT * FROM other.i()"),
+    ("CREATE FUNCTION other.f() RETURNS int AS BEGIN RETURN (SELECT a FROM s) END",
+     "SELECT other.f(), 3"),
+    ("CREATE TRIGGER other.tr ON other.s AFTER INSERT AS SELECT (SELECT MIN(a) FROM s), a FROM only",
+     "INSERT other.s VALUES (9)"),
+])
+def test_names_inside_a_module_are_first_of_its_schema(run, two_tables, definition, call):
+    run(definition)
+    assert run(call).rows() == [(2, 3)]
+
+
+def test_changes_and_sequences_inside_a_module_are_first_of_its_schema(run, two_tables):
+    run("CREATE SEQUENCE other.n START WITH 70; CREATE SEQUENCE dbo.n START WITH 5")
+    run("CREATE PROCEDURE other.p AS INSERT s VALUES (NEXT VALUE FOR n); UPDATE s SET a += 1; "
+        "DELETE s WHERE a = 3")
+    run("EXECUTE other.p")
+    assert run("SELECT a FROM other.s").rows() == [(71,)]
+    assert run("SELECT a FROM dbo.s").rows() == [(1,)]
+
+
+def test_dynamic_text_and_execute_inside_a_module_are_the_callers(run, two_tables):
+    run("CREATE PROCEDURE dbo.q AS SELECT 'dbo'")
+    run("CREATE PROCEDURE other.q AS SELECT 'other'")
+    run("CREATE PROCEDURE other.p AS EXECUTE ('SELECT a FROM s'); EXECUTE q")
+    run("CREATE USER Ann WITHOUT LOGIN WITH DEFAULT_SCHEMA = other; GRANT SELECT, EXECUTE TO Ann")
+    assert [r.rows for r in run("EXECUTE other.p").result_sets] == [[(1,)], [("dbo",)]]
+    found = run("EXECUTE AS USER = 'Ann'; EXECUTE other.p; SELECT a FROM s; REVERT")
+    assert [r.rows for r in found.result_sets] == [[(2,)], [("other",)], [(2,)]]
+    assert run("SELECT a FROM s").rows() == [(1,)]
+
+
+def test_create_schema_is_atomic(run, error):
+    assert error("CREATE SCHEMA half CREATE TABLE t (a int) GRANT SELECT ON t TO Nobody") == 15151
+    assert run("SELECT SCHEMA_ID('half'), OBJECT_ID('half.t')").rows() == [(None, None)]
+    assert error("CREATE SCHEMA half CREATE TABLE t (a int REFERENCES u (b)) "
+                 "CREATE TABLE u (b int PRIMARY KEY REFERENCES t (a))") == 60001
+    run("CREATE SCHEMA half CREATE TABLE t (a int)")

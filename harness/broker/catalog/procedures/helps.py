@@ -46,7 +46,7 @@ def sp_depends(call: Call) -> int:
         return _WORDS.get(type_code(other)[0], type_code(other)[1].lower())
 
     found = [o for name in references_of(item)
-             if (o := resolved(database, name)) is not None]
+             if (o := resolved(database, name, item.schema)) is not None]
     users = referrers(database, item)
     if found:
         s.info("In the current database, the specified object references the following:")

@@ -193,6 +193,8 @@ def check_parameters(node: Any) -> None:
 def definition_text(node: Any, context: Context) -> str:
     """The batch as sys.sql_modules keeps it: ALTER reads CREATE, OR ALTER is left out."""
     text = context.program.source.text
+    if isinstance(context.statement, ast.CreateSchema):
+        return text[node.pos:node.end]
     if node.verb == "CREATE":
         return text
     found = _VERB.search(text, node.pos)

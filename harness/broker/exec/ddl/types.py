@@ -25,6 +25,7 @@ from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.options import number
 from harness.broker.exec.ddl.principals import find_owner
 from harness.broker.exec.ddl.renaming import enforced, transfer
+from harness.broker.exec.ddl.schema_elements import run_elements
 from harness.broker.exec.dependencies import referrers
 from harness.broker.exec.objects import AliasType, Schema, Sequence, TableType, Trigger
 from harness.broker.exec.security import has_permission
@@ -149,9 +150,7 @@ def alter_sequence(node: ast.AlterSequence, context: Context) -> Run:
 # ---------------------------------------------------------------------- schemas
 @compiles(ast.CreateSchema)
 def create_schema(node: ast.CreateSchema, context: Context) -> Run:
-    """CREATE SCHEMA name [AUTHORIZATION owner]."""
-    if node.statements:
-        raise context.not_supported(node.statements[0], "statements inside CREATE SCHEMA")
+    """CREATE SCHEMA name [AUTHORIZATION owner], with what it is to hold."""
     name = node.name.text if node.name is not None else node.owner.text  # type: ignore[union-attr]
 
     def run(s: Any, v: list) -> None:
@@ -168,6 +167,7 @@ def create_schema(node: ast.CreateSchema, context: Context) -> Run:
         schema = Schema(database.next_number("next_schema"), name, owner)
         s.engine.journal.put(transaction, database, database.schemas, name.lower(), schema)
         database.bump(transaction)
+        run_elements(s, v, node, name, context)
 
     return run
 

@@ -84,7 +84,8 @@ def _refuse_itself(view: View, context: Context) -> None:
     pending, seen = [view.node.query], set()
     while pending:
         for part in _tables(pending.pop()):
-            found = view.database.resolve(part.name.schema, part.name.name, context.session)
+            found = view.database.resolve(
+                part.name.schema, part.name.name, context.session, context.home)
             if not isinstance(found, View) or found.object_id in seen:
                 continue
             if found.object_id == view.object_id:

@@ -138,7 +138,8 @@ def resolve_object(name: ast.ObjectName, context: Any) -> Any:
         found = session.temp_tables.get(name.name.lower())
     else:
         database = database_of(name, context)
-        found = database.follow(database.resolve(name.schema, name.name, session), session)
+        found = database.follow(
+            database.resolve(name.schema, name.name, session, context.home), session)
     if found is None:
         if name.name.lower() in REFUSED_VIEWS and (name.schema or "sys").lower() in {"sys", "dbo"}:
             raise context.not_supported(name, f"the system view {name.name}")
