@@ -24,6 +24,9 @@ VIRTUAL_LIMIT = 4 * 3600.0
 ROUNDS = 4000
 """Turns of the scheduler (200 statements each) a batch may take."""
 
+TURN = 0.01
+"""Virtual seconds a turn takes: a loop that waits for a time of day comes to its end."""
+
 REAL_LIMIT = 60.0
 """Seconds of real time after which a batch counts as hanging."""
 
@@ -185,6 +188,7 @@ def _drive(instance: Instance, done, limit: float, where: str) -> str:
         if time.monotonic() - started > REAL_LIMIT:
             raise Hanging(f"{where}: {REAL_LIMIT:.0f} s of real time")
         if more:
+            instance.clock.advance(TURN)
             continue
         due = instance.engine.timers.next_due()
         if due is None:

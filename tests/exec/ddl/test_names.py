@@ -223,7 +223,7 @@ def two_tables(run):
      "SELECT * FROM other.i()"),
     ("CREATE FUNCTION other.f() RETURNS int AS BEGIN RETURN (SELECT a FROM s) END",
      "SELECT other.f(), 3"),
-    ("CREATE TRIGGER other.tr ON other.s AFTER INSERT AS SELECT (SELECT MIN(a) FROM s), a FROM only",
+    ("CREATE TRIGGER other.tr ON other.s AFTER INSERT AS SELECT MIN(s.a), MIN(o.a) FROM s, only o",
      "INSERT other.s VALUES (9)"),
 ])
 def test_names_inside_a_module_are_first_of_its_schema(run, two_tables, definition, call):
@@ -257,3 +257,15 @@ def test_create_schema_is_atomic(run, error):
     assert error("CREATE SCHEMA half CREATE TABLE t (a int REFERENCES u (b)) "
                  "CREATE TABLE u (b int PRIMARY KEY REFERENCES t (a))") == 60001
     run("CREATE SCHEMA half CREATE TABLE t (a int)")
+
+
+def test_a_service_broker_endpoint_takes_permissions_and_loses_them_with_it(run, error):
+    run("USE master")
+    assert error("GRANT CONNECT ON ENDPOINT::E TO public") == 15151
+    run("CREATE ENDPOINT E STATE = STARTED AS TCP (LISTENER_PORT = 4740) FOR SERVICE_BROKER "
+        "(AUTHENTICATION = WINDOWS)")
+    run("GRANT CONNECT ON ENDPOINT::e TO public")
+    stated = "SELECT permission_name FROM sys.server_permissions WHERE major_id = 65536"
+    assert run(stated).rows() == [("CONNECT",)]
+    run("DROP ENDPOINT E")
+    assert run(stated).rows() == []

@@ -13,8 +13,10 @@ from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.ddl.databases import outside_transaction
 from harness.broker.exec.ddl.drop import drops
 from harness.broker.exec.ddl.naming import check_length
+from harness.broker.exec.ddl.server_permissions import drop_permissions_on
 from harness.broker.exec.keys import BY_MASTER_KEY
 from harness.broker.exec.security import has_server_permission
+from harness.broker.exec.tokens import ENDPOINT
 from harness.broker.ssb.transport import (
     AUTHENTICATIONS,
     ENCRYPTIONS,
@@ -74,6 +76,7 @@ def drop_endpoint(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     old = transport.broker_endpoint
     if old is None or old.name.lower() != name.name.lower():
         raise SqlError(15151, "drop", "endpoint", name.name)
+    drop_permissions_on(s, ENDPOINT, old.endpoint_id)
     _put(s, transport, None)
 
 

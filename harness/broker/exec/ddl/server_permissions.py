@@ -50,13 +50,21 @@ def find_server_securable(s: Any, node: ast.Securable | None,
         return "SERVER", SERVER, 0
     name = node.name.name
     if node.kind == "ENDPOINT":
-        if name.lower() != TDS_ENDPOINT[0]:
-            raise SqlError(15151, "find", "endpoint", name)
-        return "ENDPOINT", ENDPOINT, TDS_ENDPOINT[1]
+        return "ENDPOINT", ENDPOINT, endpoint_id(s, name)
     login = s.database.server.logins.get(name.lower())
     if login is None or (login.type == ROLE) != (node.kind == "SERVER ROLE"):
         raise SqlError(15151, "find", node.kind.lower(), name)
     return node.kind, SERVER_PRINCIPAL, login.id
+
+
+def endpoint_id(s: Any, name: str) -> int:
+    """Number of the TDS or the Service Broker endpoint. Raises SqlError 15151."""
+    if name.lower() == TDS_ENDPOINT[0]:
+        return TDS_ENDPOINT[1]
+    found = s.database.server.transport.broker_endpoint
+    if found is None or found.name.lower() != name.lower():
+        raise SqlError(15151, "find", "endpoint", name)
+    return found.endpoint_id
 
 
 def find_login_grantee(s: Any, name: str) -> Login:
@@ -116,6 +124,13 @@ def change(s: Any, node: ast.Permission, place: Place, grantee: int, grantor: in
         put(s, place, grantee, [*others, *kept])
     if node.cascade:
         passed_on(s, node, place, grantee)
+
+
+def drop_permissions_on(s: Any, class_: int, major: int) -> None:
+    """Forget the permissions on something of the server that is dropped."""
+    for place in list(s.database.server.permissions):
+        if place[:2] == (class_, major):
+            put(s, place[:3], place[3], [])
 
 
 def passed_on(s: Any, node: ast.Permission, place: Place, grantor: int) -> None:
