@@ -21,6 +21,7 @@ import harness.broker.catalog.runtime_views
 import harness.broker.catalog.security_functions
 import harness.broker.catalog.security_views
 import harness.broker.catalog.session_functions
+import harness.broker.catalog.time_zones
 import harness.broker.catalog.transaction_views
 import harness.broker.catalog.transport_views
 import harness.broker.catalog.trigger_functions

@@ -82,7 +82,7 @@ REFUSED_VIEWS.update({
     "sysindexkeys", "syslanguages", "syslockinfo", "syslogins", "sysmembers", "sysmessages",
     "sysoledbusers", "sysopentapes", "sysperfinfo", "syspermissions",
     "sysprocesses", "sysprotects", "sysreferences", "sysremotelogins", "sysservers", "systypes",
-    "sysusers", "sysxmitbody", "sysxmitqueue", "tcp_endpoints", "time_zone_info",
+    "sysusers", "sysxmitbody", "sysxmitqueue", "tcp_endpoints",
     "trace_categories", "trace_columns", "trace_events", "traces", "trigger_event_types",
     "user_token", "via_endpoints", "xml_indexes", "xml_schema_attributes",
     "xml_schema_collections", "xml_schema_components", "xml_schema_elements",

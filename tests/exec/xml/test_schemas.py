@@ -188,3 +188,11 @@ def test_a_message_that_is_not_valid_comes_back_as_an_error():
 def test_a_schema_that_lxml_cannot_read_is_refused_by_name(typed):
     text = f"<xs:schema {XS}><xs:elemnt name=\"a\"/></xs:schema>"
     assert "this XML schema" in typed.refusal(f"CREATE XML SCHEMA COLLECTION o AS N'{text}'")
+
+
+def test_a_schema_with_a_collection_in_it_stays():
+    lab = Lab()
+    lab.run("CREATE SCHEMA own")
+    lab.run(f"CREATE XML SCHEMA COLLECTION own.c AS N'{ORDER}'")
+    assert lab.error("DROP SCHEMA own") == 3729
+    lab.run("DROP XML SCHEMA COLLECTION own.c; DROP SCHEMA own")

@@ -209,10 +209,10 @@ def drop_schema(s: Any, name: str, if_exists: bool) -> None:
         if if_exists and schema is None:
             return
         raise SqlError(15151, "drop", "schema", name)
-    for home, inner in (*database.objects, *database.types):
-        if home == name.lower():
-            item = database.objects.get((home, inner)) or database.types[(home, inner)]
-            raise SqlError(3729, "drop schema", name, item.name)
+    for held in (database.objects, database.types, database.collections):
+        for (home, _), item in held.items():
+            if home == name.lower():
+                raise SqlError(3729, "drop schema", name, item.name)
     transaction = s.work()
     s.engine.journal.put(transaction, database, database.schemas, name.lower(), MISSING)
     database.forget(transaction, 3, schema.schema_id)

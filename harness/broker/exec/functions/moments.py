@@ -229,6 +229,11 @@ def time_zone(name: str) -> tzinfo:
 _ZONES = {name.lower(): zone for name, zone in win_tz.items()}
 
 
+def zone_names() -> list[str]:
+    """The Windows names AT TIME ZONE knows, in order."""
+    return sorted(win_tz)
+
+
 def in_zone(moment: datetime, zone: tzinfo) -> datetime:
     """The moment with the zone's offset at that time, as a fixed offset."""
     there = moment.astimezone(zone)
@@ -271,4 +276,4 @@ def _current_timezone_id(call: Call) -> Expr:
     return Expr(lambda s, v, r: "UTC", sql_type("varchar", 64), False)
 
 
-__all__ = ["in_zone", "time_zone"]
+__all__ = ["in_zone", "time_zone", "zone_names"]
