@@ -148,3 +148,20 @@ def test_sequential_guids_grow_and_are_for_defaults_only(run, error):
 def test_a_key_on_a_nullable_column_is_refused_in_two_messages(session):
     answer = session.execute("CREATE TABLE dbo.U (a int NULL PRIMARY KEY)")
     assert [m.number for m in answer.errors] == [8111, 1750]
+
+
+def test_identity_insert_stays_on_for_a_table_that_is_altered(run, error):
+    run("CREATE TABLE dbo.I (id int IDENTITY, a int); SET IDENTITY_INSERT dbo.I ON; "
+        "CREATE INDEX X ON dbo.I (a); ALTER TABLE dbo.I ADD b int")
+    run("INSERT dbo.I (id) VALUES (7); SET IDENTITY_INSERT dbo.I OFF")
+    assert error("INSERT dbo.I (id) VALUES (8)") == 544
+    run("CREATE TABLE #i (id int IDENTITY); SET IDENTITY_INSERT #i ON; INSERT #i (id) VALUES (3)")
+
+
+def test_a_column_is_added_with_its_foreign_key(run, error):
+    run("CREATE TABLE dbo.P (id int PRIMARY KEY); CREATE TABLE dbo.C (x int); "
+        "INSERT dbo.C VALUES (1); INSERT dbo.P VALUES (5)")
+    run("ALTER TABLE dbo.C ADD p int NULL CONSTRAINT F REFERENCES dbo.P (id) ON DELETE SET NULL")
+    assert error("INSERT dbo.C VALUES (2, 6)") == 547
+    run("INSERT dbo.C VALUES (2, 5); DELETE dbo.P")
+    assert run("SELECT p FROM dbo.C").rows() == [(None,), (None,)]

@@ -191,9 +191,17 @@ def unnumbered(s: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -
     return [(*row[:number], type(row[number])(0), *row[number + 1:]) for row in rows]
 
 
+def same_table(one: Table | None, other: Table) -> bool:
+    """Whether two are one table: ALTER TABLE and CREATE INDEX put a new object in its place."""
+    if one is None or one is other:
+        return one is other
+    return one.lock_key == other.lock_key and one.temporary == other.temporary \
+        and one.name == other.name
+
+
 def check_identity_insert(s: Any, table: Table, chosen: InsertColumns, name: str) -> None:
     """544 for a value given with IDENTITY_INSERT OFF, 545 for none given with it ON."""
-    on = s.identity_insert is table
+    on = same_table(s.identity_insert, table)
     if chosen.identity and not on:
         raise SqlError(544, name)
     if on and not chosen.identity:
@@ -316,12 +324,12 @@ def compile_set_identity_insert(node: ast.SetIdentityInsert, context: Context) -
 
     def run(s: Any, v: list) -> None:
         current = s.identity_insert
-        if node.on and current is not None and current is not table:
+        if node.on and current is not None and not same_table(current, table):
             raise SqlError(8107, current.database.name if current.database else "tempdb",
                            current.schema, current.name, table.name)
         if node.on:
             s.identity_insert = table
-        elif current is table:
+        elif same_table(current, table):
             s.identity_insert = None
         s.set_rowcount(0)
 
