@@ -375,3 +375,11 @@ def test_waitfor_times():
     with pytest.raises(SqlError) as caught:
         seconds_of_day("soon")
     assert caught.value.number == 148
+
+
+def test_a_number_that_is_no_style_is_281():
+    from .evaluate import fails, refused, value
+
+    assert fails("convert(varchar(30), cast('2026-03-05' as datetime), 99)").number == 281
+    assert "style 130" in refused("convert(varchar(30), cast('2026-03-05' as datetime), 130)")
+    assert value("convert(varchar(30), cast(1234.5 as money), 126)") == "1234.5000"

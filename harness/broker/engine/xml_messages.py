@@ -72,6 +72,7 @@ XML_MESSAGES: dict[int, tuple[int, str]] = {
     2395: (16, "%sThere is no function '%s:%s()'"),
     2396: (16, "%sAttribute may not appear outside of an element"),
     214: (16, "Procedure expects parameter '%s' of type '%s'."),
+    281: (16, "%d is not a valid style number when converting from %s to a character string."),
     4199: (16, "Argument value %s is invalid for argument %s of %s function."),
     5373: (16, "All the input parameters should be of the same type. Supported types are tinyint, "
                "smallint, int, bigint, decimal and numeric."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time
 
-from harness.broker.engine.errors import NotSupported
+from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.engine.types import SqlType
 from harness.broker.exec.conversion.dates import EPOCH, MONTHS
 
@@ -23,6 +23,9 @@ _DATE_ONLY = {
     12: "{y:02}{m:02}{d:02}", 112: "{Y:04}{m:02}{d:02}",
     23: "{Y:04}-{m:02}-{d:02}",
 }
+_UNSUPPORTED = frozenset({22, 130, 131})
+"""Styles the page lists that are not written here; every other number is no style (281)."""
+
 _ALIASES = {8: 108, 24: 108, 9: 109, 13: 113, 14: 114, 20: 120, 21: 121, 25: 121, 0: 100}
 _OLD_TYPES = frozenset({"datetime", "smalldatetime"})
 
@@ -38,6 +41,8 @@ def writer(source: SqlType, style: int | None) -> Callable[[object], str]:
         return lambda value: _fill(template, value)
     style = _ALIASES.get(style, style)
     make = _WRITERS.get(style)
+    if make is None and style not in _UNSUPPORTED:
+        raise SqlError(281, style, source.name)
     if make is None:
         raise NotSupported(f"style {style} when converting {source.name} to text")
     return make(source)

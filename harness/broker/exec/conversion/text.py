@@ -192,6 +192,7 @@ def _float_writer(source: SqlType, style: int | None) -> Convert:
 
 
 def _money_writer(style: int | None) -> Convert:
+    style = 2 if style == 126 else style  # the same for character strings (CONVERT page)
     if style in {None, 0}:
         return lambda value: f"{quantize(value, 2):f}"
     if style == 1:
