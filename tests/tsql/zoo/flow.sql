@@ -40,6 +40,7 @@ SET @x.modify('delete /a') --> SetMethod
 SET STATISTICS IO, TIME ON --> SetOption
 SET QUOTED_IDENTIFIER ON --> SetOption
 SET DATEFORMAT dmy --> SetValue
+SET FIPS_FLAGGER OFF --> SetValue
 SET TEXTSIZE 2147483647 --> SetValue
 SET ROWCOUNT 0 --> SetValue
 SET LOCK_TIMEOUT -1 --> SetValue
