@@ -66,7 +66,8 @@ def test_a_prologue_stands_in_the_first_batch_only():
 
 
 NEWER_THAN_THE_ORACLE = {
-    "IS DISTINCT FROM": "2022", "DISABLE_OPTIMIZED_PLAN_FORCING": "2022",
+    "IS DISTINCT FROM": "2022", "JSON_OBJECT, JSON_ARRAY": "2022",
+    "DISABLE_OPTIMIZED_PLAN_FORCING": "2022",
     "WINDOW clause": "2022",
     "ACCELERATED_DATABASE_RECOVERY = OFF": "2019, unknown to ScriptDom",
     "ACCELERATED_DATABASE_RECOVERY = ON": "2019, unknown to ScriptDom",
