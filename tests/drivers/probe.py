@@ -6,17 +6,18 @@ crash. It is given one argument, a JSON object with what it needs to connect.
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import json
 import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
-LIMIT_SECONDS = 100
+LIMIT_SECONDS = 280
 CHECKS: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -80,6 +81,24 @@ def after(seconds: float, action: Callable[[], Any]) -> threading.Thread:
     timer = threading.Timer(seconds, action)
     timer.start()
     return timer
+
+
+@contextlib.contextmanager
+def repeatedly(action: Callable[[], Any], seconds: float = 0.3) -> Iterator[None]:
+    """Run ``action`` on another thread again and again: once may be too early on a busy machine."""
+    stop = threading.Event()
+
+    def work() -> None:
+        while not stop.wait(seconds):
+            action()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def peak_bytes(pid: int) -> int:

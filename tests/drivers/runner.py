@@ -24,7 +24,7 @@ from .probe import peak_bytes
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 FREETDS = next(iter(Path("/usr/lib").glob("*/odbc/libtdsodbc.so")), Path("libtdsodbc.so"))
-PROBE_SECONDS = 120
+PROBE_SECONDS = 300
 
 
 class Missing(Exception):
@@ -128,11 +128,16 @@ def _run(command: list[str], given: dict[str, Any]) -> tuple[list[dict[str, Any]
 
 
 def _left(connection: Any) -> dict[str, Any]:
-    """What the driver left in the broker: sessions other than ours, and locks."""
-    sessions = connection.execute(
-        "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id > 50 AND session_id <> @@SPID"
-    ).fetchval()
-    locks = connection.execute(
-        "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_session_id <> @@SPID"
-    ).fetchval()
+    """What the driver left in the broker: sessions other than ours, and locks.
+
+    Asked a few times: the broker may hear this question before the end of another connection.
+    """
+    for _ in range(100):
+        sessions = connection.execute(
+            "SELECT COUNT(*) FROM sys.dm_exec_sessions"
+            " WHERE session_id > 50 AND session_id <> @@SPID").fetchval()
+        locks = connection.execute(
+            "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_session_id <> @@SPID").fetchval()
+        if not sessions and not locks:
+            break
     return {"sessions": sessions, "locks": locks}
