@@ -115,3 +115,16 @@ def test_the_error_names_procedure_and_line(table):
 def test_thirty_two_levels_of_nesting_are_the_limit(table):
     table.execute("CREATE PROCEDURE dbo.p AS EXEC dbo.p").ok()
     assert 217 in numbers(table.execute("EXEC dbo.p"))
+
+
+@pytest.mark.parametrize(("text", "number"), [
+    ("SELECT " + "9" * 5000, 1007), ("SELECT TOP " + "9" * 5000 + " 1", 1007),
+    ("DECLARE @t varchar(" + "9" * 5000 + ")", 1007), ("SELECT 1e" + "9" * 5000, 168),
+    ("SELECT $" + "9" * 5000, 8115), ("SET LOCK_TIMEOUT " + "9" * 5000, 1007),
+])
+def test_a_number_of_thousands_of_digits_is_an_error_like_any_other(session, text, number):
+    assert numbers(session.execute(text)) == [number]
+
+
+def test_leading_zeros_do_not_make_a_number_large(session):
+    assert session.execute("SELECT " + "0" * 5000 + "7").one() == 7

@@ -263,8 +263,11 @@ class TokenCursor:
         raw = self.raw(i)
         if self.kinds[i] != NUMBER or not raw.isdigit():
             self.unexpected()
+        digits = raw.lstrip("0") or "0"
+        if len(digits) > 38:
+            self.error(1007, raw, at=i)
         self.i = i + 1
-        return int(raw)
+        return int(digits)
 
     def integer(self) -> Literal:
         """Read an unsigned whole number as a node."""

@@ -121,8 +121,9 @@ class FunctionParser(TokenCursor):
     def _number(self, i: int) -> Literal:
         raw = self.raw(i)
         start, end = self.starts[i], self.ends[i]
-        if raw.isdigit():
-            value = int(raw)
+        digits = raw.lstrip("0") or "0"
+        if raw.isdigit() and len(digits) <= _MAX_PRECISION:  # int() refuses thousands of digits
+            value = int(digits)
             if value <= MAX_INT:
                 return Literal(start, end, "int", value)
         elif "e" in raw or "E" in raw:

@@ -41,6 +41,9 @@ def decimal_type_of(value: Decimal) -> SqlType:
     return decimal_type(max(1, whole + scale), scale)
 
 
+_MONEY_MAX = Decimal("922337203685477.5807")
+
+
 @compiles(ast.Literal)
 def _literal(node: ast.Literal, scope: Scope) -> Expr:
     kind, value = node.kind, node.value
@@ -56,6 +59,8 @@ def _literal(node: ast.Literal, scope: Scope) -> Expr:
     if kind == "float":
         return constant(value, FLOAT, literal=True)
     if kind == "money":
+        if abs(value) > _MONEY_MAX:
+            raise SqlError(8115, "numeric", "money")
         return constant(value.quantize(Decimal("0.0001")), sql_type("money"), literal=True)
     of = decimal_type_of(value)
     if of.precision > 38:
