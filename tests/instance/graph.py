@@ -19,6 +19,7 @@ NOT_STATE = {
     "_heap",  # of the timers: rebuilt from the entries
     "_changes", "_listed", "_order", "digest", "saved_step",  # of hashing, and interned options
     "changes",  # counts puts and never goes back: only its being equal means anything
+    "range_locks",  # makes inserts look at gaps; looking for nothing changes nothing
     "_ready", "_known", "_gone", "_page_cache", "input_buffer", "statement_started",
 }
 
