@@ -6,6 +6,7 @@ Ids of fixed principals are the server's (sys.database_principals and sys.server
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 DBO, GUEST, INFORMATION_SCHEMA_USER, SYS_USER = 1, 2, 3, 4
@@ -132,6 +133,7 @@ def certificate_sid(thumbprint: bytes) -> bytes:
     return b"\x01\x06\x00\x00\x00\x00\x00\x09\x01\x00\x00\x00" + thumbprint
 
 
+@lru_cache(maxsize=256)  # asked for at every call of a module that runs as somebody
 def sid_text(sid: bytes) -> str:
     """A security identifier in its written form, S-1-9-..."""
     count = sid[1]

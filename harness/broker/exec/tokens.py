@@ -40,6 +40,9 @@ SERVER_PUBLIC, SYSADMIN = SERVER_ROLES["public"], SERVER_ROLES["sysadmin"]
 SERVER, SERVER_PRINCIPAL, ENDPOINT = 100, 101, 105
 """class of sys.server_permissions."""
 
+LOGIN_SID_BYTES = 16
+"""The longest security identifier of a SQL login (sys.server_principals page)."""
+
 _DENY_ROLES = frozenset({"db_denydatareader", "db_denydatawriter"})
 _ROLE_RIGHTS = {FIXED_ROLES[name]: frozenset(rights) for name, rights in FIXED_ROLE_RIGHTS.items()
                 if name not in _DENY_ROLES}
@@ -112,6 +115,8 @@ def signer_logins(server: Any, thumbprints: frozenset[bytes]) -> list[Login]:
 def login_of(server: Any, user: Principal) -> Login | None:
     """The login of a database user, by security identifier; None for an orphan."""
     if user.sid is None or user.type != USER or server is None:
+        return None
+    if len(user.sid) > LOGIN_SID_BYTES:  # made WITHOUT LOGIN: the principal of most modules
         return None
     return next((login for login in server.logins.values()
                  if login.sid == user.sid and login.type == USER), None)
