@@ -126,7 +126,6 @@ def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool 
 
 
 @task(
-    positional=["what"],
     help={
         "what": "quick (every figure but the long loads), endpoints or day",
         "json": "also write the figures to this file",

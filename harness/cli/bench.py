@@ -26,7 +26,7 @@ def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
     if runs < 1:
         raise UserError(f"--runs {runs}", "a figure needs a run", "pass 1 or more")
     if what not in {QUICK, *LONG}:
-        raise UserError(f"bench {what}", "there is no such load",
+        raise UserError(f"--what {what}", "there is no such load",
                         f"use one of {', '.join((QUICK, *LONG))}")
     console = Console()
     try:
@@ -39,7 +39,7 @@ def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
             _show_long(console, what, found)
     except RuntimeError as error:
         raise UserError("bench", str(error), "invoke demo --quick, to see the cause") from error
-    console.print(f"repeat: invoke bench {what}{f' --runs {runs}' if what == QUICK else ''}"
+    console.print(f"repeat: invoke bench{f' --runs {runs}' if what == QUICK else f' --what {what}'}"
                   f"{f' --json {path}' if path else ''}")
     if path:
         figures = {name: round(value, 3) for name, value in found.items()} | {

@@ -1,4 +1,4 @@
-"""The mixed load of ``invoke bench day``, scaled down: nothing is left behind, nothing is lost."""
+"""The load of ``invoke bench --what day``, scaled down: nothing is left behind, nothing is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The dialog-per-message load of ``invoke bench endpoints``, scaled down."""
+"""The dialog-per-message load of ``invoke bench --what endpoints``, scaled down."""
 
 from __future__ import annotations
 

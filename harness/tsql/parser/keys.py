@@ -17,6 +17,7 @@ from harness.tsql.ast import (
     Signer,
     Statement,
 )
+from harness.tsql.lexer import STRING
 from harness.tsql.parser.security import SecurityParser
 
 _CERTIFICATE_OPTIONS = (
@@ -43,6 +44,9 @@ _KEY_OPTIONS = (
     ("PROVIDER_KEY_NAME",),
     ("ENCRYPTION", "BY", "PASSWORD"),
 )
+_TEXTS = {"PASSWORD", "SUBJECT", "FILE", "START_DATE", "EXPIRY_DATE"}
+"""Options whose value is a string, never a bare word."""
+
 _KEY_PROTECTORS = (("CERTIFICATE",), ("SYMMETRIC", "KEY"), ("ASYMMETRIC", "KEY"))
 
 
@@ -56,6 +60,8 @@ class KeyParser(SecurityParser):
         for words in names:
             if self.at(*words) and self.words[self.i + len(words)] == "=":
                 self.i += len(words) + 1
+                if words[-1] in _TEXTS and self.kinds[self.i] != STRING:
+                    self.unexpected()
                 value = self._option_scalar()
                 return Option(start, self.last_end(), " ".join(words), value)
         return None

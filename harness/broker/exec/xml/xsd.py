@@ -105,7 +105,10 @@ def _prepared(
     document: etree._Element, addresses: dict[str, str], parts: list[etree._Element], own: str
 ) -> bytes:
     """A document whose imports lead to the other documents of the collection."""
-    copy = etree.fromstring(etree.tostring(document, with_tail=False))
+    try:
+        copy = etree.fromstring(etree.tostring(document, with_tail=False))
+    except etree.XMLSyntaxError:  # names our document takes and lxml does not read back
+        raise NotSupported("an XML schema with such names") from None
     for item in copy.findall(f"{_XS}import"):
         address = addresses.get(item.get("namespace") or "")
         item.attrib.pop("schemaLocation", None)
