@@ -7,6 +7,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
+import harness.broker.tds.server  # noqa: F401 - its differences count, whoever loaded what before
 from harness.broker.catalog import coverage as catalog
 from harness.broker.engine.differences import DIFFERENCES
 from harness.broker.engine.switches import NEVER_MET, SWITCHES, shown
