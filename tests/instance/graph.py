@@ -8,7 +8,7 @@ from typing import Any
 
 from harness.broker.engine.journal import Journal
 from harness.broker.exec.program import Program
-from harness.broker.instance.instance import TextCache
+from harness.broker.instance.instance import Instance, TextCache
 from harness.broker.instance.results import Collector
 from harness.tsql.ast.base import Node
 
@@ -76,3 +76,11 @@ def _key(key: Any) -> str:
     if " at 0x" in repr(key):
         return f"{type(key).__name__} {getattr(key, 'name', getattr(key, 'id', ''))}"
     return repr(key)
+
+
+def digests(instance: Instance) -> list[bytes]:
+    """Every part's own, worked out anew: equal lists mean equal states."""
+    parts = instance.parts()
+    for part in parts:
+        part.digest = None
+    return [part.hash() for part in parts]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ..instance.graph import digests
 from .conftest import ALL, Play
 
 STATEMENTS = [
@@ -32,14 +33,6 @@ def take(sessions, steps) -> None:
         if sessions[who].wait is None:
             sessions[who].engine.journal.save(sessions[who])  # as the explorer does: it submits
             sessions[who].execute(statement)
-
-
-def digests(instance) -> list[bytes]:
-    """Every part's own, worked out anew."""
-    parts = instance.parts()
-    for part in parts:
-        part.digest = None
-    return [part.hash() for part in parts]
 
 
 def past(instance) -> tuple:

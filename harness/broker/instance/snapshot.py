@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from copy import copy
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from harness.broker.instance.instance import Instance
@@ -111,11 +111,3 @@ def _transaction_of(session: Session) -> tuple[int, int]:
     """What a driver knows of the open transaction: its depth and its descriptor."""
     transaction = session.transaction
     return session.trancount, transaction.descriptor if transaction is not None else 0
-
-
-def same_state(instance: Instance) -> list[Any]:
-    """Digests of every part, worked out anew: equal lists mean equal states."""
-    parts = instance.parts()
-    for part in parts:
-        part.digest = None
-    return [part.hash() for part in parts]
