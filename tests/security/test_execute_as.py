@@ -164,8 +164,21 @@ def test_a_user_is_nobody_outside_its_database(instance, other, error):
     assert answer.error().text == ("The server principal \"alice\" is not able to access the "
                                    "database \"Other\" under the current security context.")
     assert error(s, "USE Other") == 916
-    assert error(s, "EXEC Other.sys.sp_executesql N'SELECT 1'") in {916, None}
+    assert error(s, "EXEC Other.sys.sp_executesql N'SELECT 1'") == 916
     assert error(s, "SELECT COUNT(*) FROM sys.dm_tran_locks") == 300
+
+
+def test_dynamic_text_runs_in_the_database_named_before_it(instance, other):
+    """F-181: and the session is back where it was, whatever happens there."""
+    s = instance.connect("App")
+    answer = s.execute("DECLARE @n int; EXEC Other.sys.sp_executesql N'SELECT @n = MAX(a) FROM "
+                       "dbo.O; SELECT DB_NAME()', N'@n int OUTPUT', @n OUTPUT; "
+                       "SELECT @n, DB_NAME()")
+    assert answer.rows() == [("Other",)] and answer.rows(1) == [(7, "App")]
+    assert s.execute("EXEC Other.sys.sp_executesql N'SELECT * FROM dbo.none'"
+                     ).error().number == 208
+    assert s.execute("EXEC Other.sys.sp_executesql N'SELEKT'").error() is not None
+    assert s.execute("SELECT DB_NAME(), a FROM dbo.T").rows() == [("App", 1)]
 
 
 def test_even_dbo_is_fenced_in_by_a_module(instance, other, admin):

@@ -67,6 +67,23 @@ def test_a_countersignature_hands_the_signature_on_and_gives_nothing_by_itself(
                         ).rows()) == [("CPVC", "Read_"), ("SPVC", "Calls")]
 
 
+@pytest.mark.parametrize(("switch", "expected"), [("counts", (1, 1)), ("ignored", (0, 0))])
+def test_a_signers_roles_count_in_is_member_or_not(instance, admin, switch, expected):
+    """F-180, a switch: sys.transmission_queue asks IS_MEMBER too (F-113)."""
+    instance.engine.switches["signer_is_member"] = switch
+    admin("CREATE QUEUE dbo.Q; CREATE SERVICE [//S] ON QUEUE dbo.Q ([DEFAULT])")
+    admin("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//S] TO SERVICE '//nowhere' "
+          "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01)")
+    admin("CREATE USER nologin WITHOUT LOGIN")
+    admin("CREATE PROCEDURE dbo.Sees WITH EXECUTE AS 'nologin' AS SELECT IS_MEMBER('db_owner'), "
+          "(SELECT COUNT(*) FROM sys.transmission_queue)")
+    admin(f"{CERTIFICATE}; CREATE USER owning FROM CERTIFICATE c; "
+          "ALTER ROLE db_owner ADD MEMBER owning")
+    assert admin("EXEC dbo.Sees").rows() == [(0, 0)]
+    admin(SIGN.format("Sees"))
+    assert admin("EXEC dbo.Sees").rows() == [expected]
+
+
 def test_triggers_and_functions_can_be_signed_views_and_inline_functions_cannot(
         signer, admin, login, error, instance):
     admin("CREATE FUNCTION dbo.F() RETURNS int AS BEGIN RETURN (SELECT MAX(a) FROM b.T) END")

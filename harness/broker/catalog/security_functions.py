@@ -25,7 +25,7 @@ from harness.broker.exec.security import (
     OBJECT,
     has_permission,
     has_server_permission,
-    identities,
+    member_ids,
     principals_of,
     securable,
     user_of,
@@ -94,7 +94,7 @@ def is_member_of(s: Any, role: str) -> int | None:
     found = s.database.principals.get(role.lower())
     if found is None or found.type != ROLE:
         return None
-    mine = identities(s, s.database) or frozenset()
+    mine = member_ids(s, s.database)
     return int(found.id in mine or (s.user is not None and s.user.id == 1
                                     and found.name == "db_owner"))
 

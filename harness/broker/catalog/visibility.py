@@ -16,7 +16,7 @@ from harness.broker.exec.security import (
     has_permission,
     has_server_permission,
     identities,
-    principals_of,
+    member_ids,
     securable,
     user_in,
 )
@@ -95,9 +95,12 @@ def sees_definitions(session: Any, database: Any) -> bool:
 
 
 def sees_everything(session: Any, database: Any) -> bool:
-    """Whether the reader is dbo or in db_owner: sys.transmission_queue is empty for others."""
+    """Whether the reader is dbo or in db_owner: sys.transmission_queue is empty for others.
+
+    The view asks IS_MEMBER (F-113), so a signer counts here where it counts there (F-180).
+    """
     user = user_in(session, database)
-    return user is not None and (user.id == DBO or DB_OWNER in principals_of(database, user))
+    return user is not None and (user.id == DBO or DB_OWNER in member_ids(session, database))
 
 
 def visible_principals(session: Any, database: Any) -> Callable[[Any], bool]:

@@ -210,6 +210,8 @@ def call_named(
     if not isinstance(found, Procedure):
         dynamic = DYNAMIC_PROCEDURES.get(lowered)
         if dynamic is not None:
+            if database is not s.database:
+                return elsewhere(s, database, lambda: dynamic(s, arguments, on_return, next_pc))
             return dynamic(s, arguments, on_return, next_pc)
         system = SYSTEM_PROCEDURES.get(lowered)
         if system is not None:
@@ -232,6 +234,19 @@ def call_named(
     frame.on_return = on_return
     enter(s, database)
     return SWITCH
+
+
+def elsewhere(s: SessionState, database: Any, call: Callable[[], int | None]) -> int | None:
+    """Dynamic text in the database that is named before the procedure (F-181). Raises 916."""
+    home = s.database, s.user
+    enter(s, database)
+    try:
+        switched = call()
+    except BaseException:
+        s.database, s.user = home
+        raise
+    s.frames[-1].database, s.frames[-1].saved_user = home
+    return switched
 
 
 def in_work(s: SessionState, call: Callable[[], Any]) -> Any:

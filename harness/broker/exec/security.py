@@ -153,6 +153,16 @@ def identities(session: Any, database: Database) -> frozenset[int] | None:
     return mine
 
 
+def member_ids(session: Any, database: Database) -> frozenset[int]:
+    """Ids that IS_MEMBER looks at: the user's, and its signers' if these count (F-180)."""
+    user = user_in(session, database)
+    if user is None:
+        return NOBODY
+    if value(session.engine, "signer_is_member") == "ignored":
+        return principals_of(database, user)
+    return identities(session, database) or NOBODY
+
+
 def user_of(session: Any, database: Database) -> Principal | None:
     """The user the session enters a database as; None when it may not enter."""
     user = outside_user(session, database)

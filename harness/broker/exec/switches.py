@@ -37,6 +37,9 @@ declare("transmission_reads_wait", (False, True), "F-136",
         "and not committed.")
 declare("transmission_queue_shows", ("db_owner", "all"), "F-113",
         "Who reads rows in sys.transmission_queue.", "transmission_queue_visibility")
+declare("signer_is_member", ("counts", "ignored"), "F-180",
+        "While a signed module runs, the roles of the certificate's user count in IS_MEMBER and "
+        "for whom sys.transmission_queue shows its rows, or only the executing user's do.")
 declare("cursor_status_unassigned", (-2, -3), "F-213",
         "CURSOR_STATUS of a declared cursor variable that no cursor was assigned to.")
 declare("empty_grouping_set", ("row", "none"), "F-211",

@@ -71,10 +71,7 @@ declare("notification_after_error", ("dropped", "kept"), "F-253",
         "sys.event_notifications after DROP SERVICE of the target.")
 declare("certificates_in_instance", ("used", "ignored"), "F-251",
         "Between two databases of one instance a remote service binding and certificates let a "
-        "message in without TRUSTWORTHY, or count for nothing: one page says both.",
-        by_hand="Two databases with master keys, each with the other's certificate (BACKUP and "
-                "CREATE CERTIFICATE FROM FILE, which need a folder of the server's), a remote "
-                "service binding, TRUSTWORTHY OFF: SEND, and read sys.transmission_queue.")
+        "message in without TRUSTWORTHY, or count for nothing: one page says both.")
 declare("service_contract_dropped", ("unaffected", "error"), "F-256",
         "ALTER SERVICE .. DROP CONTRACT leaves conversations on that contract alone, or tells both "
         "ends by an Error message, -8468 and -8469: two sections of its page disagree. Decided by "
