@@ -347,6 +347,23 @@ BEGIN
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/target');
 END;
 GO
+-- 65_ReceivedBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'ReceivedBatch')
+BEGIN
+    CREATE TYPE [audit].[ReceivedBatch] AS TABLE
+    (
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+END;
+GO
 -- 70_usp_ArmTimer.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1200,7 +1217,159 @@ BEGIN
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
 END;
 GO
--- 76_02_usp_TargetActivation.procedure.sql
+-- 76_02_usp_LandBatch.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
+    @rows [audit].[ReceivedBatch] READONLY
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Accounts for every row of one RECEIVE, inside its transaction: landed, or dead-lettered. Raises when
+   the transaction is doomed or nothing can be written; its caller then rolls back. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+
+    DECLARE @dead TABLE (RowId int NOT NULL PRIMARY KEY);
+    DECLARE @row int;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+
+    IF @@TRANCOUNT = 0
+        THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @dead (RowId)
+    SELECT r.RowId
+    FROM @rows AS r
+    INNER JOIN [audit].[PoisonAttempt] AS pa
+            WITH (FORCESEEK)            /* a scan would wait for other dialogs' rows, under G */
+        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+        AND pa.MessageType = r.MessageType
+    WHERE pa.Attempts >= 1;
+
+    IF @@ROWCOUNT > 0
+    BEGIN
+        INSERT INTO [audit].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
+            pa.ErrorNumber, pa.ErrorMessage
+        FROM @rows AS r
+        INNER JOIN @dead AS d ON d.RowId = r.RowId
+        INNER JOIN [audit].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* as above */
+            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+            AND pa.MessageType = r.MessageType
+        ORDER BY r.RowId;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Land the batch as one                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SAVE TRANSACTION BeforeLanding;
+    BEGIN TRY
+        INSERT INTO [audit].[Landing]
+            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
+        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
+        FROM @rows AS r
+        WHERE NOT EXISTS (SELECT 1 FROM @dead AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+
+        RETURN 0;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 1
+            THROW;                      /* doomed: usp_FindPoison finds the row after the rollback */
+        ROLLBACK TRANSACTION BeforeLanding;
+    END CATCH;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  It cannot land as one: row by row, each under a savepoint                                */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @row = 0;
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND NOT EXISTS (SELECT 1 FROM @dead AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SAVE TRANSACTION BeforeRow;
+        BEGIN TRY
+            EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 1
+                THROW;
+            ROLLBACK TRANSACTION BeforeRow;
+            INSERT INTO [audit].[DeadLetter]
+                (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
+                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+        END CATCH;
+    END;
+
+    RETURN 0;
+END;
+GO
+-- 76_03_usp_FindPoison.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_FindPoison]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @rows [audit].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
+   row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
+   receives it next dead-letters it. None fails (a deadlock, say): the next RECEIVE simply lands them. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+            ROLLBACK TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+        END CATCH;
+    END;
+END;
+GO
+-- 76_04_usp_TargetActivation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
@@ -1225,19 +1394,10 @@ BEGIN
         MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
         Body varbinary(max) NULL
     );
-    DECLARE @rows TABLE                 /* the same, numbered, for going through them one by one */
-    (
-        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
-        MessageSequence bigint NOT NULL,
-        MessageType nvarchar(256) NOT NULL,
-        Body varbinary(max) NULL
-    );
+    DECLARE @rows [audit].[ReceivedBatch];   /* the same, numbered: RECEIVE INTO takes a table variable,
+                                           and nobody says one of a type will do (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
-    DECLARE @row int;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
     DECLARE @ended bit;                 /* an EndOfStream, EndDialog or Error row was seen */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @more bit;
@@ -1294,79 +1454,18 @@ BEGIN
                     SET @ended = 1;
 
                 /* -------------------------------------------------------------------------------- */
-                /* 2  Rows known to be poison: dead-lettered unprocessed                              */
+                /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
                 /* -------------------------------------------------------------------------------- */
-                IF EXISTS (SELECT 1 FROM [audit].[PoisonAttempt] AS pa WITH (FORCESEEK)
-                           WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1)
-                BEGIN
-                    INSERT INTO [audit].[DeadLetter]
-                        (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-                    SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
-                        pa.ErrorNumber, pa.ErrorMessage
-                    FROM @received AS r
-                    INNER JOIN [audit].[PoisonAttempt] AS pa
-                        ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
-                        AND pa.MessageType = ISNULL(r.MessageType, N'')
-                    WHERE pa.Attempts >= 1
-                    ORDER BY r.QueuingOrder;
+                DELETE FROM @rows;
+                INSERT INTO @rows (MessageSequence, MessageType, Body)
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                FROM @received AS r
+                ORDER BY r.QueuingOrder;
 
-                    DELETE r
-                    FROM @received AS r
-                    INNER JOIN [audit].[PoisonAttempt] AS pa
-                        ON pa.ConversationHandle = r.Handle AND pa.MessageSequence = ISNULL(r.MessageSequence, -1)
-                        AND pa.MessageType = ISNULL(r.MessageType, N'')
-                    WHERE pa.Attempts >= 1;
-                END;
+                EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
 
                 /* -------------------------------------------------------------------------------- */
-                /* 3  Land the batch; row by row if it cannot land as one                             */
-                /* -------------------------------------------------------------------------------- */
-                SAVE TRANSACTION BeforeLanding;
-                BEGIN TRY
-                    INSERT INTO [audit].[Landing]
-                        (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
-                    SELECT @conversationId, r.Handle, ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                    FROM @received AS r
-                    ORDER BY r.QueuingOrder;
-                END TRY
-                BEGIN CATCH
-                    IF XACT_STATE() <> 1
-                        THROW;          /* doomed: section 6 finds the row */
-                    ROLLBACK TRANSACTION BeforeLanding;
-
-                    DELETE FROM @rows;
-                    INSERT INTO @rows (MessageSequence, MessageType, Body)
-                    SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-                    FROM @received AS r
-                    ORDER BY r.QueuingOrder;
-
-                    SET @row = 0;
-                    WHILE EXISTS (SELECT 1 FROM @rows AS r WHERE r.RowId > @row)
-                    BEGIN
-                        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
-                            @body = r.Body
-                        FROM @rows AS r
-                        WHERE r.RowId > @row
-                        ORDER BY r.RowId;
-
-                        SAVE TRANSACTION BeforeRow;
-                        BEGIN TRY
-                            EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
-                        END TRY
-                        BEGIN CATCH
-                            IF XACT_STATE() <> 1
-                                THROW;
-                            ROLLBACK TRANSACTION BeforeRow;
-                            INSERT INTO [audit].[DeadLetter]
-                                (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-                            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
-                                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
-                        END CATCH;
-                    END;
-                END CATCH;
-
-                /* -------------------------------------------------------------------------------- */
-                /* 4  An Error row overtakes unread rows, and END would delete them: take them first  */
+                /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
                 /* -------------------------------------------------------------------------------- */
                 IF @failed = 1
                 BEGIN
@@ -1382,7 +1481,7 @@ BEGIN
             END;
 
             /* ------------------------------------------------------------------------------------ */
-            /* 5  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
+            /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
             /* ------------------------------------------------------------------------------------ */
             IF @ended = 1
             BEGIN
@@ -1407,37 +1506,7 @@ BEGIN
             IF @phase = 0 OR ERROR_SEVERITY() >= 17
                 RETURN 1;
 
-            /* ------------------------------------------------------------------------------------ */
-            /* 6  The one rollback of a doomed batch. Table variables survive it, so each row is now  */
-            /*    tried alone and always undone, with no RECEIVE around it: what fails is recorded.   */
-            /*    None fails (a deadlock, say): the next RECEIVE simply lands them.                   */
-            /* ------------------------------------------------------------------------------------ */
-            DELETE FROM @rows;
-            INSERT INTO @rows (MessageSequence, MessageType, Body)
-            SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
-            FROM @received AS r
-            ORDER BY r.QueuingOrder;
-
-            SET @row = 0;
-            WHILE EXISTS (SELECT 1 FROM @rows AS r WHERE r.RowId > @row)
-            BEGIN
-                SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
-                    @body = r.Body
-                FROM @rows AS r
-                WHERE r.RowId > @row
-                ORDER BY r.RowId;
-
-                BEGIN TRY
-                    BEGIN TRANSACTION;
-                    EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
-                    ROLLBACK TRANSACTION;
-                END TRY
-                BEGIN CATCH
-                    IF @@TRANCOUNT > 0
-                        ROLLBACK TRANSACTION;
-                    EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
-                END CATCH;
-            END;
+            EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows;
         END CATCH;
     END;
 END;
@@ -1687,9 +1756,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3e9f38d75f7cab73ad645a9cf31313ddd94ab8bee4fd8ff164511fa23deb4ae9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'0bae1ae618bc75adc9fb9151031e3985c66c156a94a2a5469e75ce5b8ee379a4'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'3e9f38d75f7cab73ad645a9cf31313ddd94ab8bee4fd8ff164511fa23deb4ae9');
+    VALUES (N'audit', N'0.1.0', N'0bae1ae618bc75adc9fb9151031e3985c66c156a94a2a5469e75ce5b8ee379a4');
 END;
 GO

@@ -1,0 +1,45 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_FindPoison]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @rows [audit].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
+   row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
+   receives it next dead-letters it. None fails (a deadlock, say): the next RECEIVE simply lands them. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+            ROLLBACK TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+        END CATCH;
+    END;
+END;
+GO
