@@ -40,6 +40,7 @@ END;
 
 IF SCHEMA_ID(N'audit') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(N'audit'))
+   AND NOT EXISTS (SELECT 1 FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N'audit'))
    AND EXISTS (SELECT 1 FROM sys.schemas AS s
                WHERE s.name = N'audit'
                  AND s.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))

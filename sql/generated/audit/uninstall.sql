@@ -137,6 +137,8 @@ DROP PROCEDURE IF EXISTS [audit].[usp_RecycleConversation];
 DROP PROCEDURE IF EXISTS [audit].[usp_ResendPending];
 DROP PROCEDURE IF EXISTS [audit].[usp_SenderActivation];
 DROP PROCEDURE IF EXISTS [audit].[usp_TargetActivation];
+/* Types after the procedures that name them (F-160). */
+DROP TYPE IF EXISTS [audit].[ReceivedBatch];
 /* So that installing again is recorded as a change. */
 INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
 VALUES (N'audit', N'uninstalled', REPLICATE('0', 64));
