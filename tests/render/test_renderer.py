@@ -202,7 +202,7 @@ def test_check_tells_missing_stale_and_superfluous_files_apart(tmp_path):
 def test_the_article_replaces_the_sending_side_and_nothing_else():
     ours, article = render(AUDIT), render(ARTICLE)
     same = {name for name in ours if article.get(name) == ours[name]}
-    assert "76_02_usp_TargetActivation.procedure.sql" in same
+    assert "76_04_usp_TargetActivation.procedure.sql" in same
     assert "50_queues.queue.sql" in same and "60_services.service.sql" in same
     assert "72_usp_Send.procedure.sql" in article
     assert "74_01_usp_RecycleConversation.procedure.sql" not in article
