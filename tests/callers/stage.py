@@ -150,7 +150,8 @@ class Stage:
         return self.dba.rows(
             "SELECT ce.conversation_handle FROM sys.conversation_endpoints AS ce INNER JOIN "
             "sys.services AS s ON s.service_id = ce.service_id WHERE "
-            "s.name = N'//redial/audit/initiator' AND ce.state IN ('SO', 'CO') AND NOT EXISTS (SELECT 1 FROM "
+            "s.name = N'//redial/audit/initiator' AND ce.state IN ('SO', 'CO') "
+            "AND NOT EXISTS (SELECT 1 FROM "
             "audit.SessionConversations AS sc WHERE sc.Handle = ce.conversation_handle) AND NOT "
             "EXISTS (SELECT 1 FROM audit.ConversationLog AS cl WHERE cl.Handle = "
             "ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL);")

@@ -43,8 +43,8 @@ def relayed(key, switches=None):
 def feed(stage, *bodies):
     """Messages for the relay, on a dialog of their own."""
     sends = " ".join(f"SEND ON CONVERSATION @h (0x{body});" for body in bodies)
-    stage.dba.does("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE OutService TO SERVICE "
-                   f"N'InService' WITH ENCRYPTION = OFF; {sends}")
+    stage.dba.does("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE OutService TO "
+                   f"SERVICE N'InService' WITH ENCRYPTION = OFF; {sends}")
     stage.instance.advance(10)
 
 
@@ -116,7 +116,7 @@ def test_thirty_levels_down_it_still_sends(key):
 @keys
 @pytest.mark.parametrize("own", [True, False], ids=["its own transaction", "the caller's"])
 def test_at_the_nesting_limit_a_clear_error_comes_and_nothing_is_sent(key, own):
-    """1 A procedure nests as deep as it goes, then sends: 217, no message, the caller rolls back."""
+    """1 A procedure nests as deep as it goes, then sends: 217, no message. 2 T1 rolls back."""
     stage = Stage(key)
     stage.dba.does("CREATE PROCEDURE dbo.Down @n int AS BEGIN SET @n = @n - 1; "
                    f"IF @n > 0 EXECUTE dbo.Down @n; ELSE {stage.send('01')} END;")

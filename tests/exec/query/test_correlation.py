@@ -100,3 +100,13 @@ def test_a_later_run_sees_later_rows(lab):
 def test_an_update_by_a_correlated_value(lab):
     lab.run("UPDATE o SET g = (SELECT i.id FROM i WHERE i.k = o.k) WHERE k % 2 = 0")
     assert lab.rows("SELECT g FROM o WHERE k IN (2, 400) ORDER BY k") == [(1,), (200,)]
+
+
+@pytest.mark.parametrize("inner", [
+    "SELECT COUNT(*) AS n FROM STRING_SPLIT(t.text, ',') AS s",
+    "SELECT COUNT(*) AS n FROM (SELECT value FROM STRING_SPLIT(t.text, ',') AS s) AS d",
+    "SELECT COUNT(*) AS n FROM (VALUES (1)) AS v (x) CROSS APPLY STRING_SPLIT(t.text, ',') AS s",
+])
+def test_a_function_in_from_that_reads_an_outer_column_is_asked_for_every_row(lab, inner):
+    sql = f"SELECT t.text, a.n FROM (VALUES ('a,b'), ('c')) AS t (text) CROSS APPLY ({inner}) AS a"
+    assert lab.run(sql).rows() == [("a,b", 2), ("c", 1)]

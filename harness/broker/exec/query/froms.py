@@ -95,6 +95,7 @@ def compile_from(
         _assign_offsets(steps, base)
     moved = _narrow(steps, names, outer, final=not builder.lateral)
     scope = _scope(outer, sources, base, compiler, common, memo)
+    scope.outside = binder.outside
     ordered = _push_limit(steps, limit, order_by or [], names)
     for node in moved:
         compile_condition(node, scope)  # for its errors, and to know whether it leads outside

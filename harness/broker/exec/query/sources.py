@@ -18,7 +18,7 @@ from harness.broker.exec.objects import REFUSED_VIEWS, TABLE_FUNCTIONS, View, Vi
 from harness.broker.exec.query.bodies import Choice, Written
 from harness.broker.exec.query.hints import DIRTY, LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
-from harness.broker.exec.query.rowset import QueryColumn, Rows, query_scope, scope_width
+from harness.broker.exec.query.rowset import QueryColumn, QueryScope, Rows, query_scope, scope_width
 from harness.broker.exec.query.through import (
     binding_error,
     chained,
@@ -176,6 +176,12 @@ class Binder:
         self.outer = outer
         self.compile_query = compile_query
         self.common = common
+        self.inside: list[QueryScope] = []
+
+    @property
+    def outside(self) -> bool:
+        """Whether a query or a function in FROM reads columns of the queries around."""
+        return any(scope.outside for scope in self.inside)
 
     def leaf(self, node: ast.TableSource, left: list[Source] | None = None) -> Source:
         """The source of a leaf node. left: the sources an APPLY may read, None elsewhere."""
@@ -262,11 +268,10 @@ class Binder:
     def _scope(self, left: list[Source] | None) -> Scope:
         """The scope a query in FROM is compiled in: inside an APPLY it sees the sources before it.
         """
-        if left is None:
-            return self.outer
-        columns = [column for source in left for column in source.scope_columns()]
-        width = scope_width(self.outer) + sum(source.width for source in left)
-        return query_scope(self.outer, columns, width)
+        columns = [column for source in left or () for column in source.scope_columns()]
+        width = scope_width(self.outer) + sum(source.width for source in left or ())
+        self.inside.append(query_scope(self.outer, columns, width))
+        return self.inside[-1]
 
     # ------------------------------------------------------------------ by name
     def _named(self, node: ast.TableRef) -> Source:
