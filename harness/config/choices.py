@@ -33,6 +33,14 @@ class TimerStrategy(StrEnum):
     LOW_PRIORITY = "low_priority"
 
 
+class LookupHint(StrEnum):
+    """How ``usp_Send`` looks its row up; all but ``updlock`` are for comparison only."""
+
+    UPDLOCK = "updlock"
+    HOLDLOCK = "holdlock"
+    NONE = "none"
+
+
 class Order(StrEnum):
     """What order the target can restore."""
 
@@ -45,6 +53,28 @@ class Delivery(StrEnum):
 
     AT_LEAST_ONCE = "at_least_once"
     EXACTLY_ONCE = "exactly_once"
+
+
+class Processing(StrEnum):
+    """What the target does with a message."""
+
+    LAND = "land"
+    HOOK = "hook"
+
+
+class Signing(StrEnum):
+    """How the procedures that end conversations come by the right to see what is pending."""
+
+    NONE = "none"
+    CERTIFICATE = "certificate"
+
+
+class EnableBroker(StrEnum):
+    """What deployment does where Service Broker is off."""
+
+    ROLLBACK_IMMEDIATE = "rollback_immediate"
+    WAIT = "wait"
+    NEVER = "never"
 
 
 class Validation(StrEnum):
@@ -61,11 +91,15 @@ class Validation(StrEnum):
 
 
 AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
-    Key: (Key.SPID,),
-    Recycle: (Recycle.TIMER,),
+    Key: (Key.SPID, Key.APPLICATION),
+    Recycle: (Recycle.TIMER, Recycle.NEVER),
     TimerStrategy: (TimerStrategy.TWO_PHASE, TimerStrategy.ARTICLE),
+    LookupHint: (LookupHint.UPDLOCK,),
     Order: (Order.CONVERSATION,),
     Delivery: (Delivery.AT_LEAST_ONCE,),
-    Validation: (Validation.NONE, Validation.EMPTY, Validation.WELL_FORMED_XML),
+    Processing: (Processing.LAND,),
+    Signing: (Signing.NONE,),
+    EnableBroker: (EnableBroker.ROLLBACK_IMMEDIATE,),
+    Validation: tuple(Validation),
 }
 """What templates exist for; a modelled value outside is refused by name, never ignored."""

@@ -1,155 +1,59 @@
-"""The typed model. Field rules sit on the fields; rules between fields in ``Config``."""
+"""The typed model: a config file, and the rules between its tables."""
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated, TypeVar
+import uuid
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from harness.config.choices import (
-    AVAILABLE,
     Delivery,
     Key,
+    LookupHint,
     Order,
     Recycle,
     TimerStrategy,
     Validation,
 )
-
-MAX_LIFETIME = 2_147_483_647
-"""Seconds; what BEGIN DIALOG takes and assumes (BEGIN DIALOG page)."""
+from harness.config.sections import (
+    AgedOut,
+    Comparison,
+    Contract,
+    Conversation,
+    Database,
+    Envelope,
+    ExactlyOnce,
+    Initiator,
+    MessageType,
+    Name,
+    Operations,
+    Poison,
+    Pool,
+    Priority,
+    Queues,
+    Retention,
+    Roles,
+    Section,
+    Security,
+    Services,
+    Target,
+    Timer,
+)
 
 RESERVED_NAMES = ("ANY", "DEFAULT")
 """Wildcards or built-ins where a service or contract is named (CREATE BROKER PRIORITY page)."""
 
 FIXED_OBJECTS = frozenset(
     {
-        "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog",
-        "PoisonAttempt", "OwnedObject", "DeploymentHistory", "usp_Send",
+        "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog", "Gate",
+        "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Inbox", "Migration",
+        "Setting", "OperatorLog", "usp_Send",
     }
 )  # fmt: skip
 """Names of the schema that templates use; a queue cannot take one."""
 
-_Choice = TypeVar("_Choice", bound=StrEnum)
 
-
-def _check_name(value: str) -> str:
-    """Any sysname is allowed, quotes and brackets too; what no server takes is refused."""
-    if not value.strip():
-        raise ValueError("must not be empty; allowed: 1 to 128 characters")
-    if utf16_length(value) > 128:
-        raise ValueError(f"is {utf16_length(value)} characters long; allowed: 1 to 128")
-    if any(ord(ch) < 32 or 0xD800 <= ord(ch) <= 0xDFFF for ch in value):
-        raise ValueError("has a control character or half a surrogate pair; allowed: other text")
-    if value != value.rstrip(" "):
-        raise ValueError("ends with a space, which no comparison sees; allowed: none at the end")
-    return value
-
-
-def utf16_length(value: str) -> int:
-    """Length as the server counts a sysname: UTF-16 code units."""
-    return len(value) + sum(ch > "\uffff" for ch in value)
-
-
-def _available(value: _Choice) -> _Choice:
-    """Refuse by name a choice the model knows and no template serves yet."""
-    usable = AVAILABLE[type(value)]
-    if value not in usable:
-        allowed = ", ".join(usable)
-        raise ValueError(f"not available yet: {value.value!r}; allowed now: {allowed}")
-    return value
-
-
-Name = Annotated[str, AfterValidator(_check_name)]
-"""A sysname: 1 to 128 UTF-16 units, quoted by rule wherever it is rendered."""
-
-
-class _Section(BaseModel):
-    """Base of every table of the file: unknown keys are errors, values do not change."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=False, populate_by_name=True)
-
-
-class Services(_Section):
-    """Names of the two services; a service name is compared byte by byte on the wire."""
-
-    initiator: Name
-    target: Name
-
-
-class Queues(_Section):
-    """Queue names inside the schema."""
-
-    initiator: Name = "InitiatorQueue"
-    target: Name = "TargetQueue"
-
-
-class Contract(_Section):
-    """The contract and the type that closes a dialog."""
-
-    name: Name
-    end_of_stream: Name = "EndOfStream"
-
-
-class MessageType(_Section):
-    """One message type callers may send."""
-
-    name: Name
-    validation: Annotated[Validation, AfterValidator(_available)] = Validation.NONE
-
-
-class Conversation(_Section):
-    """The choices of design 3.1."""
-
-    key: Annotated[Key, AfterValidator(_available)] = Key.SPID
-    recycle: Annotated[Recycle, AfterValidator(_available)] = Recycle.TIMER
-    timer_strategy: Annotated[TimerStrategy, AfterValidator(_available)] = TimerStrategy.TWO_PHASE
-    order: Annotated[Order, AfterValidator(_available)] = Order.CONVERSATION
-    delivery: Annotated[Delivery, AfterValidator(_available)] = Delivery.AT_LEAST_ONCE
-    encryption: bool = False
-    lifetime_seconds: int = Field(default=MAX_LIFETIME, ge=2, le=MAX_LIFETIME)
-
-
-class Timer(_Section):
-    """Age, spread and retry of recycling, in seconds."""
-
-    after_seconds: int = Field(default=3600, ge=1, le=MAX_LIFETIME)
-    spread_seconds: int = Field(default=0, ge=0, le=65_535)
-    retry_seconds: int = Field(default=30, ge=1, le=86_400)
-
-
-class Initiator(_Section):
-    """Activation of the initiator's queue."""
-
-    readers: int = Field(default=1, ge=1, le=32_767)
-
-
-class Target(_Section):
-    """Activation of the target's queue."""
-
-    readers: int = Field(default=1, ge=1, le=32_767)
-    receive_batch: int = Field(default=500, ge=1, le=100_000)
-    receive_wait_ms: int = Field(default=1000, ge=0, le=600_000)
-
-
-class Poison(_Section):
-    """Rollbacks one queue row may cause; the broker switches the queue off at five."""
-
-    limit: int = Field(default=1, ge=1, le=4)
-
-
-class Roles(_Section):
-    """Principals of the configuration."""
-
-    module: Name
-    module_is_db_owner: bool = True
-    sender: Name
-    operator: Name
-    reader: Name
-
-
-class Config(_Section):
+class Config(Section):
     """One initiator/target service pair and contract: one file of ``sql/configs``."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")
@@ -161,9 +65,19 @@ class Config(_Section):
     message_types: list[MessageType] = Field(min_length=1, max_length=100)
     conversation: Conversation = Conversation()
     timer: Timer = Timer()
+    aged_out: AgedOut = AgedOut()
+    pool: Pool = Pool()
+    envelope: Envelope = Envelope()
+    exactly_once: ExactlyOnce = ExactlyOnce()
     initiator: Initiator = Initiator()
     target: Target = Target()
     poison: Poison = Poison()
+    retention: Retention = Retention()
+    priority: Priority = Priority()
+    operations: Operations = Operations()
+    security: Security = Security()
+    database: Database = Database()
+    comparison: Comparison = Comparison()
     roles: Roles
 
     @property
@@ -172,23 +86,102 @@ class Config(_Section):
         closing = MessageType(name=self.contract.end_of_stream, validation=Validation.EMPTY)
         return (*self.message_types, closing)
 
+    @property
+    def enveloped(self) -> bool:
+        """Whether a message carries a header of ours before its body (docs/facts.md, F-146)."""
+        return (
+            self.envelope.who
+            or self.conversation.order == Order.KEY
+            or self.conversation.delivery == Delivery.EXACTLY_ONCE
+        )
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether a dialog is found through a row of SessionConversations."""
+        return self.conversation.key in (Key.SPID, Key.APPLICATION, Key.POOL)
+
+    @property
+    def comparison_only(self) -> list[str]:
+        """The choices that exist for comparison and must not be deployed for work."""
+        found = []
+        if self.conversation.timer_strategy != TimerStrategy.TWO_PHASE:
+            found.append(f"timer_strategy = {self.conversation.timer_strategy.value}")
+        if self.comparison.lookup_hint != LookupHint.UPDLOCK:
+            found.append(f"lookup_hint = {self.comparison.lookup_hint.value}")
+        return found
+
+    @property
+    def single_group(self) -> str:
+        """Conversation group of the everlasting dialog (key = single): fixed by the names."""
+        names = "\0".join((self.schema_name, self.services.initiator, self.services.target))
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, f"redial:{names}")).upper()
+
     @model_validator(mode="after")
     def _rules_between_fields(self) -> Config:
         """Collect every broken rule, then raise once."""
-        problems = [*self._timer_problems(), *self._name_problems()]
+        problems = [
+            *self._choice_problems(),
+            *self._age_problems(),
+            *self._name_problems(),
+        ]
         if problems:
             raise ValueError("\n".join(problems))
         return self
 
-    def _timer_problems(self) -> list[str]:
+    def _choice_problems(self) -> list[str]:
+        """Choices that exclude each other (design 3.1)."""
+        problems = []
+        chosen = self.conversation
+        if chosen.key in (Key.SINGLE, Key.MESSAGE) and chosen.recycle != Recycle.NEVER:
+            problems.append(
+                f"conversation.recycle: with key = {chosen.key.value} no row leads to a dialog "
+                "that could be replaced; allowed: never"
+            )
+        if chosen.order == Order.KEY and chosen.key not in (Key.SPID, Key.APPLICATION):
+            problems.append(
+                f"conversation.order: with key = {chosen.key.value} no row belongs to one key, so "
+                "none can be numbered; allowed: conversation, or key = spid or application"
+            )
+        if chosen.timer_strategy != TimerStrategy.TWO_PHASE and chosen.recycle != Recycle.TIMER:
+            problems.append(
+                "conversation.timer_strategy: has no meaning without a timer; allowed: two_phase, "
+                "or recycle = timer"
+            )
+        if self.comparison.lookup_hint != LookupHint.UPDLOCK and (
+            chosen.key not in (Key.SPID, Key.APPLICATION)
+        ):
+            problems.append(
+                "comparison.lookup_hint: only a row of one key is looked up; allowed: updlock, or "
+                "key = spid or application"
+            )
+        if self.enveloped and any(t.validation != Validation.NONE for t in self.message_types):
+            problems.append(
+                "message_types.validation: order = key, exactly_once and the envelope put a header "
+                "before the body; allowed: none"
+            )
+        return problems
+
+    def _age_problems(self) -> list[str]:
         """8410 refuses a timer beyond the lifetime (service-broker-semantics, 6)."""
-        longest = self.timer.after_seconds + self.timer.spread_seconds + self.timer.retry_seconds
-        if self.conversation.lifetime_seconds > longest:
-            return []
-        return [
-            "conversation.lifetime_seconds: must exceed timer.after_seconds + spread_seconds + "
-            f"retry_seconds; allowed: more than {longest}"
-        ]
+        lifetime = self.conversation.lifetime_seconds
+        if self.conversation.recycle == Recycle.TIMER:
+            timer = self.timer
+            longest = timer.after_seconds + timer.spread_seconds + timer.retry_seconds
+            if lifetime <= longest:
+                return [
+                    "conversation.lifetime_seconds: must exceed timer.after_seconds + "
+                    f"spread_seconds + retry_seconds; allowed: more than {longest}"
+                ]
+        if self.conversation.recycle == Recycle.AGED_OUT:
+            aged = self.aged_out
+            if not aged.after_seconds and not aged.after_messages:
+                return ["aged_out: one of after_seconds and after_messages must be above 0"]
+            if aged.after_seconds and lifetime <= aged.after_seconds + aged.spread_seconds:
+                return [
+                    "conversation.lifetime_seconds: must exceed aged_out.after_seconds + "
+                    f"spread_seconds; allowed: more than {aged.after_seconds + aged.spread_seconds}"
+                ]
+        return []
 
     def _name_problems(self) -> list[str]:
         """Names that would collide, whatever the case rules of the database."""
@@ -197,6 +190,7 @@ class Config(_Section):
             ("services.initiator", self.services.initiator),
             ("services.target", self.services.target),
             ("contract.name", self.contract.name),
+            *(("contract.previous", name) for name in self.contract.previous),
         ):
             if name.upper() in RESERVED_NAMES:
                 problems.append(f"{where}: {name!r} has a meaning of its own; allowed: other names")
@@ -205,6 +199,9 @@ class Config(_Section):
         for where in ("initiator", "target"):
             if getattr(self.queues, where).casefold() in {n.casefold() for n in FIXED_OBJECTS}:
                 problems.append(f"queues.{where}: is the name of another object; allowed: others")
+        contracts = [n.casefold() for n in (self.contract.name, *self.contract.previous)]
+        if len(set(contracts)) < len(contracts):
+            problems.append("contract.previous: a name is listed twice; allowed: each name once")
         types = [t.name.casefold() for t in self.message_types]
         if len(set(types)) < len(types):
             problems.append("message_types: a name is listed twice; allowed: each name once")

@@ -27,6 +27,8 @@ QUOTED_IDENTIFIER OFF, which breaks .value() later, inside activation (F-103).""
 
 UNINSTALL = "99_uninstall"
 SUFFIX = ".sql.j2"
+WHEN = re.compile(r"\{# when: (.+?) #\}\n")
+"""First line of a template that only some configurations install: a Jinja expression over ``c``."""
 
 
 class RenderError(Exception):
@@ -35,7 +37,10 @@ class RenderError(Exception):
 
 @dataclass(frozen=True)
 class _Source:
-    """One template: ``NN_area/[NN_]object.kind.sql.j2`` below ``root``."""
+    """One template: ``NN_area/[NN_]object.kind[.variant].sql.j2`` below ``root``.
+
+    Variants of one object exclude each other by their first lines (``WHEN``).
+    """
 
     root: Path
     area: str
@@ -46,12 +51,14 @@ class _Source:
         """Name of the rendered file: area number, object and kind; bare for uninstall scripts."""
         if self.area == UNINSTALL:
             return self.object_kind.split(".")[0] + ".sql"
-        return f"{self.area[:2]}_{self.file.removesuffix('.j2')}"
+        number = re.match(r"(\d\d_)?", self.file)
+        return f"{self.area[:2]}_{number[0]}{self.object_kind}.sql"
 
     @property
     def object_kind(self) -> str:
-        """``object.kind`` without the ordering number: what a mutant names to replace or omit."""
-        return re.sub(r"^\d\d_", "", self.file.removesuffix(SUFFIX))
+        """``object.kind``, no ordering number, no variant: what a mutant replaces or omits."""
+        name = re.sub(r"^\d\d_", "", self.file.removesuffix(SUFFIX))
+        return ".".join(name.split(".")[:2])
 
 
 def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[str, str]:
@@ -62,9 +69,10 @@ def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[
     Raises RenderError naming template file and line.
     """
     change = _mutant(config, root, mutant)
-    sources = _sources(root, change)
     environment = new_environment(config)
+    sources = _sources(root, change, environment)
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
+    environment.globals["known"] = frozenset(s.object_kind for s in _scan(root / "templates"))
 
     def rendered(source: _Source, content_hash: str) -> str:
         return HEADER + _render_one(environment, source, change, content_hash)
@@ -95,24 +103,43 @@ def _with_products(files: dict[str, str]) -> dict[str, str]:
     return files
 
 
-def _sources(root: Path, change: Mutant) -> list[_Source]:
+def _sources(root: Path, change: Mutant, environment: Environment) -> list[_Source]:
     """Templates in order; a mutant's own replace ours, or ours are left out, by object and kind."""
-    chosen = {s.object_kind: s for s in _scan(root / "templates")}
+    chosen = _chosen(root / "templates", environment)
     for object_kind in change.omit:
         if chosen.pop(object_kind, None) is None:
             raise RenderError(f"mutants/mutants.toml:1: nothing to omit: {object_kind!r}")
     for directory in change.directories:
-        chosen.update({s.object_kind: s for s in _scan(directory)})
+        chosen.update(_chosen(directory, environment))
     for object_kind in change.replace.keys() - chosen.keys():
         raise RenderError(f"mutants/mutants.toml:1: nothing to change: {object_kind!r}")
     return sorted(chosen.values(), key=lambda s: (s.area, s.file))
+
+
+def _chosen(root: Path, environment: Environment) -> dict[str, _Source]:
+    """The templates below ``root`` that this configuration installs, by object and kind."""
+    chosen: dict[str, _Source] = {}
+    for source in _scan(root):
+        shown = f"{root.name}/{source.area}/{source.file}"
+        condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
+        try:
+            if condition and not environment.compile_expression(condition[1], False)():
+                continue
+        except (TemplateError, TypeError) as error:
+            raise RenderError(f"{shown}:1: {error}") from error
+        if source.object_kind in chosen:
+            other = chosen[source.object_kind].file
+            raise RenderError(f"{shown}:1: {other} makes the same object for this configuration")
+        chosen[source.object_kind] = source
+    return chosen
 
 
 def _scan(root: Path) -> list[_Source]:
     """All templates below ``root``."""
     if not root.is_dir():
         raise RenderError(f"{root}:1: there is no such template directory")
-    return [_Source(root, p.parent.name, p.name) for p in root.glob(f"[0-9][0-9]_*/*{SUFFIX}")]
+    found = sorted(root.glob(f"[0-9][0-9]_*/*{SUFFIX}"))
+    return [_Source(root, path.parent.name, path.name) for path in found]
 
 
 def new_environment(config: Config) -> Environment:
@@ -131,10 +158,11 @@ def new_environment(config: Config) -> Environment:
         message_text=message_text,
     )
     schema = quote_name(config.schema_name)
+    warning = "".join(f", COMPARISON ONLY: {choice}" for choice in config.comparison_only)
     environment.globals.update(
         c=config,
         own=lambda name: f"{schema}.{quote_name(name)}",
-        stamp=f"Redial {VERSION}, configuration {config.name}",
+        stamp=f"Redial {VERSION}, configuration {config.name}{warning}",
         version=VERSION,
     )
     return environment

@@ -102,7 +102,7 @@ def test_every_fact_a_template_cites_is_in_the_facts_sheet():
     cited = {
         (fact, path.name)
         for path in SQL.rglob("*.j2")
-        for fact in re.findall(r"F-\d+", path.read_text(encoding="utf-8"))
+        for fact in re.findall(r"\bF-\d+", path.read_text(encoding="utf-8"))
     }
     assert {c for c in cited if c[0] not in known} == set()
 
@@ -138,7 +138,7 @@ def test_hostile_names_change_no_statement():
 @given(st.text(st.sampled_from("]['\"-*/;%GO \u0416"), min_size=1, max_size=60))
 def test_any_name_keeps_the_statements_as_they_are(name):
     plain, hostile = render(hostile_config("plain")), render(hostile_config(f"x{name}"))
-    for file in ("72_02_usp_Send.procedure.sql", "20_02_schema.schema.sql", "uninstall.sql"):
+    for file in ("72_03_usp_Send.procedure.sql", "20_02_schema.schema.sql", "uninstall.sql"):
         assert skeleton(hostile[file]) == skeleton(plain[file])
 
 
@@ -200,7 +200,10 @@ def test_check_tells_missing_stale_and_superfluous_files_apart(tmp_path):
 
 
 def test_the_article_replaces_the_sending_side_and_nothing_else():
-    ours, article = render(AUDIT), render(ARTICLE)
+    warning = ", COMPARISON ONLY: timer_strategy = article"
+    ours = render(AUDIT)
+    article = {name: text.replace(warning, "") for name, text in render(ARTICLE).items()}
+    assert warning in render(ARTICLE)["72_usp_Send.procedure.sql"]
     same = {name for name in ours if article.get(name) == ours[name]}
     assert "76_04_usp_TargetActivation.procedure.sql" in same
     assert "50_queues.queue.sql" in same and "60_services.service.sql" in same

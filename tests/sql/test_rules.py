@@ -40,7 +40,9 @@ def test_every_procedure_runs_as_the_one_module_user():
         assert "WITH EXECUTE AS N'audit_module'" in text, name
 
 
-@pytest.mark.parametrize("name", ["usp_Send", "usp_RecycleConversation", "usp_BeginConversation"])
+@pytest.mark.parametrize(
+    "name", ["usp_AcquireConversation", "usp_RecycleConversation", "usp_BeginConversation"]
+)
 def test_every_access_to_the_row_seeks_an_index_it_names(name):
     found = statements_on_r(name)
     assert found
@@ -70,7 +72,8 @@ def test_every_write_of_the_row_goes_by_its_clustered_key_and_checks_the_handle_
 
 
 def test_the_sender_takes_the_row_with_updlock():
-    (look_up,) = statements_on_r("usp_Send")
+    assert statements_on_r("usp_Send") == []
+    (look_up,) = [s for s in statements_on_r("usp_AcquireConversation") if s.startswith("SELECT")]
     assert "UPDLOCK, ROWLOCK" in look_up
     assert "NOWAIT" not in look_up and "READPAST" not in look_up
 
@@ -83,9 +86,7 @@ def test_the_activated_procedure_touches_no_row_itself():
 
 def test_transaction_one_is_committed_before_transaction_two_is_called():
     text = code(PROCEDURES["usp_SenderActivation"])
-    calls = [
-        m.start() for m in re.finditer(r"EXECUTE (@result = )?\[audit\]\.\[usp_Recycle", text)
-    ]
+    calls = [m.start() for m in re.finditer(r"EXECUTE (@result = )?\[audit\]\.\[usp_Recycle", text)]
     assert len(calls) == 2
     for call in calls:
         before = text[:call]
@@ -95,17 +96,21 @@ def test_transaction_one_is_committed_before_transaction_two_is_called():
 
 def test_transaction_two_takes_the_row_without_waiting_and_before_the_group():
     text = code(PROCEDURES["usp_RecycleConversation"])
-    assert text.index("DELETE sc") < text.index("SEND ON CONVERSATION")
+    assert text.index("DELETE sc") < text.index("EXECUTE [audit].[usp_SendEndOfStream]")
     for statement in statements_on_r("usp_RecycleConversation"):
         assert "NOWAIT" in statement
 
 
-def test_end_of_stream_is_sent_in_two_places_only():
+def test_end_of_stream_is_sent_by_who_took_the_row_and_on_resend_dialogs_only():
     senders = {n: code(t).count("MESSAGE TYPE [EndOfStream]") for n, t in PROCEDURES.items()}
     assert {n: c for n, c in senders.items() if c} == {
-        "usp_RecycleConversation": 1,
+        "usp_SendEndOfStream": 1,
         "usp_ResendPending": 1,
     }
+    callers = {
+        n for n, t in PROCEDURES.items() if "EXECUTE [audit].[usp_SendEndOfStream]" in code(t)
+    }
+    assert callers == {"usp_RecycleConversation"}
 
 
 def test_pending_messages_are_accounted_for_before_the_end():

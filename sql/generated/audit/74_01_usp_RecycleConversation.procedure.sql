@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
     @handle uniqueidentifier,
-    @sendEndOfStream bit                /* 1: the timer fired. 0: the dialog has ended, drop its row */
+    @sendEndOfStream bit                /* 1: its time has come. 0: the dialog has ended, drop its row */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
@@ -17,8 +17,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
-    DECLARE @deleted int;
-    DECLARE @sent bigint;
+    DECLARE @taken int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -58,26 +57,10 @@ BEGIN
                 WHERE sc.ConfigId = 1
                   AND sc.ConversationKey = @conversationKey
                   AND sc.Handle = @handle;
-                SET @deleted = @@ROWCOUNT;
+                SET @taken = @@ROWCOUNT;
 
-                IF @deleted = 1 AND @sendEndOfStream = 1
-                BEGIN
-                    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
-
-                    SET @sent = NULL;
-                    SELECT @sent = ce.send_sequence
-                    FROM sys.conversation_endpoints AS ce
-                        WITH (NOLOCK)   /* our own change, under G; never wait while holding R and G (F-126) */
-                    WHERE ce.conversation_handle = @handle;
-
-                    /* The last number given went to EndOfStream; numbers start at 0. */
-                    UPDATE cl
-                    SET EndOfStreamUtc = SYSUTCDATETIME(),
-                        Messages = @sent - 1
-                    FROM [audit].[ConversationLog] AS cl
-                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
-                    WHERE cl.Handle = @handle;
-                END;
+                IF @taken = 1 AND @sendEndOfStream = 1
+                    EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
 
                 COMMIT TRANSACTION;
             END;

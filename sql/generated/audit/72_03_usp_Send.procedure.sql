@@ -7,15 +7,15 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @onContract sysname,
     @messageType sysname,
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
-    @key nvarchar(200) = NULL,          /* not used with key = spid: must be NULL */
+    @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Sends one message on the conversation of this session, or raises: it never returns 0 without the
-   message being part of the transaction. Returns 0; answers by no result set.
-   Locks: the key's row R, then the conversation group G, both kept to the end of the transaction
-   (the caller's if there is one). Nothing else is waited for. */
+/* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
+   without the message being part of the transaction. Returns 0; answers by no result set.
+   Locks: the row R that leads to the conversation, then the conversation group G, all kept to the
+   end of the transaction (the caller's if there is one). Nothing else is waited for. */
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
@@ -29,7 +29,6 @@ BEGIN
     DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
     DECLARE @handle uniqueidentifier;
     DECLARE @deadHandle uniqueidentifier = NULL;
-    DECLARE @state char(2);
     DECLARE @error int;
     DECLARE @attempt int = 0;
 
@@ -72,41 +71,14 @@ BEGIN
                 BEGIN TRANSACTION;
             END;
 
-            /* -- 2.2  R ------------------------------------------------------------------------- */
-            SET @handle = NULL;
-            SELECT @handle = sc.Handle
-            FROM [audit].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before our SEND
-                   commits; S locks would deadlock on conversion (F-122).
-                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
-                   message after EndOfStream is found. */
-                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-            WHERE sc.ConfigId = 1
-              AND sc.ConversationKey = @conversationKey;
+            /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
+            EXECUTE [audit].[usp_AcquireConversation]
+                @conversationKey = @conversationKey,
+                @deadHandle = @deadHandle,
+                @ownsTransaction = @ownsTransaction,
+                @handle = @handle OUTPUT;
 
-            /* -- 2.3  A look at the state keeps dead handles rare. NULL (not visible, or gone) is
-                       left to SEND: taking it for dead could begin a dialog per message ---------- */
-            SET @state = NULL;
-            IF @handle IS NOT NULL
-            BEGIN
-                SELECT @state = ce.state
-                FROM sys.conversation_endpoints AS ce
-                    WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
-                WHERE ce.conversation_handle = @handle;
-            END;
-
-            /* -- 2.4  First use, or a dead dialog: begin one in the same row -------------------- */
-            IF @handle IS NULL OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
-            BEGIN
-                EXECUTE [audit].[usp_BeginConversation]
-                    @conversationKey = @conversationKey,
-                    @oldHandle = @handle,
-                    @ownsTransaction = @ownsTransaction,
-                    @handle = @handle OUTPUT;
-            END;
-
-            /* -- 2.5  G. In a caller's transaction a dead handle must not doom the caller's work:
+            /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
             IF @ownsTransaction = 0
                 SET XACT_ABORT OFF;
