@@ -170,6 +170,35 @@ BEGIN
     );
 END;
 GO
+-- 30_Gate.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The drain gate: one row. Closed, usp_Send refuses (50102). A sender reads it after it holds what a
+   drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
+IF OBJECT_ID(N'[audit].[Gate]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[Gate]
+    (
+        ConfigId int NOT NULL,
+        IsOpen bit NOT NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Gate_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        ChangedBy nvarchar(128) NOT NULL
+            CONSTRAINT [DF_Gate_ChangedBy] DEFAULT (ORIGINAL_LOGIN()),
+        Reason nvarchar(400) NULL,
+        CONSTRAINT [PK_Gate] PRIMARY KEY CLUSTERED (ConfigId)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    ALTER TABLE [audit].[Gate] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+IF NOT EXISTS (SELECT 1 FROM [audit].[Gate] AS g WHERE g.ConfigId = 1)
+BEGIN
+    INSERT INTO [audit].[Gate] (ConfigId, IsOpen)
+    VALUES (1, 1);
+END;
+GO
 -- 30_Landing.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -196,6 +225,44 @@ BEGIN
         KeySequence bigint NULL,
         MessageId uniqueidentifier NULL,
         CONSTRAINT [PK_Landing] PRIMARY KEY CLUSTERED (RowVersion)
+    );
+END;
+GO
+-- 30_Migration.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Which numbered migrations (35_) have changed the tables of this schema. */
+IF OBJECT_ID(N'[audit].[Migration]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[Migration]
+    (
+        Number int NOT NULL,
+        Name nvarchar(128) NOT NULL,
+        AppliedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Migration_AppliedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_Migration] PRIMARY KEY CLUSTERED (Number)
+    );
+END;
+GO
+-- 30_OperatorLog.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What operators did, who and why: gate closed, dead letters replayed or purged, dialogs ended. */
+IF OBJECT_ID(N'[audit].[OperatorLog]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[OperatorLog]
+    (
+        OperatorLogId bigint IDENTITY (1, 1) NOT NULL,
+        AddedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_OperatorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        Login nvarchar(128) NOT NULL
+            CONSTRAINT [DF_OperatorLog_Login] DEFAULT (ORIGINAL_LOGIN()),
+        Action nvarchar(60) NOT NULL,
+        Detail nvarchar(3000) NULL,
+        Reason nvarchar(400) NULL,
+        CONSTRAINT [PK_OperatorLog] PRIMARY KEY CLUSTERED (OperatorLogId)
     );
 END;
 GO
@@ -269,6 +336,83 @@ BEGIN
         ON [audit].[SessionConversations] (Handle)
         WITH (ALLOW_PAGE_LOCKS = OFF);
     ALTER TABLE [audit].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+-- 30_Setting.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The choices installed now: what a later deployment compares itself with. */
+IF OBJECT_ID(N'[audit].[Setting]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[Setting]
+    (
+        Name nvarchar(60) NOT NULL,
+        Value nvarchar(400) NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Setting_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_Setting] PRIMARY KEY CLUSTERED (Name)
+    );
+END;
+GO
+-- 35_01_SessionConversations_ages.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 1: when a dialog is to be replaced; which slots of a pool are unused or taken.
+   Additive, in one transaction, and looked up before it runs: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 1)
+BEGIN
+    BEGIN TRANSACTION;
+    ALTER TABLE [audit].[SessionConversations] ADD
+        BegunUtc datetime2(3) NULL,             /* pool: NULL stands for an unused slot */
+        RecycleAtUtc datetime2(3) NULL,         /* aged_out: replaced by the first send after this */
+        RecycleAtMessages bigint NULL,          /* aged_out: or after this many messages */
+        TransactionId bigint NULL;              /* pool: who took the slot last */
+    INSERT INTO [audit].[Migration] (Number, Name)
+    VALUES (1, N'SessionConversations_ages');
+    COMMIT TRANSACTION;
+END;
+GO
+-- 35_02_Landing_sender.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 2: who sent a message and when, out of its envelope.
+   Additive, in one transaction, and looked up before it runs: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 2)
+BEGIN
+    BEGIN TRANSACTION;
+    ALTER TABLE [audit].[Landing] ADD
+        SentUtc datetime2(3) NULL,
+        SenderLogin nvarchar(128) NULL,
+        SenderApp nvarchar(128) NULL,
+        SenderHost nvarchar(128) NULL;
+    INSERT INTO [audit].[Migration] (Number, Name)
+    VALUES (2, N'Landing_sender');
+    COMMIT TRANSACTION;
+END;
+GO
+-- 35_03_DeadLetter_handling.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 3: what an operator did with a dead letter, who and why.
+   Additive, in one transaction, and looked up before it runs: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 3)
+BEGIN
+    BEGIN TRANSACTION;
+    ALTER TABLE [audit].[DeadLetter] ADD
+        HandledUtc datetime2(3) NULL,
+        HandledBy nvarchar(128) NULL,
+        Handling nvarchar(10) NULL,
+        HandlingReason nvarchar(400) NULL;
+    INSERT INTO [audit].[Migration] (Number, Name)
+    VALUES (3, N'DeadLetter_handling');
+    COMMIT TRANSACTION;
 END;
 GO
 -- 40_01_message_types.message_type.sql
@@ -469,58 +613,82 @@ BEGIN
     END;
 END;
 GO
+-- 70_usp_SendEndOfStream.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_SendEndOfStream]
+    @handle uniqueidentifier
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
+   has made sure that nobody sends on it any more, because it deleted or changed the row that led to
+   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it (F-128).
+   Takes G, then the dialog's row of ConversationLog (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @sent bigint = NULL;
+
+    IF @@TRANCOUNT = 0
+        THROW 50121, N'usp_SendEndOfStream must be called inside the transaction that took the conversation from its senders.', 1;
+
+    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+
+    SELECT @sent = ce.send_sequence
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G (F-126) */
+    WHERE ce.conversation_handle = @handle;
+
+    /* The last number given went to EndOfStream; numbers start at 0. */
+    UPDATE cl
+    SET EndOfStreamUtc = SYSUTCDATETIME(),
+        Messages = @sent - 1
+    FROM [audit].[ConversationLog] AS cl
+        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+    WHERE cl.Handle = @handle;
+END;
+GO
 -- 72_01_usp_BeginConversation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_BeginConversation]
     @conversationKey nvarchar(200),
-    @oldHandle uniqueidentifier,        /* NULL: the key has no row yet; else the dead handle of its row */
+    @rowHandle uniqueidentifier,        /* what the key's row holds now: a placeholder or a dead handle */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Begins a dialog for a key and puts its handle into the key's row. Called by usp_Send, inside a
-   transaction. Raises 2627 when another transaction made the key's row meanwhile: look it up again.
-   Order: row first, conversation group second, as everywhere on this side (F-127). */
+/* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
+   the row R: row first, conversation group second, as everywhere on this side (F-127). */
 BEGIN
     SET NOCOUNT ON;
 
-    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
     DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @rowHandle uniqueidentifier = ISNULL(@oldHandle, NEWID());
     /* A random spread, so that dialogs begun together are not recycled together. Two bytes of a
        fresh GUID are 0..65535 and never negative. */
     DECLARE @timeout int = 3600
         + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601;
 
     BEGIN TRY
-        /* -- 1  The row: a placeholder that is unique, because the index on Handle is ----------- */
-        IF @oldHandle IS NULL
-        BEGIN
-            /* A key taken meanwhile must not doom what the caller did before. For this statement
-               only: with XACT_ABORT OFF a client's cancel leaves the transaction open. */
-            IF @ownsTransaction = 0
-                SET XACT_ABORT OFF;
-
-            INSERT INTO [audit].[SessionConversations] (ConfigId, ConversationKey, Handle)
-            VALUES (1, @conversationKey, @rowHandle);
-
-            IF @callerAborts = 1
-                SET XACT_ABORT ON;
-        END;
-
-        /* -- 2  The dialog, with the timer that will recycle it --------------------------------- */
+        /* ------------------------------------------------------------------------------------- */
+        /* 1  The dialog                                                                           */
+        /* ------------------------------------------------------------------------------------- */
         BEGIN DIALOG CONVERSATION @newHandle
             FROM SERVICE [//redial/audit/initiator]
             TO SERVICE N'//redial/audit/target'
             ON CONTRACT [//redial/audit/contract]
             WITH LIFETIME = 2592000, ENCRYPTION = OFF;
 
+        /* The timer that will recycle it. */
         BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
 
-        /* -- 3  The handle into the row --------------------------------------------------------- */
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The handle into the row                                                              */
+        /* ------------------------------------------------------------------------------------- */
         UPDATE sc
         SET Handle = @newHandle
         FROM [audit].[SessionConversations] AS sc
@@ -532,7 +700,9 @@ BEGIN
           AND sc.ConversationKey = @conversationKey
           AND sc.Handle = @rowHandle;
 
-        /* -- 4  The audit row. Only ever inserted here (see ConversationLog) -------------------- */
+        /* ------------------------------------------------------------------------------------- */
+        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
+        /* ------------------------------------------------------------------------------------- */
         INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
         SELECT @newHandle,
             (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
@@ -544,31 +714,133 @@ BEGIN
         SET @handle = @newHandle;
     END TRY
     BEGIN CATCH
-        /* A caller who goes on after our error must not commit a placeholder or a dialog nobody
-           knows. In a transaction of our own usp_Send rolls all of it back. */
-        IF @ownsTransaction = 0 AND XACT_STATE() = 1
+        /* A caller who goes on after our error must not commit a dialog nobody knows. In a
+           transaction of our own usp_Send rolls all of it back. */
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @newHandle IS NOT NULL
         BEGIN
-            IF @newHandle IS NOT NULL
-            BEGIN
-                END CONVERSATION @newHandle;
-            END;
-
-            IF @oldHandle IS NULL AND ERROR_NUMBER() <> 2627
-            BEGIN
-                DELETE sc
-                FROM [audit].[SessionConversations] AS sc
-                    WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as above */
-                WHERE sc.ConfigId = 1
-                  AND sc.ConversationKey = @conversationKey
-                  AND sc.Handle = @rowHandle;
-            END;
+            END CONVERSATION @newHandle;
         END;
 
         THROW;
     END CATCH;
 END;
 GO
--- 72_02_usp_Send.procedure.sql
+-- 72_02_usp_AcquireConversation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
+    @conversationKey nvarchar(200),
+    @deadHandle uniqueidentifier,       /* a handle this call has found dead already; NULL: none */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
+   owns the row R to its end: nobody closes the dialog before the caller's SEND commits.
+   Raises 2627 when another transaction made the key's row meanwhile (look it up again), 50102 when the
+   gate is closed. Locks: R; then the groups of dialogs closed or begun here (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    DECLARE @rowHandle uniqueidentifier = NULL;
+    DECLARE @placed bit = 0;            /* 1: the row is ours, a placeholder, not yet with a dialog */
+    DECLARE @state char(2) = NULL;
+
+    IF @@TRANCOUNT = 0
+        THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
+
+    BEGIN TRY
+        /* ------------------------------------------------------------------------------------- */
+        /* 1  R                                                                                    */
+        /* ------------------------------------------------------------------------------------- */
+        SET @handle = NULL;
+        SELECT @handle = sc.Handle
+        FROM [audit].[SessionConversations] AS sc
+            /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
+               SEND commits; S locks would deadlock on conversion (F-122).
+               ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+               at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+               message after EndOfStream is found. */
+            WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @conversationKey;
+
+        SET @rowHandle = @handle;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  First use: the row comes before the dialog, with a placeholder that is unique        */
+        /* ------------------------------------------------------------------------------------- */
+        IF @rowHandle IS NULL
+        BEGIN
+            SET @rowHandle = NEWID();
+
+            /* A key taken meanwhile must not doom what the caller did before. For this statement
+               only: with XACT_ABORT OFF a client's cancel leaves the transaction open. */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
+            INSERT INTO [audit].[SessionConversations] (ConfigId, ConversationKey, Handle)
+            VALUES (1, @conversationKey, @rowHandle);
+            SET @placed = 1;
+
+            IF @callerAborts = 1
+                SET XACT_ABORT ON;
+        END;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) */
+        /* ------------------------------------------------------------------------------------- */
+        IF EXISTS (SELECT 1
+                   FROM [audit].[Gate] AS g
+                       WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+                   WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+            THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 4  A look at the state keeps dead handles rare. NULL (not visible, or gone) is left to     */
+        /*    SEND: taking it for dead could begin a dialog per message                              */
+        /* ------------------------------------------------------------------------------------- */
+        IF @placed = 0
+        BEGIN
+            SELECT @state = ce.state
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+            WHERE ce.conversation_handle = @handle;
+        END;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 5  First use, or a dialog of no more use: begin one in the same row                      */
+        /* ------------------------------------------------------------------------------------- */
+        IF @placed = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+        BEGIN
+            EXECUTE [audit].[usp_BeginConversation]
+                @conversationKey = @conversationKey,
+                @rowHandle = @rowHandle,
+                @ownsTransaction = @ownsTransaction,
+                @handle = @handle OUTPUT;
+        END;
+    END TRY
+    BEGIN CATCH
+        /* A caller who goes on after our error must not commit a placeholder. In a transaction of
+           our own usp_Send rolls all of it back. */
+        IF @ownsTransaction = 0 AND @placed = 1 AND XACT_STATE() = 1
+        BEGIN
+            DELETE sc
+            FROM [audit].[SessionConversations] AS sc
+                WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as above: one row */
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey
+              AND sc.Handle = @rowHandle;
+        END;
+
+        THROW;
+    END CATCH;
+END;
+GO
+-- 72_03_usp_Send.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
@@ -578,15 +850,15 @@ CREATE OR ALTER PROCEDURE [audit].[usp_Send]
     @onContract sysname,
     @messageType sysname,
     @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
-    @key nvarchar(200) = NULL,          /* not used with key = spid: must be NULL */
+    @key nvarchar(4000) = NULL,         /* not used with key = spid: must be NULL */
     @messageId uniqueidentifier = NULL  /* not used with delivery = at_least_once: must be NULL */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Sends one message on the conversation of this session, or raises: it never returns 0 without the
-   message being part of the transaction. Returns 0; answers by no result set.
-   Locks: the key's row R, then the conversation group G, both kept to the end of the transaction
-   (the caller's if there is one). Nothing else is waited for. */
+/* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
+   without the message being part of the transaction. Returns 0; answers by no result set.
+   Locks: the row R that leads to the conversation, then the conversation group G, all kept to the
+   end of the transaction (the caller's if there is one). Nothing else is waited for. */
 BEGIN
     SET NOCOUNT ON;
     /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
@@ -600,7 +872,6 @@ BEGIN
     DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
     DECLARE @handle uniqueidentifier;
     DECLARE @deadHandle uniqueidentifier = NULL;
-    DECLARE @state char(2);
     DECLARE @error int;
     DECLARE @attempt int = 0;
 
@@ -643,41 +914,14 @@ BEGIN
                 BEGIN TRANSACTION;
             END;
 
-            /* -- 2.2  R ------------------------------------------------------------------------- */
-            SET @handle = NULL;
-            SELECT @handle = sc.Handle
-            FROM [audit].[SessionConversations] AS sc
-                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before our SEND
-                   commits; S locks would deadlock on conversion (F-122).
-                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
-                   message after EndOfStream is found. */
-                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-            WHERE sc.ConfigId = 1
-              AND sc.ConversationKey = @conversationKey;
+            /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
+            EXECUTE [audit].[usp_AcquireConversation]
+                @conversationKey = @conversationKey,
+                @deadHandle = @deadHandle,
+                @ownsTransaction = @ownsTransaction,
+                @handle = @handle OUTPUT;
 
-            /* -- 2.3  A look at the state keeps dead handles rare. NULL (not visible, or gone) is
-                       left to SEND: taking it for dead could begin a dialog per message ---------- */
-            SET @state = NULL;
-            IF @handle IS NOT NULL
-            BEGIN
-                SELECT @state = ce.state
-                FROM sys.conversation_endpoints AS ce
-                    WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
-                WHERE ce.conversation_handle = @handle;
-            END;
-
-            /* -- 2.4  First use, or a dead dialog: begin one in the same row -------------------- */
-            IF @handle IS NULL OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
-            BEGIN
-                EXECUTE [audit].[usp_BeginConversation]
-                    @conversationKey = @conversationKey,
-                    @oldHandle = @handle,
-                    @ownsTransaction = @ownsTransaction,
-                    @handle = @handle OUTPUT;
-            END;
-
-            /* -- 2.5  G. In a caller's transaction a dead handle must not doom the caller's work:
+            /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
             IF @ownsTransaction = 0
                 SET XACT_ABORT OFF;
@@ -731,7 +975,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
     @handle uniqueidentifier,
-    @sendEndOfStream bit                /* 1: the timer fired. 0: the dialog has ended, drop its row */
+    @sendEndOfStream bit                /* 1: its time has come. 0: the dialog has ended, drop its row */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
@@ -745,8 +989,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
-    DECLARE @deleted int;
-    DECLARE @sent bigint;
+    DECLARE @taken int;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -786,26 +1029,10 @@ BEGIN
                 WHERE sc.ConfigId = 1
                   AND sc.ConversationKey = @conversationKey
                   AND sc.Handle = @handle;
-                SET @deleted = @@ROWCOUNT;
+                SET @taken = @@ROWCOUNT;
 
-                IF @deleted = 1 AND @sendEndOfStream = 1
-                BEGIN
-                    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
-
-                    SET @sent = NULL;
-                    SELECT @sent = ce.send_sequence
-                    FROM sys.conversation_endpoints AS ce
-                        WITH (NOLOCK)   /* our own change, under G; never wait while holding R and G (F-126) */
-                    WHERE ce.conversation_handle = @handle;
-
-                    /* The last number given went to EndOfStream; numbers start at 0. */
-                    UPDATE cl
-                    SET EndOfStreamUtc = SYSUTCDATETIME(),
-                        Messages = @sent - 1
-                    FROM [audit].[ConversationLog] AS cl
-                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
-                    WHERE cl.Handle = @handle;
-                END;
+                IF @taken = 1 AND @sendEndOfStream = 1
+                    EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
 
                 COMMIT TRANSACTION;
             END;
@@ -1756,9 +1983,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0bae1ae618bc75adc9fb9151031e3985c66c156a94a2a5469e75ce5b8ee379a4'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5f275844fb8fa6ac2e2f4ff8be50304fe03fdf99b5f539f1f4aef5c714583f8b'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'0bae1ae618bc75adc9fb9151031e3985c66c156a94a2a5469e75ce5b8ee379a4');
+    VALUES (N'audit', N'0.1.0', N'5f275844fb8fa6ac2e2f4ff8be50304fe03fdf99b5f539f1f4aef5c714583f8b');
 END;
 GO

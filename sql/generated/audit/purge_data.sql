@@ -12,10 +12,14 @@ DROP TABLE IF EXISTS [audit].[ConversationLog];
 DROP TABLE IF EXISTS [audit].[DeadLetter];
 DROP TABLE IF EXISTS [audit].[DeploymentHistory];
 DROP TABLE IF EXISTS [audit].[ErrorLog];
+DROP TABLE IF EXISTS [audit].[Gate];
 DROP TABLE IF EXISTS [audit].[Landing];
+DROP TABLE IF EXISTS [audit].[Migration];
+DROP TABLE IF EXISTS [audit].[OperatorLog];
 DROP TABLE IF EXISTS [audit].[OwnedObject];
 DROP TABLE IF EXISTS [audit].[PoisonAttempt];
 DROP TABLE IF EXISTS [audit].[SessionConversations];
+DROP TABLE IF EXISTS [audit].[Setting];
 /* A role somebody is a member of is somebody's, and a schema with other objects in it too. */
 IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m

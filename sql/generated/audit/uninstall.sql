@@ -124,6 +124,7 @@ BEGIN
     DELETE FROM [audit].[OwnedObject] WHERE Kind = N'MESSAGE TYPE' AND Name = N'EndOfStream';
 END;
 
+DROP PROCEDURE IF EXISTS [audit].[usp_AcquireConversation];
 DROP PROCEDURE IF EXISTS [audit].[usp_ArmTimer];
 DROP PROCEDURE IF EXISTS [audit].[usp_BeginConversation];
 DROP PROCEDURE IF EXISTS [audit].[usp_EndLeaked];
@@ -135,6 +136,7 @@ DROP PROCEDURE IF EXISTS [audit].[usp_ReadErrorBody];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecordPoison];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecycleConversation];
 DROP PROCEDURE IF EXISTS [audit].[usp_ResendPending];
+DROP PROCEDURE IF EXISTS [audit].[usp_SendEndOfStream];
 DROP PROCEDURE IF EXISTS [audit].[usp_SenderActivation];
 DROP PROCEDURE IF EXISTS [audit].[usp_TargetActivation];
 /* Types after the procedures that name them (F-160). */
