@@ -11,8 +11,8 @@ What to do on which error:
 1205           chosen as deadlock victim: the whole transaction is gone; do all of it again.
 1222           somebody held a lock for longer than this session's LOCK_TIMEOUT: roll back, do all again.
 08S01, 08001   the connection is gone and so is the answer: the message may have been sent. With
-               delivery = exactly_once send it again with the SAME message id; otherwise a retry may
-               send it twice, and only the application can say whether that is worse than not at all.
+               delivery = exactly_once send it again with the SAME message id; otherwise a retry
+               may send it twice, and only the application knows whether that is worse than never.
 anything else  is raised: it will not go away by itself.
 """
 
@@ -22,7 +22,7 @@ import re
 import sys
 import uuid
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TypeVar
 
 import pyodbc
@@ -106,10 +106,8 @@ class Redial:
                 connection.commit()
                 return result
             except BaseException:
-                try:
+                with suppress(pyodbc.Error):  # gone: its transaction is gone with it
                     connection.rollback()  # 1222 leaves the transaction open, 1205 does not
-                except pyodbc.Error:
-                    pass  # the connection is gone, and its transaction with it
                 raise
 
 

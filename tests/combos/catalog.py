@@ -36,7 +36,7 @@ def read(rows: Callable[[str], list[tuple]]) -> dict[str, list[tuple]]:
 def differences(before: dict[str, list[tuple]], after: dict[str, list[tuple]]) -> list[str]:
     """One line per thing that came or went."""
     lines = []
-    for name in before:
-        lines += [f"{name}: left behind: {row}" for row in after[name] if row not in before[name]]
-        lines += [f"{name}: gone: {row}" for row in before[name] if row not in after[name]]
+    for name, there in before.items():
+        lines += [f"{name}: left behind: {row}" for row in after[name] if row not in there]
+        lines += [f"{name}: gone: {row}" for row in there if row not in after[name]]
     return lines

@@ -113,7 +113,7 @@ class Lab:
         self.instance.run()
 
     def body(self) -> bytes:
-        """Bytes nobody has sent before; digits, so that a poison test can tell them from letters."""
+        """Bytes nobody has sent before: digits, for poison is letters."""
         self._number += 1
         return b"%d" % self._number
 

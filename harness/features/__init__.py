@@ -1,1 +1,0 @@
-"""docs/features.md: what peers do, what we do, and the tests that prove ours."""
