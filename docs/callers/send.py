@@ -9,7 +9,8 @@ What to do on which error:
 50102          the gate is closed, an operator is draining or changing the configuration: try again,
                slower and longer; a user who waits should be told.
 1205           chosen as deadlock victim: the whole transaction is gone; do all of it again.
-1222           somebody held a lock for longer than this session's LOCK_TIMEOUT: roll back, do all again.
+1222           somebody held a lock for longer than this session's LOCK_TIMEOUT: roll back, then do
+               all of it again.
 08S01, 08001   the connection is gone and so is the answer: the message may have been sent. With
                delivery = exactly_once send it again with the SAME message id; otherwise a retry
                may send it twice, and only the application knows whether that is worse than never.
