@@ -47,7 +47,7 @@ FIXED_OBJECTS = frozenset(
     {
         "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog", "Gate",
         "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Inbox", "Migration",
-        "Setting", "OperatorLog", "usp_Send",
+        "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send",
     }
 )  # fmt: skip
 """Names of the schema that templates use; a queue cannot take one."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jinja2 import Environment
+from jinja2 import Environment, FileSystemLoader
 from sqlfluff.core.config import FluffConfig
 from sqlfluff.core.templaters.jinja import JinjaTemplater
 
@@ -27,6 +27,7 @@ class RedialTemplater(JinjaTemplater):
     def _get_jinja_env(self, config: FluffConfig | None = None) -> Environment:
         environment = super()._get_jinja_env(config)
         ours = new_environment(load(self._config_file(config)))
+        environment.loader = FileSystemLoader(SQL / "templates")   # for parts (.inc.j2)
         environment.filters.update(ours.filters)
         environment.globals.update(ours.globals)
         environment.globals["installed"] = frozenset(

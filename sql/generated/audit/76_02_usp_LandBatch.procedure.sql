@@ -8,13 +8,14 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Accounts for every row of one RECEIVE, inside its transaction: landed, or dead-lettered. Raises when
-   the transaction is doomed or nothing can be written; its caller then rolls back. */
+/* Accounts for every row of one RECEIVE, inside its transaction: landed, or
+   dead-lettered. Raises when the transaction is doomed or nothing can be written; its caller then
+   rolls back. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
 
-    DECLARE @dead TABLE (RowId int NOT NULL PRIMARY KEY);
+    DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @row int;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
@@ -26,7 +27,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @dead (RowId)
+    INSERT INTO @done (RowId)
     SELECT r.RowId
     FROM @rows AS r
     INNER JOIN [audit].[PoisonAttempt] AS pa
@@ -42,7 +43,7 @@ BEGIN
         SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
             pa.ErrorNumber, pa.ErrorMessage
         FROM @rows AS r
-        INNER JOIN @dead AS d ON d.RowId = r.RowId
+        INNER JOIN @done AS d ON d.RowId = r.RowId
         INNER JOIN [audit].[PoisonAttempt] AS pa
                 WITH (FORCESEEK)        /* as above */
             ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
@@ -51,7 +52,7 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  Land the batch as one                                                                    */
+    /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
     SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
@@ -59,7 +60,7 @@ BEGIN
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
         SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
         FROM @rows AS r
-        WHERE NOT EXISTS (SELECT 1 FROM @dead AS d WHERE d.RowId = r.RowId)
+        WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
 
         RETURN 0;
@@ -71,7 +72,7 @@ BEGIN
     END CATCH;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  It cannot land as one: row by row, each under a savepoint                                */
+    /* 4  It cannot land as one: row by row, each under a savepoint                                */
     /* ----------------------------------------------------------------------------------------- */
     SET @row = 0;
     WHILE 1 = 1
@@ -80,19 +81,19 @@ BEGIN
             @body = r.Body
         FROM @rows AS r
         WHERE r.RowId > @row
-          AND NOT EXISTS (SELECT 1 FROM @dead AS d WHERE d.RowId = r.RowId)
+          AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
 
-        SAVE TRANSACTION BeforeRow;
+        SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
         BEGIN TRY
             EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
         END TRY
         BEGIN CATCH
-            IF XACT_STATE() <> 1
-                THROW;
-            ROLLBACK TRANSACTION BeforeRow;
+            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
+                THROW;                  /* doomed, or the transaction is not ours any more */
+            ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [audit].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,

@@ -30,9 +30,19 @@ BEGIN
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @more bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received */
+    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
+    DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
+    DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[audit].[TargetQueue]'));
 
     WHILE 1 = 1
     BEGIN
+        /* Something has committed since this reader's rollback: the next one's turn. */
+        IF @turn >= 0 AND @suspect IS NULL
+        BEGIN
+            EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
+            SET @turn = -1;
+        END;
+
         SET @phase = 0;
         DELETE FROM @received;
 
@@ -42,12 +52,25 @@ BEGIN
             /* ------------------------------------------------------------------------------------ */
             BEGIN TRANSACTION;
 
-            WAITFOR (
-                RECEIVE TOP (500)
+            IF @suspect IS NOT NULL
+            BEGIN
+                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
+                   a commit whatever the other conversations hold (F-162). */
+                RECEIVE TOP (1)
                     queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [audit].[TargetQueue]
                 INTO @received
-            ), TIMEOUT 1000;
+                WHERE conversation_handle = @suspect;
+            END
+            ELSE
+            BEGIN
+                WAITFOR (
+                    RECEIVE TOP (500)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue]
+                    INTO @received
+                ), TIMEOUT 1000;
+            END;
 
             SET @handle = NULL;
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
@@ -55,7 +78,11 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                RETURN 0;
+                IF @suspect IS NULL
+                    RETURN 0;
+
+                SET @suspect = NULL;    /* another reader took its rows */
+                CONTINUE;
             END;
 
             SET @phase = 1;
@@ -121,20 +148,46 @@ BEGIN
             END;
 
             COMMIT TRANSACTION;
+
+            SET @suspect = NULL;
         END TRY
         BEGIN CATCH
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  Before it rolls back a reader takes its turn, and keeps it until it has committed    */
+            /*    something: readers that meet doomed rows together would reach five rollbacks in a    */
+            /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
+            /*    on without it. Not after a deadlock: the others wait for what is held here.          */
+            /* ------------------------------------------------------------------------------------ */
+            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205 AND ERROR_SEVERITY() < 17
+            BEGIN
+                BEGIN TRY
+                    EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
+                        @LockOwner = N'Session', @LockTimeout = 10000;
+                END TRY
+                BEGIN CATCH
+                    SET @turn = -1;
+                END CATCH;
+            END;
+
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
 
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is the
-               server's trouble (disk, memory), not the row's: leave, and blame no row. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            BEGIN
+                EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows;
+                SET @suspect = @handle;
+            END
+            ELSE
+            BEGIN
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
+                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                IF @turn >= 0
+                    EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
                 RETURN 1;
-
-            EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows;
+            END;
         END CATCH;
     END;
 END;

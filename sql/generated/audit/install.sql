@@ -1,10 +1,3 @@
-/* Redial 0.1.0, configuration audit: the whole installation. Run it in the database it is for; run it
-   again after an error. The first error stops it: what follows is compiled and not executed. It
-   ends with the line "installed"; without that line it is not. */
-SET NOEXEC OFF;                         /* of an earlier run in the same window */
-SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
-SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
-GO
 -- 10_broker.option.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -21,8 +14,6 @@ BEGIN
     ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 20_01_module.user.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -35,16 +26,12 @@ BEGIN
     CREATE USER [audit_module] WITHOUT LOGIN;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
    seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
     ALTER ROLE [db_owner] ADD MEMBER [audit_module];
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 20_02_schema.schema.sql
 SET ANSI_NULLS ON;
@@ -56,8 +43,6 @@ BEGIN
         N'CREATE SCHEMA [audit] AUTHORIZATION [audit_module];';
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 /* A schema that was there before keeps its owner; the module user needs its objects all the same.
    Only then: a grant to the owner itself is refused with message 4624 (F-140). */
 IF EXISTS (SELECT 1 FROM sys.schemas AS s
@@ -66,8 +51,6 @@ IF EXISTS (SELECT 1 FROM sys.schemas AS s
 BEGIN
     GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 20_03_roles.role.sql
 SET ANSI_NULLS ON;
@@ -78,21 +61,15 @@ BEGIN
     CREATE ROLE [audit_sender];
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NULL
 BEGIN
     CREATE ROLE [audit_operator];
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NULL
 BEGIN
     CREATE ROLE [audit_reader];
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_ConversationLog.table.sql
 SET ANSI_NULLS ON;
@@ -126,8 +103,6 @@ BEGIN
     ALTER TABLE [audit].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_DeadLetter.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -152,8 +127,6 @@ BEGIN
     );
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_DeploymentHistory.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -173,8 +146,6 @@ BEGIN
         CONSTRAINT [PK_DeploymentHistory] PRIMARY KEY CLUSTERED (DeploymentId)
     );
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_ErrorLog.table.sql
 SET ANSI_NULLS ON;
@@ -199,8 +170,6 @@ BEGIN
     );
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_Gate.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -224,15 +193,11 @@ BEGIN
     ALTER TABLE [audit].[Gate] SET (LOCK_ESCALATION = DISABLE);
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF NOT EXISTS (SELECT 1 FROM [audit].[Gate] AS g WHERE g.ConfigId = 1)
 BEGIN
     INSERT INTO [audit].[Gate] (ConfigId, IsOpen)
     VALUES (1, 1);
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_Landing.table.sql
 SET ANSI_NULLS ON;
@@ -263,7 +228,23 @@ BEGIN
     );
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
+-- 30_LandingAcknowledged.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* How far each reader of Landing has got: rows below the least of these marks may be purged. UpTo is
+   a mark as readers take it (rows with RowVersion < UpTo are done with), not the last row read. */
+IF OBJECT_ID(N'[audit].[LandingAcknowledged]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[LandingAcknowledged]
+    (
+        Reader nvarchar(128) NOT NULL,
+        UpTo binary(8) NOT NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_LandingAcknowledged_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_LandingAcknowledged] PRIMARY KEY CLUSTERED (Reader)
+    );
+END;
 GO
 -- 30_Migration.table.sql
 SET ANSI_NULLS ON;
@@ -281,8 +262,6 @@ BEGIN
         CONSTRAINT [PK_Migration] PRIMARY KEY CLUSTERED (Number)
     );
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_OperatorLog.table.sql
 SET ANSI_NULLS ON;
@@ -305,8 +284,6 @@ BEGIN
     );
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_OwnedObject.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -324,8 +301,6 @@ BEGIN
         CONSTRAINT [PK_OwnedObject] PRIMARY KEY CLUSTERED (Kind, Name)
     );
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_PoisonAttempt.table.sql
 SET ANSI_NULLS ON;
@@ -349,8 +324,6 @@ BEGIN
             (ConversationHandle, MessageSequence, MessageType)
     );
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_SessionConversations.table.sql
 SET ANSI_NULLS ON;
@@ -383,8 +356,6 @@ BEGIN
     ALTER TABLE [audit].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 30_Setting.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -401,8 +372,6 @@ BEGIN
         CONSTRAINT [PK_Setting] PRIMARY KEY CLUSTERED (Name)
     );
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 35_01_SessionConversations_ages.migration.sql
 SET ANSI_NULLS ON;
@@ -424,8 +393,6 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 35_02_Landing_sender.migration.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -445,8 +412,6 @@ BEGIN
     VALUES (2, N'Landing_sender');
     COMMIT TRANSACTION;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 35_03_DeadLetter_handling.migration.sql
 SET ANSI_NULLS ON;
@@ -468,8 +433,6 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 40_01_message_types.message_type.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -482,8 +445,6 @@ BEGIN
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'//redial/audit/event');
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
 BEGIN
     CREATE MESSAGE TYPE [EndOfStream]
@@ -491,8 +452,6 @@ BEGIN
         VALIDATION = EMPTY;
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'EndOfStream');
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 40_02_contract.contract.sql
 SET ANSI_NULLS ON;
@@ -510,8 +469,6 @@ BEGIN
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/audit/contract');
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 50_queues.queue.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -524,15 +481,11 @@ BEGIN
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NULL
 BEGIN
     CREATE QUEUE [audit].[TargetQueue]
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 60_services.service.sql
 SET ANSI_NULLS ON;
@@ -548,8 +501,6 @@ BEGIN
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/initiator');
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/target')
 BEGIN
     CREATE SERVICE [//redial/audit/target]
@@ -557,8 +508,6 @@ BEGIN
         ON QUEUE [audit].[TargetQueue] ([//redial/audit/contract]);
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/target');
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_ReceivedBatch.type.sql
 SET ANSI_NULLS ON;
@@ -576,8 +525,6 @@ BEGIN
         Body varbinary(max) NULL
     );
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_ArmTimer.procedure.sql
 SET ANSI_NULLS ON;
@@ -605,8 +552,6 @@ BEGIN
     END CATCH;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 70_usp_LogError.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -627,8 +572,6 @@ BEGIN
     VALUES
         (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_ReadErrorBody.procedure.sql
 SET ANSI_NULLS ON;
@@ -653,8 +596,6 @@ BEGIN
         @code = TRY_CONVERT(int, @body.value('(/ssb:Error/ssb:Code)[1]', 'nvarchar(20)')),
         @description = @body.value('(/ssb:Error/ssb:Description)[1]', 'nvarchar(3000)');
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_RecordPoison.procedure.sql
 SET ANSI_NULLS ON;
@@ -689,8 +630,6 @@ BEGIN
             (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
     END;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_SendEndOfStream.procedure.sql
 SET ANSI_NULLS ON;
@@ -728,8 +667,6 @@ BEGIN
         WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
     WHERE cl.Handle = @handle;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_01_usp_BeginConversation.procedure.sql
 SET ANSI_NULLS ON;
@@ -805,8 +742,6 @@ BEGIN
         THROW;
     END CATCH;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_02_usp_AcquireConversation.procedure.sql
 SET ANSI_NULLS ON;
@@ -922,8 +857,6 @@ BEGIN
         THROW;
     END CATCH;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_03_usp_Send.procedure.sql
 SET ANSI_NULLS ON;
@@ -1054,8 +987,6 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 74_01_usp_RecycleConversation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1151,8 +1082,6 @@ BEGIN
         END CATCH;
     END;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 74_02_usp_ResendPending.procedure.sql
 SET ANSI_NULLS ON;
@@ -1346,8 +1275,6 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 74_03_usp_SenderActivation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1514,8 +1441,6 @@ BEGIN
     END;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 -- 76_01_usp_LandRow.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1525,19 +1450,20 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandRow]
     @handle uniqueidentifier,
     @sequence bigint,
     @messageType nvarchar(256),
-    @body varbinary(max)
+    @body varbinary(max)                /* as it came out of the queue */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Lands one row: for the row-by-row pass and the search for a poison row. */
+/* Lands one row: for the row-by-row pass and the search for a poison row.
+   Runs inside its caller's transaction; raises when the row cannot be processed. */
 BEGIN
     SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
 
     INSERT INTO [audit].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
+    RETURN 0;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 76_02_usp_LandBatch.procedure.sql
 SET ANSI_NULLS ON;
@@ -1550,13 +1476,14 @@ CREATE OR ALTER PROCEDURE [audit].[usp_LandBatch]
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Accounts for every row of one RECEIVE, inside its transaction: landed, or dead-lettered. Raises when
-   the transaction is doomed or nothing can be written; its caller then rolls back. */
+/* Accounts for every row of one RECEIVE, inside its transaction: landed, or
+   dead-lettered. Raises when the transaction is doomed or nothing can be written; its caller then
+   rolls back. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
 
-    DECLARE @dead TABLE (RowId int NOT NULL PRIMARY KEY);
+    DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
     DECLARE @row int;
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
@@ -1568,7 +1495,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @dead (RowId)
+    INSERT INTO @done (RowId)
     SELECT r.RowId
     FROM @rows AS r
     INNER JOIN [audit].[PoisonAttempt] AS pa
@@ -1584,7 +1511,7 @@ BEGIN
         SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
             pa.ErrorNumber, pa.ErrorMessage
         FROM @rows AS r
-        INNER JOIN @dead AS d ON d.RowId = r.RowId
+        INNER JOIN @done AS d ON d.RowId = r.RowId
         INNER JOIN [audit].[PoisonAttempt] AS pa
                 WITH (FORCESEEK)        /* as above */
             ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
@@ -1593,7 +1520,7 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  Land the batch as one                                                                    */
+    /* 3  Land the batch as one                                                                    */
     /* ----------------------------------------------------------------------------------------- */
     SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
@@ -1601,7 +1528,7 @@ BEGIN
             (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
         SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
         FROM @rows AS r
-        WHERE NOT EXISTS (SELECT 1 FROM @dead AS d WHERE d.RowId = r.RowId)
+        WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
 
         RETURN 0;
@@ -1613,7 +1540,7 @@ BEGIN
     END CATCH;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  It cannot land as one: row by row, each under a savepoint                                */
+    /* 4  It cannot land as one: row by row, each under a savepoint                                */
     /* ----------------------------------------------------------------------------------------- */
     SET @row = 0;
     WHILE 1 = 1
@@ -1622,19 +1549,19 @@ BEGIN
             @body = r.Body
         FROM @rows AS r
         WHERE r.RowId > @row
-          AND NOT EXISTS (SELECT 1 FROM @dead AS d WHERE d.RowId = r.RowId)
+          AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
         IF @@ROWCOUNT = 0
             BREAK;
 
-        SAVE TRANSACTION BeforeRow;
+        SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
         BEGIN TRY
             EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
         END TRY
         BEGIN CATCH
-            IF XACT_STATE() <> 1
-                THROW;
-            ROLLBACK TRANSACTION BeforeRow;
+            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
+                THROW;                  /* doomed, or the transaction is not ours any more */
+            ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [audit].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
@@ -1644,8 +1571,6 @@ BEGIN
 
     RETURN 0;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 76_03_usp_FindPoison.procedure.sql
 SET ANSI_NULLS ON;
@@ -1660,7 +1585,8 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
    row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
-   receives it next dead-letters it. None fails (a deadlock, say): the next RECEIVE simply lands them. */
+   receives it next dead-letters it. None fails (a deadlock, say): the next RECEIVE simply lands them.
+   A batch of one is to blame itself: what failed may not fail again when it is tried alone. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
@@ -1669,6 +1595,8 @@ BEGIN
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
+    DECLARE @tried int = 0;
+    DECLARE @failed int = 0;
 
     WHILE 1 = 1
     BEGIN
@@ -1680,6 +1608,7 @@ BEGIN
         IF @@ROWCOUNT = 0
             BREAK;
 
+        SET @tried = @tried + 1;
         BEGIN TRY
             BEGIN TRANSACTION;
             EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
@@ -1689,11 +1618,15 @@ BEGIN
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
             EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+            SET @failed = @failed + 1;
         END CATCH;
     END;
+
+    /* Here the error is the one of the batch again. A deadlock (1205) and a lock that did not come
+       (1222) say nothing against a row. */
+    IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
+        EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 76_04_usp_TargetActivation.procedure.sql
 SET ANSI_NULLS ON;
@@ -1728,9 +1661,19 @@ BEGIN
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
     DECLARE @more bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received */
+    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
+    DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
+    DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[audit].[TargetQueue]'));
 
     WHILE 1 = 1
     BEGIN
+        /* Something has committed since this reader's rollback: the next one's turn. */
+        IF @turn >= 0 AND @suspect IS NULL
+        BEGIN
+            EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
+            SET @turn = -1;
+        END;
+
         SET @phase = 0;
         DELETE FROM @received;
 
@@ -1740,12 +1683,25 @@ BEGIN
             /* ------------------------------------------------------------------------------------ */
             BEGIN TRANSACTION;
 
-            WAITFOR (
-                RECEIVE TOP (500)
+            IF @suspect IS NOT NULL
+            BEGIN
+                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
+                   a commit whatever the other conversations hold (F-162). */
+                RECEIVE TOP (1)
                     queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
                 FROM [audit].[TargetQueue]
                 INTO @received
-            ), TIMEOUT 1000;
+                WHERE conversation_handle = @suspect;
+            END
+            ELSE
+            BEGIN
+                WAITFOR (
+                    RECEIVE TOP (500)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [audit].[TargetQueue]
+                    INTO @received
+                ), TIMEOUT 1000;
+            END;
 
             SET @handle = NULL;
             SELECT TOP (1) @handle = r.Handle FROM @received AS r;
@@ -1753,7 +1709,11 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
-                RETURN 0;
+                IF @suspect IS NULL
+                    RETURN 0;
+
+                SET @suspect = NULL;    /* another reader took its rows */
+                CONTINUE;
             END;
 
             SET @phase = 1;
@@ -1819,25 +1779,114 @@ BEGIN
             END;
 
             COMMIT TRANSACTION;
+
+            SET @suspect = NULL;
         END TRY
         BEGIN CATCH
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  Before it rolls back a reader takes its turn, and keeps it until it has committed    */
+            /*    something: readers that meet doomed rows together would reach five rollbacks in a    */
+            /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
+            /*    on without it. Not after a deadlock: the others wait for what is held here.          */
+            /* ------------------------------------------------------------------------------------ */
+            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205 AND ERROR_SEVERITY() < 17
+            BEGIN
+                BEGIN TRY
+                    EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
+                        @LockOwner = N'Session', @LockTimeout = 10000;
+                END TRY
+                BEGIN CATCH
+                    SET @turn = -1;
+                END CATCH;
+            END;
+
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
 
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is the
-               server's trouble (disk, memory), not the row's: leave, and blame no row. */
-            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            BEGIN
+                EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows;
+                SET @suspect = @handle;
+            END
+            ELSE
+            BEGIN
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
+                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                IF @turn >= 0
+                    EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
                 RETURN 1;
-
-            EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows;
+            END;
         END CATCH;
     END;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
+-- 78_usp_AcknowledgeLanding.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_AcknowledgeLanding]
+    @reader nvarchar(128) = NULL,       /* any name that stays the same, one for each who reads */
+    @upTo binary(8) = NULL,             /* its mark: it needs no row with RowVersion < @upTo again */
+    @forget bit = 0,                    /* 1: this reader is gone, do not wait for it any more */
+    @Help bit = 0
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* A reader of Landing says how far it has got, so that usp_PurgeLanding removes nothing it still
+   needs. May go back as well. Returns 0; answers by no result set. */
+BEGIN
+    SET NOCOUNT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @errors nvarchar(2048) = N'';
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_AcknowledgeLanding: a reader of Landing says how far it has got; usp_PurgeLanding removes only what every reader has acknowledged.
+  @reader    name of the reader, 1 to 128 characters
+  @upTo      mark: rows with RowVersion < @upTo are not needed again; at most MIN_ACTIVE_ROWVERSION()
+  @forget    1: forget this reader, @upTo is not used
+Take the mark before you read, read rows below it, then acknowledge it:
+  DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION();
+  SELECT ... FROM ' + N'[audit].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark;' + N'
+  EXECUTE ' + N'[audit].[usp_AcknowledgeLanding] @reader = N''lake'', @upTo = @mark;';
+        RETURN 0;
+    END;
+
+    IF ISNULL(@reader, N'') = N''
+        SET @errors = @errors + N'@reader must be a name of 1 to 128 characters. ';
+    IF @forget = 0 AND @upTo IS NULL
+        SET @errors = @errors + N'@upTo must be a mark of Landing.RowVersion; allowed: binary(8), not NULL. ';
+    /* Rows below such a mark may not have been committed yet, so nobody can have read them. */
+    IF @forget = 0 AND @upTo > MIN_ACTIVE_ROWVERSION()
+        SET @errors = @errors + N'@upTo must be at most MIN_ACTIVE_ROWVERSION(): take the mark from it. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50183, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Remember it                                                                              */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @forget = 1
+    BEGIN
+        DELETE FROM [audit].[LandingAcknowledged] WHERE Reader = @reader;
+        RETURN 0;
+    END;
+
+    UPDATE [audit].[LandingAcknowledged] SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME() WHERE Reader = @reader;
+    IF @@ROWCOUNT = 0
+        INSERT INTO [audit].[LandingAcknowledged] (Reader, UpTo) VALUES (@reader, @upTo);
+
+    RETURN 0;
+END;
 GO
 -- 78_usp_EndLeaked.procedure.sql
 SET ANSI_NULLS ON;
@@ -2022,51 +2071,247 @@ BEGIN
     RETURN 0;
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
+-- 78_usp_PurgeLanding.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLanding]
+    @olderThanDays int = NULL,          /* NULL: retention.landing_days of the configuration */
+    @upTo binary(8) = NULL,             /* NULL: what every reader has acknowledged */
+    @batch int = 4000,                  /* rows of one transaction */
+    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
+    @Debug bit = 0,
+    @Help bit = 0
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Removes landed rows that are old enough and that every reader has acknowledged, oldest first, a
+   small transaction after the other. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below
+   binary(8), Affected bigint. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;                  /* one statement a transaction: nothing to save */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @days int = ISNULL(@olderThanDays, NULL);
+    DECLARE @before datetime2(3);
+    DECLARE @below binary(8);
+    DECLARE @young binary(8);
+    DECLARE @rows bigint = 0;
+    DECLARE @deleted int = 1;
+    DECLARE @line nvarchar(400);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeLanding: removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+  @olderThanDays  age in days, 0 to 36500; default: none, retention.landing_days is 0 (for ever)
+  @upTo           only rows with RowVersion < @upTo; default: what every reader has acknowledged.
+                  With readers it can only lower that mark; without any it must be given.
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Examples:
+  EXECUTE ' + N'[audit].[usp_PurgeLanding]' + N' @olderThanDays = 30;
+  EXECUTE ' + N'[audit].[usp_PurgeLanding]' + N' @olderThanDays = 30, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeLanding must be called outside a transaction: it deletes in small ones.', 1;
+    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500; it has no default here: retention.landing_days is 0 (for ever). ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on the whole table
+       (F-166), and then inserts would wait. */
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+
+    SELECT TOP (1) @below = la.UpTo FROM [audit].[LandingAcknowledged] AS la ORDER BY la.UpTo;
+    IF @below IS NULL OR @upTo < @below
+        SET @below = @upTo;
+    IF @below IS NULL
+        SET @errors = @errors + N'@upTo must be given: no reader has acknowledged anything (usp_AcknowledgeLanding). ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50180, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  How far: rows are in the order of landing, so the first young one ends it. What a late    */
+    /*    commit left behind it is for the next run                                                 */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    SELECT TOP (1) @young = l.RowVersion
+    FROM [audit].[Landing] AS l
+        /* Along the clustered key from its old end; READPAST: waits for nobody. */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+    WHERE l.RowVersion < @below AND l.LandedUtc >= @before
+    ORDER BY l.RowVersion;
+    IF @young < @below
+        SET @below = @young;
+
+    IF @Debug = 1
+    BEGIN
+        SET @line = CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
+        PRINT @line;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Show, or delete from the old end; inserts are at the other and never met                  */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @rows = COUNT_BIG(*)
+        FROM [audit].[Landing] AS l
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
+        WHERE l.RowVersion < @below;
+    END;
+
+    WHILE @WhatIf = 0 AND @deleted > 0
+    BEGIN
+        WITH oldest AS
+        (
+            SELECT TOP (@batch) l.RowVersion
+            FROM [audit].[Landing] AS l
+                /* ROWLOCK: these rows and no page with others; READPAST as above. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+            WHERE l.RowVersion < @below
+            ORDER BY l.RowVersion
+        )
+        DELETE FROM oldest;
+
+        SET @deleted = @@ROWCOUNT;
+        SET @rows = @rows + @deleted;
+        IF @Debug = 1
+        BEGIN
+            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
+            PRINT @line;
+        END;
+    END;
+
+    IF @WhatIf = 0 AND @rows > 0
+        INSERT INTO [audit].[OperatorLog] (Action, Detail)
+        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+
+    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @below AS Below, @rows AS Affected;
+
+    RETURN 0;
+END;
+GO
+-- 78_usp_PurgePoison.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_PurgePoison]
+    @olderThanDays int = NULL,          /* NULL: retention.log_days of the configuration */
+    @batch int = 1000,                  /* rows of one transaction */
+    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
+    @Debug bit = 0,
+    @Help bit = 0
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Forgets failed attempts of conversations that are gone. One that ends in order takes its own along;
+   these are of dialogs ended by hand or WITH CLEANUP. Returns one row: WhatIf bit, OlderThanUtc
+   datetime2(3), Affected bigint. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @days int = ISNULL(@olderThanDays, NULL);
+    DECLARE @before datetime2(3);
+    DECLARE @rows bigint = 0;
+    DECLARE @deleted int = 1;
+    DECLARE @line nvarchar(400);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgePoison: forgets failed attempts (PoisonAttempt) of conversations that are gone.
+  @olderThanDays  days since the last attempt, 0 to 36500; default: none, retention.log_days is 0 (for ever)
+  @batch          rows of one transaction, 1 to 4900; default 1000
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Example:
+  EXECUTE ' + N'[audit].[usp_PurgePoison]' + N' @olderThanDays = 30, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgePoison must be called outside a transaction: it deletes in small ones.', 1;
+    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500; it has no default here: retention.log_days is 0 (for ever). ';
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50184, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Show, or delete. READPAST: a row a receiver is using is of a live conversation             */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @rows = COUNT_BIG(*)
+        FROM [audit].[PoisonAttempt] AS pa
+            WITH (READPAST, READCOMMITTEDLOCK)
+        WHERE pa.LastUtc < @before
+          AND NOT EXISTS (SELECT 1
+                          FROM sys.conversation_endpoints AS ce
+                              WITH (NOLOCK)         /* a handle is never used again (F-126) */
+                          WHERE ce.conversation_handle = pa.ConversationHandle);
+    END;
+
+    WHILE @WhatIf = 0 AND @deleted > 0
+    BEGIN
+        DELETE TOP (@batch) pa
+        FROM [audit].[PoisonAttempt] AS pa
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)   /* as above */
+        WHERE pa.LastUtc < @before
+          AND NOT EXISTS (SELECT 1
+                          FROM sys.conversation_endpoints AS ce
+                              WITH (NOLOCK)         /* as above */
+                          WHERE ce.conversation_handle = pa.ConversationHandle);
+
+        SET @deleted = @@ROWCOUNT;
+        SET @rows = @rows + @deleted;
+        IF @Debug = 1
+        BEGIN
+            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
+            PRINT @line;
+        END;
+    END;
+
+    IF @WhatIf = 0 AND @rows > 0
+        INSERT INTO [audit].[OperatorLog] (Action, Detail)
+        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+
+    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
+
+    RETURN 0;
+END;
 GO
 -- 80_queues.activation.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
-   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
-   after an error (F-139), what failed before is missing now. */
-IF EXISTS (SELECT 1
-           FROM (VALUES
-               (N'[audit].[ConversationLog]'),
-               (N'[audit].[DeadLetter]'),
-               (N'[audit].[DeploymentHistory]'),
-               (N'[audit].[ErrorLog]'),
-               (N'[audit].[Gate]'),
-               (N'[audit].[Landing]'),
-               (N'[audit].[Migration]'),
-               (N'[audit].[OperatorLog]'),
-               (N'[audit].[OwnedObject]'),
-               (N'[audit].[PoisonAttempt]'),
-               (N'[audit].[ReceivedBatch]'),
-               (N'[audit].[SessionConversations]'),
-               (N'[audit].[Setting]'),
-               (N'[audit].[usp_AcquireConversation]'),
-               (N'[audit].[usp_ArmTimer]'),
-               (N'[audit].[usp_BeginConversation]'),
-               (N'[audit].[usp_EndLeaked]'),
-               (N'[audit].[usp_FindPoison]'),
-               (N'[audit].[usp_LandBatch]'),
-               (N'[audit].[usp_LandRow]'),
-               (N'[audit].[usp_LogError]'),
-               (N'[audit].[usp_ReadErrorBody]'),
-               (N'[audit].[usp_RecordPoison]'),
-               (N'[audit].[usp_RecycleConversation]'),
-               (N'[audit].[usp_ResendPending]'),
-               (N'[audit].[usp_Send]'),
-               (N'[audit].[usp_SendEndOfStream]'),
-               (N'[audit].[usp_SenderActivation]'),
-               (N'[audit].[usp_TargetActivation]')
-           ) AS needed (Name)
-           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'Queue [audit].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
-
+   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). */
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
@@ -2083,43 +2328,6 @@ BEGIN
     );
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-IF EXISTS (SELECT 1
-           FROM (VALUES
-               (N'[audit].[ConversationLog]'),
-               (N'[audit].[DeadLetter]'),
-               (N'[audit].[DeploymentHistory]'),
-               (N'[audit].[ErrorLog]'),
-               (N'[audit].[Gate]'),
-               (N'[audit].[Landing]'),
-               (N'[audit].[Migration]'),
-               (N'[audit].[OperatorLog]'),
-               (N'[audit].[OwnedObject]'),
-               (N'[audit].[PoisonAttempt]'),
-               (N'[audit].[ReceivedBatch]'),
-               (N'[audit].[SessionConversations]'),
-               (N'[audit].[Setting]'),
-               (N'[audit].[usp_AcquireConversation]'),
-               (N'[audit].[usp_ArmTimer]'),
-               (N'[audit].[usp_BeginConversation]'),
-               (N'[audit].[usp_EndLeaked]'),
-               (N'[audit].[usp_FindPoison]'),
-               (N'[audit].[usp_LandBatch]'),
-               (N'[audit].[usp_LandRow]'),
-               (N'[audit].[usp_LogError]'),
-               (N'[audit].[usp_ReadErrorBody]'),
-               (N'[audit].[usp_RecordPoison]'),
-               (N'[audit].[usp_RecycleConversation]'),
-               (N'[audit].[usp_ResendPending]'),
-               (N'[audit].[usp_Send]'),
-               (N'[audit].[usp_SendEndOfStream]'),
-               (N'[audit].[usp_SenderActivation]'),
-               (N'[audit].[usp_TargetActivation]')
-           ) AS needed (Name)
-           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
-    THROW 50199, N'Queue [audit].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
-
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
@@ -2136,7 +2344,17 @@ BEGIN
     );
 END;
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
+-- 85_retention.grant.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Readers say how far they are; operators purge what all have read. */
+GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_reader];
+GO
+GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLanding] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_PurgePoison] TO [audit_operator];
 GO
 -- 85_roles.grant.sql
 SET ANSI_NULLS ON;
@@ -2144,8 +2362,6 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* The application's whole right. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 GRANT EXECUTE ON OBJECT::[audit].[usp_ResendPending] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_EndLeaked] TO [audit_operator];
@@ -2155,12 +2371,8 @@ GRANT SELECT ON OBJECT::[audit].[ErrorLog] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[PoisonAttempt] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[DeploymentHistory] TO [audit_operator];
 GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
 GRANT SELECT ON OBJECT::[audit].[Landing] TO [audit_reader];
 GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_reader];
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
@@ -2168,15 +2380,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'663914c1405f602ea74807531d7e69645565ac7554744a5603545e06d2dd17a9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'efbb31a18df475ee81b94409851597ca602c4d20953ff5f35469e00daa0c94e1'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'663914c1405f602ea74807531d7e69645565ac7554744a5603545e06d2dd17a9');
+    VALUES (N'audit', N'0.1.0', N'efbb31a18df475ee81b94409851597ca602c4d20953ff5f35469e00daa0c94e1');
 END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
-PRINT N'Redial 0.1.0, configuration audit: installed';
-GO
-SET NOEXEC OFF;
 GO

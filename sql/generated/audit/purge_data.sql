@@ -14,6 +14,7 @@ DROP TABLE IF EXISTS [audit].[DeploymentHistory];
 DROP TABLE IF EXISTS [audit].[ErrorLog];
 DROP TABLE IF EXISTS [audit].[Gate];
 DROP TABLE IF EXISTS [audit].[Landing];
+DROP TABLE IF EXISTS [audit].[LandingAcknowledged];
 DROP TABLE IF EXISTS [audit].[Migration];
 DROP TABLE IF EXISTS [audit].[OperatorLog];
 DROP TABLE IF EXISTS [audit].[OwnedObject];

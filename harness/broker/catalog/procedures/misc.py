@@ -15,6 +15,7 @@ from harness.broker.engine.journal import MISSING
 from harness.broker.engine.types import SYSNAME, ResultColumn, sql_type
 from harness.broker.exec.ddl.logins import change_server_member, drop_login, find_server_role
 from harness.broker.exec.ddl.principals import change_member, drop_principal
+from harness.broker.exec.switches import value
 
 GRANTED, AFTER_WAIT, TIMED_OUT, CANCELLED, DEADLOCK, BAD_CALL = 0, 1, -1, -2, -3, -999
 """Return codes of sp_getapplock (its page)."""
@@ -45,6 +46,8 @@ def sp_getapplock(call: Call) -> int:
     holder = holder_of(s, owner, create=True)
     if holder is None:
         return BAD_CALL
+    if s.trancount and s.transaction.doomed and value(s.engine, "applock_when_doomed") == "refused":
+        raise SqlError(3930)
     if s.expired:
         # A quiet lock wait is over without the lock; ``expired`` says why (engine.locks).
         return DEADLOCK if s.expired == 1205 else TIMED_OUT
