@@ -25,8 +25,11 @@ OR_ALTER = {
 }
 SILENT = "If BeginEndBlock Use PredicateSet Print SetTransactionIsolationLevel SetCommand TryCatch"
 QUIET = {f"{kind}Statement" for kind in SILENT.split()}
-NOISE = re.compile(r"unresolved reference to (?:object )?\[@")
-"""DacFx takes the variables of BEGIN DIALOG for objects."""
+NOISE = re.compile(
+    r"unresolved reference to (?:object )?(?:\[@|\[sys\]\.\[sp_(?:get|release)applock\])"
+)
+"""DacFx takes the variables of BEGIN DIALOG for objects, and knows the application locks from a
+reference to master only."""
 SYS_REFERENCE = re.compile(
     r"(unresolved reference to (?:object )?|any of the following objects: )\[sys\]\."
 )

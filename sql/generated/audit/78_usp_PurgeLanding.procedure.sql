@@ -101,7 +101,8 @@ Examples:
 
     WHILE @WhatIf = 0 AND @deleted > 0
     BEGIN
-        WITH oldest AS
+        DELETE o
+        FROM
         (
             SELECT TOP (@batch) l.RowVersion
             FROM [audit].[Landing] AS l
@@ -109,8 +110,7 @@ Examples:
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
             WHERE l.RowVersion < @below
             ORDER BY l.RowVersion
-        )
-        DELETE FROM oldest;
+        ) AS o;
 
         SET @deleted = @@ROWCOUNT;
         SET @rows = @rows + @deleted;
