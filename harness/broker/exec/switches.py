@@ -48,5 +48,5 @@ declare("empty_grouping_set", ("row", "none"), "F-211",
 declare("openjson_too_long", ("cut", "null"), "F-223",
         "OPENJSON .. WITH: a text longer than its column is cut, or is NULL.")
 declare("applock_when_doomed", ("granted", "refused"), "F-162",
-        "sp_getapplock for the session, called in a transaction that can only roll back: a lock, or "
+        "sp_getapplock for the session, called in a transaction that can only roll back: a lock or "
         "error 3930.")
