@@ -62,15 +62,21 @@ def render(_: Context, config: str = "", check: bool = False) -> None:
         "server": _SERVER,
         "database": _DATABASE,
         "create": "make the database if it is not there",
+        "mutant": "comparison only: a name of sql/mutants or sql/comparators to install instead",
     }
 )
 def deploy(
-    _: Context, config: str = "audit", server: str = "", database: str = "", create: bool = False
+    _: Context,
+    config: str = "audit",
+    server: str = "",
+    database: str = "",
+    create: bool = False,
+    mutant: str = "",
 ) -> None:
     """Install a configuration and verify it; doing it twice is harmless."""
     from harness.cli.deploy import deploy as run
 
-    run(config, server or None, database or None, create)
+    run(config, server or None, database or None, create, mutant or None)
 
 
 @task(

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Judge every rendered script with the oracle and store the verdicts.
 
-    oracle_verdicts.py           judge, then write tests/sql/oracle_verdicts.txt
+    oracle_verdicts.py           judge what has changed, then write tests/sql/oracle_verdicts.txt
+    oracle_verdicts.py --all     judge everything anew
     oracle_verdicts.py --check   say which scripts have no stored verdict; needs no oracle
 
 A verdict is the SHA-256 of a script judged clean: parsed by ScriptDom as 2016 and 2019 grammar,
@@ -22,7 +23,8 @@ sys.path.insert(0, str(ROOT))
 
 from harness.config import Config, load  # noqa: E402 - a tool runs from a bare clone
 from harness.config.choices import TimerStrategy  # noqa: E402
-from harness.render import render  # noqa: E402
+from harness.render import comparator_names, render  # noqa: E402
+from harness.render.renderer import SQL  # noqa: E402
 
 VERDICTS = ROOT / "tests" / "sql" / "oracle_verdicts.txt"
 ORACLE = ROOT / "tools" / "tsql_oracle.py"
@@ -36,6 +38,9 @@ def installations() -> dict[str, dict[str, str]]:
         config = load(path)
         found[config.name] = render(config)
         found[f"{config.name}/article"] = render(article(config))
+    audit = load(ROOT / "sql" / "configs" / "audit.toml")
+    for name in comparator_names(SQL):
+        found[f"audit/{name}"] = render(audit, mutant=name)
     return found
 
 
@@ -103,7 +108,10 @@ def main() -> int:
         print("\n".join(f"no verdict: {name}" for name in missing))
         return 1 if missing else 0
     findings = []
+    stale = {line.rpartition("/")[0] for line in unjudged()}
     for name, scripts in installations().items():
+        if name not in stale and "--all" not in sys.argv[1:]:
+            continue
         with tempfile.TemporaryDirectory() as directory:
             findings += [f"{name}/{line}" for line in judge(scripts, Path(directory))]
     if findings:

@@ -1,7 +1,10 @@
 """Configs and templates to ``sql/generated``: deterministic, committed, checked."""
 
 from harness.render.files import check, write
-from harness.render.mutants import Mutant, find_mutant, mutant_names
+from harness.render.mutants import Mutant, comparator_names, find_mutant, mutant_names
 from harness.render.renderer import RenderError, render
 
-__all__ = ["Mutant", "RenderError", "check", "find_mutant", "mutant_names", "render", "write"]
+__all__ = [
+    "Mutant", "RenderError", "check", "comparator_names", "find_mutant", "mutant_names", "render",
+    "write",
+]

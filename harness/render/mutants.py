@@ -1,4 +1,6 @@
-"""Known-bad variants of the templates, for tests and searches that must catch them."""
+"""Known-bad variants of the templates, for tests and searches that must catch them; and other
+people's designs, rendered for comparison only (``sql/comparators``). Both are asked for by name.
+"""
 
 from __future__ import annotations
 
@@ -39,19 +41,24 @@ class Mutant:
 
 def mutant_names(root: Path) -> list[str]:
     """Every mutant of ``root/mutants/mutants.toml``, in its order."""
-    return list(_table(root))
+    return list(_read(root / "mutants" / "mutants.toml"))
+
+
+def comparator_names(root: Path) -> list[str]:
+    """Every design of ``root/comparators/comparators.toml``, in its order."""
+    return list(_read(root / "comparators" / "comparators.toml"))
 
 
 def find_mutant(root: Path, name: str) -> Mutant:
-    """One mutant with what its base does first. Raises MutantError with the names there are."""
+    """One mutant or comparator with what its base does first. Raises MutantError with all names."""
     table = _table(root)
     if name not in table:
         raise MutantError(f"there is no mutant {name!r}; allowed: {', '.join(table)}")
-    entry = table[name]
+    folder, entry = table[name]
     mutant = find_mutant(root, entry["base"]) if "base" in entry else Mutant(name, "")
     mutant.name, mutant.fault = name, entry["fault"]
     if "templates" in entry:
-        mutant.directories.append(root / "mutants" / entry["templates"])
+        mutant.directories.append(folder / entry["templates"])
     mutant.omit += entry.get("omit", [])
     for change in entry.get("replace", []):
         pairs = mutant.replace.setdefault(change["object"], [])
@@ -59,9 +66,19 @@ def find_mutant(root: Path, name: str) -> Mutant:
     return mutant
 
 
-def _table(root: Path) -> dict[str, Any]:
-    """The file as it is. Raises MutantError when it cannot be read."""
-    path = root / "mutants" / "mutants.toml"
+def _table(root: Path) -> dict[str, tuple[Path, dict[str, Any]]]:
+    """Name -> (folder of its templates, entry). Raises MutantError when a file cannot be read."""
+    found = {}
+    for folder, file in (("mutants", "mutants.toml"), ("comparators", "comparators.toml")):
+        for name, entry in _read(root / folder / file).items():
+            found[name] = (root / folder, entry)
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """The file as it is, nothing when there is none. Raises MutantError when it cannot be read."""
+    if not path.exists():
+        return {}
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:

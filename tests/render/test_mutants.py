@@ -3,15 +3,16 @@
 import pytest
 
 from harness.config import load
-from harness.render import RenderError, find_mutant, mutant_names, render
+from harness.render import RenderError, comparator_names, find_mutant, mutant_names, render
 from harness.render.renderer import SQL
 from harness.tsql import parse_script
 
 AUDIT = load(SQL / "configs" / "audit.toml")
 OURS = render(AUDIT)
+VARIANTS = [*mutant_names(SQL), *comparator_names(SQL)]
 
 
-@pytest.mark.parametrize("name", mutant_names(SQL))
+@pytest.mark.parametrize("name", VARIANTS)
 def test_a_mutant_renders_parses_and_differs(name):
     files = render(AUDIT, mutant=name)
     changed = [n for n, text in files.items() if n[:2].isdigit() and OURS.get(n) != text]
@@ -20,9 +21,18 @@ def test_a_mutant_renders_parses_and_differs(name):
         assert parse_script(files[file]), file
 
 
-@pytest.mark.parametrize("name", mutant_names(SQL))
+@pytest.mark.parametrize("name", VARIANTS)
 def test_a_mutant_says_what_must_be_found(name):
     assert len(find_mutant(SQL, name).fault) > 20
+
+
+@pytest.mark.parametrize("name", comparator_names(SQL))
+def test_a_comparator_says_so_in_the_catalog_and_names_its_seed(name):
+    theirs = [text for file, text in render(AUDIT, mutant=name).items()
+              if ".procedure." in file and OURS.get(file) != text]
+    stamped = [text for text in theirs if "COMPARISON ONLY: seed 00" in text]
+    assert stamped
+    assert [t for t in theirs if t not in stamped and "comparison strategy article" not in t] == []
 
 
 def test_a_mutant_changes_only_the_objects_it_names():
