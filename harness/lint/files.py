@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.lint.model import Finding, Module, Options
+from harness.lint.model import Finding, Module, Options, activated
 from harness.lint.rules import RULES
 from harness.tsql import TsqlSyntaxError, ast, parse_batch, split_batches
 from harness.tsql.ast import Source
@@ -22,6 +23,9 @@ _ALLOWED = re.compile(r"(?:--|/\*)\s*lint:\s*allow\s+(SB\d\d)\s*:\s*\w")
 """``/* lint: allow SB13: why */`` on the line of the finding or the one above; without a why it
 allows nothing."""
 
+_TABLE = re.compile(r"(?:--|/\*)\s*lint:\s*table\s+(\w+)")
+"""``/* lint: table Dialogs */``: what stands for SessionConversations in this script."""
+
 
 def lint_file(path: Path, options: Options | None = None) -> list[Finding]:
     """Findings of one file, in the order of the text. Raises OSError, UnicodeDecodeError."""
@@ -31,44 +35,64 @@ def lint_file(path: Path, options: Options | None = None) -> list[Finding]:
 def lint_text(text: str, options: Options | None = None) -> list[Finding]:
     """Findings of a script. A batch that does not parse has one, SB00, and no other."""
     options = options or Options()
+    named = _TABLE.search(text)
+    if named is not None:
+        options = replace(options, table=named[1])
     try:
         batches = split_batches(text)
     except TsqlSyntaxError as error:
         return [Finding(error.line, error.column, UNPARSED, error.message)]
+    parsed = [_parse(sql, first_line) for sql, first_line, _ in batches]
+    calls = activated([one.batch for one in parsed if one.batch is not None])
     found: list[Finding] = []
-    for number, (sql, first_line, _) in enumerate(batches):
-        found += _batch(sql, first_line, number, options)
+    for number, one in enumerate(parsed):
+        found += one.found
+        if one.batch is not None:
+            found += _rules(one, Module(one.batch, number, options, calls))
     lines = text.split("\n")
     return sorted(one for one in set(found) if not _allowed(one, lines))
 
 
-def _batch(sql: str, first_line: int, number: int, options: Options) -> list[Finding]:
+@dataclass(slots=True)
+class _Parsed:
+    """A batch, None when it does not parse. found: what parsing it found; shifts: where semicolons
+    were put in."""
+
+    batch: ast.Batch | None = None
+    found: list[Finding] = field(default_factory=list)
+    shifts: list[tuple[int, int]] = field(default_factory=list)
+
+
+def _parse(sql: str, first_line: int) -> _Parsed:
     """One batch. Where only a semicolon is missing it is put in, so that the rest is seen too."""
-    found: list[Finding] = []
-    shifts: list[tuple[int, int]] = []
+    parsed = _Parsed()
     for _ in range(_MOST_REPAIRS):
         try:
-            batch = parse_batch(sql, first_line)
+            parsed.batch = parse_batch(sql, first_line)
             break
         except TsqlSyntaxError as error:
             place = _offset(sql, error.line - first_line, error.column)
             word = _SOFT.match(sql, place) or _SOFT_BEFORE.search(sql, 0, place)
             if word is None or sql[: word.start()].rstrip().endswith(";"):
-                line, column = _unshifted(shifts, error.line, error.column)
-                return [*found, Finding(line, column, UNPARSED, error.message)]
+                line, column = _unshifted(parsed.shifts, error.line, error.column)
+                parsed.found.append(Finding(line, column, UNPARSED, error.message))
+                break
             at = word.start()
             line, column = Source(sql, first_line).line_column(at)
-            found.append(Finding(*_unshifted(shifts, line, column), "SB01",
-                                 f"the statement before {word[1].upper()} does not end with ;"))
+            parsed.found.append(
+                Finding(*_unshifted(parsed.shifts, line, column), "SB01",
+                        f"the statement before {word[1].upper()} does not end with ;"))
             sql = f"{sql[:at]};{sql[at:]}"
-            shifts.append((line, column))
-    else:
-        return found
-    module = Module(batch, number, options)
+            parsed.shifts.append((line, column))
+    return parsed
+
+
+def _rules(parsed: _Parsed, module: Module) -> list[Finding]:
+    found = []
     for rule in RULES.values():
         for node, text in rule.check(module):
-            line, column = batch.source.line_column(_start(node))
-            found.append(Finding(*_unshifted(shifts, line, column), rule.code, text))
+            line, column = module.batch.source.line_column(_start(node))
+            found.append(Finding(*_unshifted(parsed.shifts, line, column), rule.code, text))
     return found
 
 

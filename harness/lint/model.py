@@ -25,12 +25,20 @@ class Options:
 class Module:
     """One batch as rules see it: the tree, each node's parents, the module it defines.
 
-    number: of the batch in its file, from 0. operator: the batch says of itself that it is an
-    operator's procedure (``/* lint: operator */``), for rules that leave those alone.
+    number: of the batch in its file, from 0. activated: names (lower case) of the procedures that
+    run inside activation, as far as the whole script tells. operator: the batch says of itself that
+    it is an operator's procedure (``/* lint: operator */``), for rules that leave those alone.
     """
 
-    def __init__(self, batch: ast.Batch, number: int, options: Options) -> None:
+    def __init__(
+        self,
+        batch: ast.Batch,
+        number: int,
+        options: Options,
+        activated: frozenset[str] = frozenset(),
+    ) -> None:
         self.batch = batch
+        self.activated = activated
         self.number = number
         self.options = options
         self.nodes: list[ast.Node] = []
@@ -59,6 +67,29 @@ class Module:
         """Whether a name is that of the table of open conversations."""
         return isinstance(name, ast.ObjectName) and \
             name.name.lower() == self.options.table.lower()
+
+
+def activated(batches: list[ast.Batch]) -> frozenset[str]:
+    """Names (lower case, without schema) of the procedures that run inside activation: those that
+    receive, those a queue names, and whatever these call."""
+    found: set[str] = set()
+    calls: dict[str, set[str]] = {}
+    for batch in batches:
+        nodes = list(batch.walk())
+        found |= {node.procedure.name.lower() for node in nodes
+                  if isinstance(node, ast.QueueActivation) and node.procedure is not None}
+        made = next((node for node in nodes if isinstance(node, ast.CreateProcedure)), None)
+        if made is None:
+            continue
+        name = made.name.name.lower()
+        if any(isinstance(node, ast.Receive) for node in nodes):
+            found.add(name)
+        calls[name] = {node.procedure.name.lower() for node in nodes
+                       if isinstance(node, ast.ExecuteProcedure)
+                       and isinstance(node.procedure, ast.ObjectName)}
+    while more := set().union(*(calls.get(name, set()) for name in found)) - found:
+        found |= more
+    return frozenset(found)
 
 
 Check = Callable[[Module], Iterator[tuple[ast.Node, str]]]

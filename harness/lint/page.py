@@ -5,11 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.config import load
-from harness.lint.files import lint_text
-from harness.lint.model import Finding, Rule
+from harness.lint.model import Rule
 from harness.lint.rules import RULES
-from harness.render import render
+from harness.lint.seeds import Seed, seeds
 from harness.render.renderer import SQL
 
 PAGE = SQL.parent / "docs" / "lint.md"
@@ -21,27 +19,23 @@ rendered files, `invoke lint --path FILE` on anybody's. The same codes are rules
 this package is installed (`harness.lint.plugin`). `/* lint: allow SBnn: why */` on the line or the
 one above allows one place; `/* lint: operator */` marks an operator's procedure.
 
+`/* lint: table NAME */` names the table SB08 and SB13 are about, where it is not
+`SessionConversations`.
+
 SB00 is a batch that does not parse: no rule has looked at it.
 """
 
 
-def article() -> dict[str, str]:
-    """Seed 000's procedures, as ``invoke demo --mutant article`` deploys them: what was cut from
-    the published text is completed, see sql/mutants/article."""
-    files = render(load(SQL / "configs" / "audit.toml"), mutant="article")
-    own = ("72_usp_Send.procedure.sql", "74_usp_SenderActivation.procedure.sql")
-    return {name: files[name] for name in own}
+SEEDS = """## What fires on the five seeds
+
+Their T-SQL without the SET options and the header that our rendering adds; file lines are those of
+the rendered file (`invoke deploy --mutant NAME` installs them, see [comparators](comparators.md)).
+"""
 
 
 def page() -> str:
     """The whole page."""
-    texts = article()
-    fired: dict[str, list[str]] = {code: [] for code in RULES}
-    for name, text in texts.items():
-        for found in lint_text(text):
-            fired[found.code].append(_line(name, text, found))
-    parts = [HEAD, *map(_section, RULES.values()), _table(fired)]
-    return "\n".join(parts)
+    return "\n".join([HEAD, *map(_section, RULES.values()), SEEDS, *map(_seed, seeds())])
 
 
 def _section(rule: Rule) -> str:
@@ -49,15 +43,15 @@ def _section(rule: Rule) -> str:
             f"**Seen**: {rule.example}\n")
 
 
-def _table(fired: dict[str, list[str]]) -> str:
-    rows = "".join(f"| {code} | {'<br>'.join(lines) or 'none'} |\n"
+def _seed(seed: Seed) -> str:
+    """One seed's table: every rule, with the lines it fires on."""
+    fired: dict[str, list[str]] = {code: [] for code in RULES}
+    for name, found, words in seed.findings():
+        fired[found.code].append(f"{name}:{found.line} `{words}`".replace("|", "\\|"))
+    rows = "".join(f"| {code} {RULES[code].name} | {'<br>'.join(lines) or 'none'} |\n"
                    for code, lines in fired.items())
-    return f"## What fires on seed 000\n\n| rule | file and line |\n|---|---|\n{rows}"
-
-
-def _line(name: str, text: str, found: Finding) -> str:
-    words = " ".join(text.split("\n")[found.line - 1].split())
-    return f"{name}:{found.line} `{words}`".replace("|", "\\|")
+    return (f"### Seed {seed.number}: {seed.title}\n\n{seed.note}\n\n"
+            f"| rule | file and line |\n|---|---|\n{rows}")
 
 
 def main(path: Path = PAGE) -> None:

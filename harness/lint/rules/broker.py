@@ -31,12 +31,13 @@ def cast_in_receive(module: Module) -> Findings:
 
 
 def log_in_activation(module: Module) -> Findings:
-    """RAISERROR .. WITH LOG in a procedure that receives."""
-    if not (module.has(ast.CreateProcedure) and module.has(ast.Receive)):
+    """RAISERROR .. WITH LOG in a procedure that receives, or that such a one calls."""
+    made = next(module.of(ast.CreateProcedure), None)
+    if made is None or made.name.name.lower() not in module.activated:
         return
     for raised in module.of(ast.RaiseError):
         if "LOG" in raised.options:
-            yield raised, "RAISERROR WITH LOG in a procedure that receives"
+            yield raised, "RAISERROR WITH LOG in a procedure that runs inside activation"
 
 
 def end_before_resend(module: Module) -> Findings:
@@ -90,7 +91,8 @@ BROKER = (
         "The default is ON: between databases a dialog without certificates then waits in "
         "sys.transmission_queue for ever, and a master key is needed.",
         "State ENCRYPTION = OFF, or ON where there are certificates.",
-        "Questions on public forums whose answer is ENCRYPTION = OFF.",
+        "https://stackoverflow.com/questions/2599839: messages to another server stay in "
+        "sys.transmission_queue, whose status asks for a certificate or ENCRYPTION = OFF.",
         encryption_unstated,
     ),
     Rule(
@@ -99,7 +101,8 @@ BROKER = (
         "queue is off. A failed CAST to xml also ends the batch.",
         "RECEIVE message_body into a varbinary(max) variable; TRY_CAST it afterwards, in its own "
         "statement.",
-        "Most published activation procedures: RECEIVE TOP (1) @x = CAST(message_body AS xml).",
+        "https://www.dcac.com/2008/07/07/back-to-basics-the-receive-command-and-end-conversation/: "
+        "@message_body=cast(message_body as XML) inside RECEIVE TOP (1).",
         cast_in_receive,
     ),
     Rule(
@@ -107,7 +110,9 @@ BROKER = (
         "Needs ALTER TRACE, which the activated principal lacks: the error handler itself then "
         "fails (2778) and takes the transaction with it.",
         "Write to a table of your own, in a transaction of its own.",
-        "Error handlers copied from interactive scripts into activated procedures.",
+        "Seed 000's activation procedure "
+        "(https://rusanu.com/2007/05/03/recycling-conversations/) and seed 002's: RAISERROR("
+        "N'Received error Code:%i ...', 16, 1, @error, @description) WITH LOG.",
         log_in_activation,
     ),
     Rule(
@@ -116,7 +121,8 @@ BROKER = (
         "a trace.",
         "Copy the rows of sys.transmission_queue to a new dialog or a dead-letter table first, in "
         "the same transaction.",
-        "Seed 000's activation procedure ends on Error at once; seed 004 is about what that loses.",
+        "Seed 000's activation procedure ends on Error at once; seed 004 "
+        "(https://rusanu.com/2007/12/03/resending-messages/) is about what that loses.",
         end_before_resend,
     ),
     Rule(
@@ -125,7 +131,9 @@ BROKER = (
         "messages again.",
         "END CONVERSATION; keep WITH CLEANUP for a procedure an operator calls by hand, marked "
         "`/* lint: operator */`.",
-        "Clean-up loops over sys.conversation_endpoints that circulate since 2008 (seed 003).",
+        "Seed 003's author has a cursor for it; "
+        "https://rusanu.com/2014/03/31/how-to-prevent-conversation-endpoint-leaks/ asks never to "
+        "deploy it, and so does the END CONVERSATION page.",
         cleanup,
     ),
     Rule(
@@ -133,7 +141,9 @@ BROKER = (
         "Names are compared byte by byte: the comparison is never true, so Error and EndDialog "
         "messages are not recognized and the endpoints stay.",
         "Write http://schemas.microsoft.com/SQL/...",
-        "Articles whose links a site's move to https has rewritten, code included (seed 000).",
+        "https://learn.microsoft.com/sql/database-engine/service-broker/handling-poison-messages: "
+        "its procedure compares with 'https://schemas.microsoft.com/SQL/ServiceBroker/Error', "
+        "since links were rewritten, code included.",
         https,
     ),
 )

@@ -48,14 +48,16 @@ FILES = (
         "SEND, RECEIVE, GET and MOVE are not reserved: behind a statement without `;` they are "
         "read as an alias or not at all.",
         "End every statement with a semicolon.",
-        "The `;SEND` of a decade of examples.",
+        "The SEND page asks for it; seed 002's `;SEND` and `;WAITFOR` are the habit it has bred: "
+        "https://learn.microsoft.com/sql/t-sql/statements/send-transact-sql.",
         unterminated,
     ),
     Rule(
         "SB03", "without_length",
         "A body declared VARBINARY is cut to one byte, silently.",
         "State the length: varbinary(max) for a message body.",
-        "Seed 004: the resend procedure declares VARBINARY and resends one byte.",
+        "Seed 004 (https://rusanu.com/2007/12/03/resending-messages/): DECLARE @body VARBINARY; so "
+        "the resend procedure resends one byte of each body.",
         without_length,
     ),
     Rule(
@@ -63,7 +65,8 @@ FILES = (
         "sqlcmd starts with QUOTED_IDENTIFIER OFF, a procedure keeps what it was created under, "
         "and xml methods then fail inside activation (1934), where nobody sees it.",
         "Begin every file with SET ANSI_NULLS ON; SET QUOTED_IDENTIFIER ON; and GO.",
-        "Deployments that work from Management Studio and fail from sqlcmd.",
+        "https://www.dbdelta.com/improper-set-option-errors/: settings kept OFF with a module and "
+        "found out at run time only.",
         file_settings,
     ),
 )

@@ -57,7 +57,8 @@ TRANSACTIONS = (
         "nothing: the SEND behind it races with the recycling procedure, and a message is lost "
         "after EndOfStream.",
         "Open the transaction before the look-up, commit after the SEND.",
-        "Seed 002's advice, followed without its transaction.",
+        "Seeds 000 and 002: FROM [ServiceBrokerConversations] WITH (UPDLOCK), called outside a "
+        "transaction.",
         updlock_alone,
     ),
     Rule(
@@ -66,7 +67,8 @@ TRANSACTIONS = (
         "with 3930, and activation counts one more rollback.",
         "Branch on XACT_STATE(): -1 ROLLBACK; 1 decide; 0 nothing is open. Or roll everything back "
         "first.",
-        "Handlers that COMMIT or INSERT into an error table whatever has happened.",
+        "http://michaeljswart.com/2017/01/case-study-troubleshooting-doomed-transactions/: a CATCH "
+        "that goes on working reports 3930 instead of what went wrong.",
         unchecked_state,
     ),
 )
