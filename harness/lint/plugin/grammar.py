@@ -21,10 +21,10 @@ from sqlfluff.core.parser import (
 )
 from sqlfluff.dialects import dialect_tsql as tsql
 
-from harness.lint.plugin import conversations, definitions
+from harness.lint.plugin import conversations, definitions, keys
 from harness.lint.plugin.parts import EQUALS, NAME
 
-STATEMENTS = (*conversations.STATEMENTS, *definitions.STATEMENTS)
+STATEMENTS = (*conversations.STATEMENTS, *definitions.STATEMENTS, *keys.STATEMENTS)
 
 _KEYWORDS = """
 AUTO DISABLE LOCK_ESCALATION
@@ -79,7 +79,8 @@ def install() -> None:
     dialect = load_raw_dialect("tsql")
     kinds = ("reserved_keywords", "unreserved_keywords", "future_reserved_keywords")
     taken = set().union(*(dialect.sets(kind) for kind in kinds))
-    dialect.sets("unreserved_keywords").update(set(_KEYWORDS.split()) - taken)
+    dialect.sets("unreserved_keywords").update(
+        {*_KEYWORDS.split(), *keys.KEYWORDS.split()} - taken)
     parts = (*conversations.PARTS, *definitions.PARTS, ImplicitExecuteSegment, LastBatchSegment)
     for segment in (*STATEMENTS, *parts):
         dialect.add(**{segment.__name__: segment})
