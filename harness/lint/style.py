@@ -17,6 +17,15 @@ CONFIG_FILE = SQL / ".sqlfluff"
 FIXABLE = "layout,capitalisation"
 """What ``fix`` may touch: rules that change how a text looks. Others have changed meaning."""
 
+SYSTEM_TYPES = frozenset((
+    "bigint", "binary", "bit", "char", "cursor", "date", "datetime", "datetime2", "datetimeoffset",
+    "decimal", "float", "geography", "geometry", "hierarchyid", "image", "int", "integer", "json",
+    "money", "nchar", "ntext", "numeric", "nvarchar", "real", "rowversion", "smalldatetime",
+    "smallint", "smallmoney", "sql_variant", "sysname", "table", "text", "time", "timestamp",
+    "tinyint", "uniqueidentifier", "varbinary", "varchar", "xml",
+))  # fmt: skip
+"""Types the server has (Data types page)."""
+
 
 @dataclass(frozen=True, slots=True)
 class StyleFinding:
@@ -79,4 +88,17 @@ def same_meaning(before: Any, template: str, name: str, using: Linter) -> bool:
 
 
 def _trees(sql: str) -> list[Any]:
-    return [structure(batch) for batch in parse_script(sql)]
+    return [_folded(structure(batch)) for batch in parse_script(sql)]
+
+
+def _folded(tree: Any) -> Any:
+    """A tree in which the case of built-in functions and system types is gone: the server finds
+    those in any case. Names of somebody's own keep theirs, a database may tell them apart."""
+    if not isinstance(tree, tuple):
+        return tree
+    if len(tree) > 1 and tree[0] in ("FunctionCall", "DataType"):
+        name = tree[1]
+        if name[0] == "ObjectName" and len(name[1]) == 1 and (
+                tree[0] == "FunctionCall" or name[1][0].lower() in SYSTEM_TYPES):
+            tree = (tree[0], ("ObjectName", (name[1][0].lower(),)), *tree[2:])
+    return tuple(_folded(part) for part in tree)
