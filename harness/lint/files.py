@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.lint.model import Finding, Module, Options, activated
+from harness.lint.model import Finding, Module, Options, script_of
 from harness.lint.rules import RULES
 from harness.tsql import TsqlSyntaxError, ast, parse_batch, split_batches
 from harness.tsql.ast import Source
@@ -43,12 +43,12 @@ def lint_text(text: str, options: Options | None = None) -> list[Finding]:
     except TsqlSyntaxError as error:
         return [Finding(error.line, error.column, UNPARSED, error.message)]
     parsed = [_parse(sql, first_line) for sql, first_line, _ in batches]
-    calls = activated([one.batch for one in parsed if one.batch is not None])
+    script = script_of([one.batch for one in parsed if one.batch is not None])
     found: list[Finding] = []
     for number, one in enumerate(parsed):
         found += one.found
         if one.batch is not None:
-            found += _rules(one, Module(one.batch, number, options, calls))
+            found += _rules(one, Module(one.batch, number, options, script))
     lines = text.split("\n")
     return sorted(one for one in set(found) if not _allowed(one, lines))
 

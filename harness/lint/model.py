@@ -22,12 +22,23 @@ class Options:
     file_settings: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What only the whole script tells.
+
+    activated: names (lower case, without schema) of the procedures that run inside activation.
+    settings: options that are ON before the script does anything else than setting some.
+    """
+
+    activated: frozenset[str]
+    settings: frozenset[str]
+
+
 class Module:
     """One batch as rules see it: the tree, each node's parents, the module it defines.
 
-    number: of the batch in its file, from 0. activated: names (lower case) of the procedures that
-    run inside activation, as far as the whole script tells. operator: the batch says of itself that
-    it is an operator's procedure (``/* lint: operator */``), for rules that leave those alone.
+    number: of the batch in its file, from 0. operator: the batch says of itself that it is an
+    operator's procedure (``/* lint: operator */``), for rules that leave those alone.
     """
 
     def __init__(
@@ -35,10 +46,10 @@ class Module:
         batch: ast.Batch,
         number: int,
         options: Options,
-        activated: frozenset[str] = frozenset(),
+        script: Script,
     ) -> None:
         self.batch = batch
-        self.activated = activated
+        self.script = script
         self.number = number
         self.options = options
         self.nodes: list[ast.Node] = []
@@ -69,9 +80,24 @@ class Module:
             name.name.lower() == self.options.table.lower()
 
 
-def activated(batches: list[ast.Batch]) -> frozenset[str]:
-    """Names (lower case, without schema) of the procedures that run inside activation: those that
-    receive, those a queue names, and whatever these call."""
+def script_of(batches: list[ast.Batch]) -> Script:
+    """What those batches, in the order of the script, tell together."""
+    return Script(_activated(batches), _settings(batches))
+
+
+def _settings(batches: list[ast.Batch]) -> frozenset[str]:
+    found: set[str] = set()
+    for batch in batches:
+        for statement in batch.statements:
+            if not isinstance(statement, ast.SetOption):
+                return frozenset(found)
+            found = found | set(statement.names) if statement.on \
+                else found - set(statement.names)
+    return frozenset(found)
+
+
+def _activated(batches: list[ast.Batch]) -> frozenset[str]:
+    """Procedures that receive, those a queue names, and whatever these call."""
     found: set[str] = set()
     calls: dict[str, set[str]] = {}
     for batch in batches:

@@ -42,7 +42,8 @@ def test_every_rendered_script_has_a_stored_verdict():
 @pytest.mark.oracle
 @pytest.mark.parametrize("name", sorted(oracle_verdicts.installations()))
 def test_the_oracle_finds_nothing(name, oracle, tmp_path):
-    assert oracle_verdicts.judge(oracle_verdicts.installations()[name], tmp_path) == []
+    scripts = oracle_verdicts.installations()[name]
+    assert oracle_verdicts.judge(scripts, tmp_path, name) == []
 
 
 @pytest.mark.oracle

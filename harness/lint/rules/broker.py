@@ -33,7 +33,7 @@ def cast_in_receive(module: Module) -> Findings:
 def log_in_activation(module: Module) -> Findings:
     """RAISERROR .. WITH LOG in a procedure that receives, or that such a one calls."""
     made = next(module.of(ast.CreateProcedure), None)
-    if made is None or made.name.name.lower() not in module.activated:
+    if made is None or made.name.name.lower() not in module.script.activated:
         return
     for raised in module.of(ast.RaiseError):
         if "LOG" in raised.options:

@@ -31,13 +31,7 @@ def file_settings(module: Module) -> Findings:
     """A file whose first statements are not its SET options."""
     if module.number or not module.options.file_settings:
         return
-    set_on: set[str] = set()
-    for statement in module.batch.statements:
-        if not isinstance(statement, ast.SetOption):
-            break
-        if statement.on:
-            set_on.update(statement.names)
-    missing = [name for name in _NEEDED if name not in set_on]
+    missing = [name for name in _NEEDED if name not in module.script.settings]
     if missing:
         yield module.batch, f"the file does not begin with SET {', '.join(missing)} ON"
 
