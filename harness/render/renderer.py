@@ -12,6 +12,7 @@ from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedEr
 
 from harness.config import Config
 from harness.config.choices import TimerStrategy
+from harness.render.installer import installer
 from harness.render.mutants import Mutant, MutantError, find_mutant
 from harness.render.quoting import literal, message_text, quote_name, single_quoted
 
@@ -79,7 +80,8 @@ def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[
 
     parts = [rendered(source, "0" * 64) for source in sources if source.area != UNINSTALL]
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-    return _with_products({source.output: rendered(source, digest) for source in sources})
+    files = {source.output: rendered(source, digest) for source in sources}
+    return _with_products(files, environment.globals["stamp"])
 
 
 def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
@@ -93,10 +95,10 @@ def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
         raise RenderError(f"mutants/mutants.toml:1: {error}") from error
 
 
-def _with_products(files: dict[str, str]) -> dict[str, str]:
+def _with_products(files: dict[str, str], stamp: str) -> dict[str, str]:
     """Add the one-file installer, which is the parts in order, and the checksums of all."""
-    parts = [name for name in files if re.match(r"\d\d_", name)]
-    files["install.sql"] = "".join(f"-- {name}\n{files[name]}" for name in parts)
+    parts = {name: text for name, text in files.items() if re.match(r"\d\d_", name)}
+    files["install.sql"] = installer(parts, HEADER, stamp)
     files["SHA256SUMS"] = "".join(
         f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
     )

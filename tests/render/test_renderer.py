@@ -1,6 +1,7 @@
 """Rendering: deterministic, strict, and safe for any name."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,16 @@ def test_the_installer_is_its_parts_in_order():
     files = render(AUDIT)
     parts = [name for name in files if re.match(r"\d\d_", name)]
     assert parts == sorted(parts)
-    assert files["install.sql"] == "".join(f"-- {name}\n{files[name]}" for name in parts)
+    bare = files["install.sql"].replace("IF @@ERROR <> 0 SET NOEXEC ON;\nGO\n", "")
+    assert "".join(f"-- {name}\n{files[name]}" for name in parts) in bare
+
+
+def test_the_installer_asks_after_every_batch_whether_it_failed():
+    batches = [b.sql for b in split_batches(render(AUDIT)["install.sql"])]
+    settings = ("SET ", "-- ", "IF @@ERROR", "PRINT", "/* Redial")
+    for batch, after in pairwise(batches):
+        if not batch.lstrip().startswith(settings):
+            assert after.strip() == "IF @@ERROR <> 0 SET NOEXEC ON;", batch[:80]
 
 
 def test_each_module_is_created_in_a_batch_of_its_own():

@@ -187,6 +187,12 @@ def test_broken_types_and_values_are_refused(body):
         read_type(reader).read(reader)
 
 
+def test_a_null_guid_may_have_no_length_at_all():
+    """JDBC declares it with length 0 (MS-TDS 2.2.5.4.2: 16 for a value, 0 for NULL)."""
+    wire = read_type(reader := Reader(b"\x24\x00\x00"))
+    assert (wire.sql.name, wire.read(reader)) == ("uniqueidentifier", None)
+
+
 def test_clr_types_are_refused_by_name():
     with pytest.raises(NotSupported, match="CLR"):
         read_type(Reader(b"\xf0"))

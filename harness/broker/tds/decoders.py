@@ -67,6 +67,7 @@ _SIZED: dict[tuple[int, int], tuple[str, Convert]] = {
     (0x6F, 4): ("smalldatetime", moments.decode_smalldatetime),
     (0x6F, 8): ("datetime", moments.decode_datetime),
     (0x24, 16): ("uniqueidentifier", scalars.decode_guid),
+    (0x24, 0): ("uniqueidentifier", scalars.decode_guid),  # NULL, as JDBC sends it (2.2.5.4.2)
 }
 
 _FIXED: dict[int, tuple[int, int]] = {

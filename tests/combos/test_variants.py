@@ -1,0 +1,61 @@
+"""Every variant that makes sense: deployed, worked, recycled, broken in every classified way,
+drained and removed, with the catalog as it was before.
+
+``python -m tests.combos.variants`` prints how many there are.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from . import scenarios
+from .catalog import differences, read
+from .lab import Lab, empty_instance
+from .variants import listing
+
+LISTING = listing()
+VARIANTS = {variant.name: variant for variant in LISTING.variants}
+
+
+def test_the_list_of_variants_is_printed_and_names_each_once(capsys):
+    with capsys.disabled():
+        print(f"\n{LISTING}")
+    assert len(VARIANTS) == len(LISTING.variants) > 0
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_variant_works_survives_and_goes(name):
+    """A.2 idempotent deploy, rollback / uninstall: no peer's is tested; ours in every variant."""
+    variant = VARIANTS[name]
+    with empty_instance() as instance:
+        lab = Lab(instance, variant.config)
+        before = read(lab.rows)
+        lab.deploy()
+        lab.deploy()
+        moment = instance.snapshot()
+        for called in [scenarios.COMPARED] if variant.comparison else scenarios.ALL:
+            function, unless = scenarios.ALL[called]
+            lab.acknowledged.clear()
+            if unless(lab):
+                continue
+            try:
+                function(lab)
+            except AssertionError as error:
+                raise AssertionError(f"{called}: {error}") from error
+            moment.restore()
+        moment.release()
+        leave(lab, variant.comparison)
+        assert differences(before, read(lab.rows)) == []
+
+
+def leave(lab: Lab, comparison: bool) -> None:
+    """Uninstall with dialogs open, then the data."""
+    callers = [lab.caller("A"), lab.caller("B")]
+    for caller in callers:
+        caller.send(count=2)
+        caller.session.close()
+    lab.script(lab.files["uninstall.sql"])
+    if not comparison:
+        assert lab.balance() == {}
+    lab.script(lab.files["purge_data.sql"])
+    lab.advance(3600)
