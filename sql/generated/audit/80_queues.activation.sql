@@ -2,7 +2,48 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). */
+   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
+   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
+   after an error (F-139), what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[audit].[ConversationLog]'),
+               (N'[audit].[DeadLetter]'),
+               (N'[audit].[DeploymentHistory]'),
+               (N'[audit].[ErrorLog]'),
+               (N'[audit].[Gate]'),
+               (N'[audit].[Landing]'),
+               (N'[audit].[LandingAcknowledged]'),
+               (N'[audit].[Migration]'),
+               (N'[audit].[OperatorLog]'),
+               (N'[audit].[OwnedObject]'),
+               (N'[audit].[PoisonAttempt]'),
+               (N'[audit].[ReceivedBatch]'),
+               (N'[audit].[SessionConversations]'),
+               (N'[audit].[Setting]'),
+               (N'[audit].[usp_AcknowledgeLanding]'),
+               (N'[audit].[usp_AcquireConversation]'),
+               (N'[audit].[usp_ArmTimer]'),
+               (N'[audit].[usp_BeginConversation]'),
+               (N'[audit].[usp_EndLeaked]'),
+               (N'[audit].[usp_FindPoison]'),
+               (N'[audit].[usp_LandBatch]'),
+               (N'[audit].[usp_LandRow]'),
+               (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_PurgeLanding]'),
+               (N'[audit].[usp_PurgePoison]'),
+               (N'[audit].[usp_ReadErrorBody]'),
+               (N'[audit].[usp_RecordPoison]'),
+               (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendEndOfStream]'),
+               (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_TargetActivation]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [audit].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
@@ -19,6 +60,45 @@ BEGIN
     );
 END;
 GO
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[audit].[ConversationLog]'),
+               (N'[audit].[DeadLetter]'),
+               (N'[audit].[DeploymentHistory]'),
+               (N'[audit].[ErrorLog]'),
+               (N'[audit].[Gate]'),
+               (N'[audit].[Landing]'),
+               (N'[audit].[LandingAcknowledged]'),
+               (N'[audit].[Migration]'),
+               (N'[audit].[OperatorLog]'),
+               (N'[audit].[OwnedObject]'),
+               (N'[audit].[PoisonAttempt]'),
+               (N'[audit].[ReceivedBatch]'),
+               (N'[audit].[SessionConversations]'),
+               (N'[audit].[Setting]'),
+               (N'[audit].[usp_AcknowledgeLanding]'),
+               (N'[audit].[usp_AcquireConversation]'),
+               (N'[audit].[usp_ArmTimer]'),
+               (N'[audit].[usp_BeginConversation]'),
+               (N'[audit].[usp_EndLeaked]'),
+               (N'[audit].[usp_FindPoison]'),
+               (N'[audit].[usp_LandBatch]'),
+               (N'[audit].[usp_LandRow]'),
+               (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_PurgeLanding]'),
+               (N'[audit].[usp_PurgePoison]'),
+               (N'[audit].[usp_ReadErrorBody]'),
+               (N'[audit].[usp_RecordPoison]'),
+               (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendEndOfStream]'),
+               (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_TargetActivation]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [audit].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
                  AND q.is_activation_enabled = 1

@@ -1,3 +1,10 @@
+/* Redial 0.1.0, configuration audit: the whole installation. Run it in the database it is for; run it
+   again after an error. The first error stops it: what follows is compiled and not executed. It
+   ends with the line "installed"; without that line it is not. */
+SET NOEXEC OFF;                         /* of an earlier run in the same window */
+SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
+SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+GO
 -- 10_broker.option.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -14,6 +21,8 @@ BEGIN
     ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 20_01_module.user.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -26,12 +35,16 @@ BEGIN
     CREATE USER [audit_module] WITHOUT LOGIN;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
    seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
     ALTER ROLE [db_owner] ADD MEMBER [audit_module];
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 20_02_schema.schema.sql
 SET ANSI_NULLS ON;
@@ -43,6 +56,8 @@ BEGIN
         N'CREATE SCHEMA [audit] AUTHORIZATION [audit_module];';
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 /* A schema that was there before keeps its owner; the module user needs its objects all the same.
    Only then: a grant to the owner itself is refused with message 4624 (F-140). */
 IF EXISTS (SELECT 1 FROM sys.schemas AS s
@@ -51,6 +66,8 @@ IF EXISTS (SELECT 1 FROM sys.schemas AS s
 BEGIN
     GRANT CONTROL ON SCHEMA::[audit] TO [audit_module];
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 20_03_roles.role.sql
 SET ANSI_NULLS ON;
@@ -61,15 +78,21 @@ BEGIN
     CREATE ROLE [audit_sender];
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NULL
 BEGIN
     CREATE ROLE [audit_operator];
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NULL
 BEGIN
     CREATE ROLE [audit_reader];
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_ConversationLog.table.sql
 SET ANSI_NULLS ON;
@@ -103,6 +126,8 @@ BEGIN
     ALTER TABLE [audit].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_DeadLetter.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -127,6 +152,8 @@ BEGIN
     );
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_DeploymentHistory.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -146,6 +173,8 @@ BEGIN
         CONSTRAINT [PK_DeploymentHistory] PRIMARY KEY CLUSTERED (DeploymentId)
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_ErrorLog.table.sql
 SET ANSI_NULLS ON;
@@ -170,6 +199,8 @@ BEGIN
     );
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_Gate.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -193,11 +224,15 @@ BEGIN
     ALTER TABLE [audit].[Gate] SET (LOCK_ESCALATION = DISABLE);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF NOT EXISTS (SELECT 1 FROM [audit].[Gate] AS g WHERE g.ConfigId = 1)
 BEGIN
     INSERT INTO [audit].[Gate] (ConfigId, IsOpen)
     VALUES (1, 1);
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_Landing.table.sql
 SET ANSI_NULLS ON;
@@ -228,6 +263,8 @@ BEGIN
     );
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_LandingAcknowledged.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -246,6 +283,8 @@ BEGIN
     );
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_Migration.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -262,6 +301,8 @@ BEGIN
         CONSTRAINT [PK_Migration] PRIMARY KEY CLUSTERED (Number)
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_OperatorLog.table.sql
 SET ANSI_NULLS ON;
@@ -284,6 +325,8 @@ BEGIN
     );
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_OwnedObject.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -301,6 +344,8 @@ BEGIN
         CONSTRAINT [PK_OwnedObject] PRIMARY KEY CLUSTERED (Kind, Name)
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_PoisonAttempt.table.sql
 SET ANSI_NULLS ON;
@@ -324,6 +369,8 @@ BEGIN
             (ConversationHandle, MessageSequence, MessageType)
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 30_SessionConversations.table.sql
 SET ANSI_NULLS ON;
@@ -356,6 +403,8 @@ BEGIN
     ALTER TABLE [audit].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_Setting.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -372,6 +421,8 @@ BEGIN
         CONSTRAINT [PK_Setting] PRIMARY KEY CLUSTERED (Name)
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 35_01_SessionConversations_ages.migration.sql
 SET ANSI_NULLS ON;
@@ -393,6 +444,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 35_02_Landing_sender.migration.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -412,6 +465,8 @@ BEGIN
     VALUES (2, N'Landing_sender');
     COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 35_03_DeadLetter_handling.migration.sql
 SET ANSI_NULLS ON;
@@ -433,6 +488,8 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 40_01_message_types.message_type.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -445,6 +502,8 @@ BEGIN
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'//redial/audit/event');
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
 BEGIN
     CREATE MESSAGE TYPE [EndOfStream]
@@ -452,6 +511,8 @@ BEGIN
         VALIDATION = EMPTY;
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'EndOfStream');
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 40_02_contract.contract.sql
 SET ANSI_NULLS ON;
@@ -469,6 +530,8 @@ BEGIN
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/audit/contract');
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 50_queues.queue.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -481,11 +544,15 @@ BEGIN
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NULL
 BEGIN
     CREATE QUEUE [audit].[TargetQueue]
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 60_services.service.sql
 SET ANSI_NULLS ON;
@@ -501,6 +568,8 @@ BEGIN
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/initiator');
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/target')
 BEGIN
     CREATE SERVICE [//redial/audit/target]
@@ -508,6 +577,8 @@ BEGIN
         ON QUEUE [audit].[TargetQueue] ([//redial/audit/contract]);
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/target');
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 65_ReceivedBatch.type.sql
 SET ANSI_NULLS ON;
@@ -525,6 +596,8 @@ BEGIN
         Body varbinary(max) NULL
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_ArmTimer.procedure.sql
 SET ANSI_NULLS ON;
@@ -552,6 +625,8 @@ BEGIN
     END CATCH;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 70_usp_LogError.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -572,6 +647,8 @@ BEGIN
     VALUES
         (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_ReadErrorBody.procedure.sql
 SET ANSI_NULLS ON;
@@ -596,6 +673,8 @@ BEGIN
         @code = TRY_CONVERT(int, @body.value('(/ssb:Error/ssb:Code)[1]', 'nvarchar(20)')),
         @description = @body.value('(/ssb:Error/ssb:Description)[1]', 'nvarchar(3000)');
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_RecordPoison.procedure.sql
 SET ANSI_NULLS ON;
@@ -630,6 +709,8 @@ BEGIN
             (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
     END;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 70_usp_SendEndOfStream.procedure.sql
 SET ANSI_NULLS ON;
@@ -667,6 +748,8 @@ BEGIN
         WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
     WHERE cl.Handle = @handle;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_01_usp_BeginConversation.procedure.sql
 SET ANSI_NULLS ON;
@@ -742,6 +825,8 @@ BEGIN
         THROW;
     END CATCH;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_02_usp_AcquireConversation.procedure.sql
 SET ANSI_NULLS ON;
@@ -857,6 +942,8 @@ BEGIN
         THROW;
     END CATCH;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 72_03_usp_Send.procedure.sql
 SET ANSI_NULLS ON;
@@ -987,6 +1074,8 @@ BEGIN
     END;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 74_01_usp_RecycleConversation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1082,6 +1171,8 @@ BEGIN
         END CATCH;
     END;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 74_02_usp_ResendPending.procedure.sql
 SET ANSI_NULLS ON;
@@ -1275,6 +1366,8 @@ BEGIN
     RETURN 0;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 74_03_usp_SenderActivation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1441,6 +1534,8 @@ BEGIN
     END;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 76_01_usp_LandRow.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1464,6 +1559,8 @@ BEGIN
     VALUES (@conversationId, @handle, @sequence, @messageType, @body);
     RETURN 0;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 76_02_usp_LandBatch.procedure.sql
 SET ANSI_NULLS ON;
@@ -1572,6 +1669,8 @@ BEGIN
     RETURN 0;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 76_03_usp_FindPoison.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1627,6 +1726,8 @@ BEGIN
     IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
         EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 76_04_usp_TargetActivation.procedure.sql
 SET ANSI_NULLS ON;
@@ -1823,6 +1924,8 @@ BEGIN
     END;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_AcknowledgeLanding.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1887,6 +1990,8 @@ Take the mark before you read, read rows below it, then acknowledge it:
 
     RETURN 0;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 78_usp_EndLeaked.procedure.sql
 SET ANSI_NULLS ON;
@@ -2071,6 +2176,8 @@ BEGIN
     RETURN 0;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_PurgeLanding.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2204,6 +2311,8 @@ Examples:
     RETURN 0;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_PurgePoison.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2306,12 +2415,55 @@ Example:
     RETURN 0;
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 80_queues.activation.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
-   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). */
+   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
+   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
+   after an error (F-139), what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[audit].[ConversationLog]'),
+               (N'[audit].[DeadLetter]'),
+               (N'[audit].[DeploymentHistory]'),
+               (N'[audit].[ErrorLog]'),
+               (N'[audit].[Gate]'),
+               (N'[audit].[Landing]'),
+               (N'[audit].[LandingAcknowledged]'),
+               (N'[audit].[Migration]'),
+               (N'[audit].[OperatorLog]'),
+               (N'[audit].[OwnedObject]'),
+               (N'[audit].[PoisonAttempt]'),
+               (N'[audit].[ReceivedBatch]'),
+               (N'[audit].[SessionConversations]'),
+               (N'[audit].[Setting]'),
+               (N'[audit].[usp_AcknowledgeLanding]'),
+               (N'[audit].[usp_AcquireConversation]'),
+               (N'[audit].[usp_ArmTimer]'),
+               (N'[audit].[usp_BeginConversation]'),
+               (N'[audit].[usp_EndLeaked]'),
+               (N'[audit].[usp_FindPoison]'),
+               (N'[audit].[usp_LandBatch]'),
+               (N'[audit].[usp_LandRow]'),
+               (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_PurgeLanding]'),
+               (N'[audit].[usp_PurgePoison]'),
+               (N'[audit].[usp_ReadErrorBody]'),
+               (N'[audit].[usp_RecordPoison]'),
+               (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendEndOfStream]'),
+               (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_TargetActivation]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [audit].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
@@ -2328,6 +2480,47 @@ BEGIN
     );
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[audit].[ConversationLog]'),
+               (N'[audit].[DeadLetter]'),
+               (N'[audit].[DeploymentHistory]'),
+               (N'[audit].[ErrorLog]'),
+               (N'[audit].[Gate]'),
+               (N'[audit].[Landing]'),
+               (N'[audit].[LandingAcknowledged]'),
+               (N'[audit].[Migration]'),
+               (N'[audit].[OperatorLog]'),
+               (N'[audit].[OwnedObject]'),
+               (N'[audit].[PoisonAttempt]'),
+               (N'[audit].[ReceivedBatch]'),
+               (N'[audit].[SessionConversations]'),
+               (N'[audit].[Setting]'),
+               (N'[audit].[usp_AcknowledgeLanding]'),
+               (N'[audit].[usp_AcquireConversation]'),
+               (N'[audit].[usp_ArmTimer]'),
+               (N'[audit].[usp_BeginConversation]'),
+               (N'[audit].[usp_EndLeaked]'),
+               (N'[audit].[usp_FindPoison]'),
+               (N'[audit].[usp_LandBatch]'),
+               (N'[audit].[usp_LandRow]'),
+               (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_PurgeLanding]'),
+               (N'[audit].[usp_PurgePoison]'),
+               (N'[audit].[usp_ReadErrorBody]'),
+               (N'[audit].[usp_RecordPoison]'),
+               (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendEndOfStream]'),
+               (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_TargetActivation]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [audit].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
 IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ')
                  AND q.is_activation_enabled = 1
@@ -2344,6 +2537,8 @@ BEGIN
     );
 END;
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 85_retention.grant.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2351,10 +2546,14 @@ GO
 /* Readers say how far they are; operators purge what all have read. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_reader];
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 GRANT SELECT ON OBJECT::[audit].[LandingAcknowledged] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_AcknowledgeLanding] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLanding] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_PurgePoison] TO [audit_operator];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 85_roles.grant.sql
 SET ANSI_NULLS ON;
@@ -2362,6 +2561,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* The application's whole right. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 GRANT EXECUTE ON OBJECT::[audit].[usp_ResendPending] TO [audit_operator];
 GRANT EXECUTE ON OBJECT::[audit].[usp_EndLeaked] TO [audit_operator];
@@ -2371,8 +2572,12 @@ GRANT SELECT ON OBJECT::[audit].[ErrorLog] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[PoisonAttempt] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[DeploymentHistory] TO [audit_operator];
 GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 GRANT SELECT ON OBJECT::[audit].[Landing] TO [audit_reader];
 GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_reader];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
@@ -2380,9 +2585,15 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9683403416e6e000b177e02bbbdcb9652bc5281f381ba5b79436c771dea892c5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'17c8f874feba98bb7daa2995eebb9b23edbad6c1f33710d6f905d4081480cdcc'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'9683403416e6e000b177e02bbbdcb9652bc5281f381ba5b79436c771dea892c5');
+    VALUES (N'audit', N'0.1.0', N'17c8f874feba98bb7daa2995eebb9b23edbad6c1f33710d6f905d4081480cdcc');
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+PRINT N'Redial 0.1.0, configuration audit: installed';
+GO
+SET NOEXEC OFF;
 GO
