@@ -92,7 +92,7 @@ class Validation(StrEnum):
 
 AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
     Key: (Key.SPID, Key.APPLICATION),
-    Recycle: (Recycle.TIMER, Recycle.NEVER),
+    Recycle: (Recycle.TIMER, Recycle.NEVER, Recycle.AGED_OUT),
     TimerStrategy: (TimerStrategy.TWO_PHASE, TimerStrategy.ARTICLE),
     LookupHint: (LookupHint.UPDLOCK,),
     Order: (Order.CONVERSATION,),

@@ -128,9 +128,17 @@ class Lab:
         return handle
 
 
-def send(body: str = "0x01", message_type: str = "//redial/audit/event") -> str:
-    """A call of usp_Send."""
+def send(
+    body: str = "0x01",
+    message_type: str = "//redial/audit/event",
+    key: str | None = None,
+    message_id: str | None = None,
+) -> str:
+    """A call of usp_Send; key and message_id: T-SQL constants or variables."""
     return (
         "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-        f"N'//redial/audit/contract', N'{message_type}', {body};"
+        f"N'//redial/audit/contract', N'{message_type}', {body}"
+        + (f", @key = {key}" if key else "")
+        + (f", @messageId = {message_id}" if message_id else "")
+        + ";"
     )
