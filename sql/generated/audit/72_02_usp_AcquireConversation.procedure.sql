@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @conversationKey nvarchar(200),
-    @deadHandle uniqueidentifier,       /* a handle this call has found dead already; NULL: none */
+    @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
 WITH EXECUTE AS N'audit_module'

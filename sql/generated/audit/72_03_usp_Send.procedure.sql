@@ -72,6 +72,7 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
+            SET @handle = NULL;
             EXECUTE [audit].[usp_AcquireConversation]
                 @conversationKey = @conversationKey,
                 @deadHandle = @deadHandle,
@@ -120,8 +121,10 @@ BEGIN
                 THROW;
             END;
 
+            /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
+               found dead, and nothing is closed in the next attempt (F-150). */
             IF @error <> 2627
-                SET @deadHandle = @handle;
+                SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
         END CATCH;
     END;
 END;
