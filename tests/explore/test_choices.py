@@ -46,7 +46,8 @@ def chosen(choices: dict, *, kills: int = 0, cancels: int = 0, firings: int = 0,
         return f"BEGIN TRANSACTION; {call} COMMIT TRANSACTION;" if in_transaction else call
 
     tidy = TIDY if in_transaction else ""
-    clients = (Client("sender A", (text(0, "A1"),), DATABASE, (text(0, "A0"),) if warm else (), tidy),
+    before = (text(0, "A0"),) if warm else ()
+    clients = (Client("sender A", (text(0, "A1"),), DATABASE, before, tidy),
                Client("sender B", (text(1, "B1"),), DATABASE, (), tidy))
     name = f"{choices}, keys {keys or '-'}, kills {kills}, cancels {cancels}, firings {firings}"
     return Scenario(

@@ -1,4 +1,4 @@
-"""recycle = aged_out: a send replaces a dialog whose time has come, under the row it owns anyway."""
+"""recycle = aged_out: a send replaces a dialog whose time has come, under the row it owns."""
 
 import re
 
@@ -133,7 +133,8 @@ def test_a_dialog_found_dead_while_it_is_closed_does_not_cost_the_caller_its_wor
     first = lab.handle()
     break_closing(lab)
     client.execute(
-        settings + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);" + send("0x02") + "COMMIT;"
+        settings + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);" + send("0x02")
+        + "COMMIT;"
     )
     assert lab.rows("SELECT Id FROM dbo.Orders;") == [(1,)]
     assert lab.handle() != first

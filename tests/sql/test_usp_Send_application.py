@@ -69,7 +69,8 @@ def test_a_key_taken_meanwhile_does_not_cost_the_caller_its_work(lab, client, se
     other = Client(lab)
     client.execute("BEGIN TRANSACTION;" + send("0x01", key="N'k'"))
     other.submit(
-        settings + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);" + send("0x02", key="N'k'")
+        settings + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);"
+        + send("0x02", key="N'k'")
     )
     client.execute("COMMIT;")
     assert other.out.finished and not other.errors
@@ -100,7 +101,7 @@ def test_a_key_of_200_characters_of_any_script_is_kept_whole(lab, client):
 
 
 def test_keys_the_database_holds_equal_share_a_dialog(lab, client):
-    """Spaces at the end and, here, case: the key has the database's collation (SessionConversations)."""
+    """Spaces at the end and, here, case: the key has the database's collation."""
     for body, key in (("0x01", "N'Key'"), ("0x02", "N'key  '"), ("0x03", "N' key'")):
         client.execute(send(body, key=key))
     assert len(keys(lab)) == 2
