@@ -834,7 +834,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_AcquireConversation]
     @conversationKey nvarchar(200),
-    @deadHandle uniqueidentifier,       /* a handle this call has found dead already; NULL: none */
+    @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
 WITH EXECUTE AS N'audit_module'
@@ -1020,6 +1020,7 @@ BEGIN
             END;
 
             /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
+            SET @handle = NULL;
             EXECUTE [audit].[usp_AcquireConversation]
                 @conversationKey = @conversationKey,
                 @deadHandle = @deadHandle,
@@ -1068,8 +1069,10 @@ BEGIN
                 THROW;
             END;
 
+            /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
+               found dead, and nothing is closed in the next attempt (F-150). */
             IF @error <> 2627
-                SET @deadHandle = @handle;
+                SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
         END CATCH;
     END;
 END;
@@ -2585,10 +2588,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'17c8f874feba98bb7daa2995eebb9b23edbad6c1f33710d6f905d4081480cdcc'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b7b1f1ebb17a369518d6354328b27b49a278210ed32b919c67a79bce759f2227'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'17c8f874feba98bb7daa2995eebb9b23edbad6c1f33710d6f905d4081480cdcc');
+    VALUES (N'audit', N'0.1.0', N'b7b1f1ebb17a369518d6354328b27b49a278210ed32b919c67a79bce759f2227');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
