@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.config import Config
 from harness.operate.deadlocks import RING_BUFFER, sentences
+from harness.operate.envelope import caller_bytes
 from harness.render.quoting import literal, quote_name
 
 Identity = tuple[int, int]
@@ -86,7 +87,7 @@ def collect(connection: Any, config: Config, identify: Any) -> Evidence:
             )
         ]
         evidence.dead = [
-            Row(_id(c), s, t or "", identify(body), f"code {code}: {reason}")
+            Row(_id(c), s, t or "", identify(caller_bytes(body)), f"code {code}: {reason}")
             for c, s, t, body, code, reason in rows(
                 "SELECT d.ConversationId, d.MessageSequence, d.MessageType, d.Body, d.Code, "
                 f"d.Reason FROM {schema}.[DeadLetter] AS d;"
@@ -132,7 +133,7 @@ def _pending(rows: Any, config: Config, identify: Any) -> list[Row]:
         )
     }
     return [
-        Row(conversations.get(_id(handle), ""), sequence, type_, identify(body))
+        Row(conversations.get(_id(handle), ""), sequence, type_, identify(caller_bytes(body)))
         for sql in sources
         for handle, sequence, type_, body in rows(sql)
     ]

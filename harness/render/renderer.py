@@ -7,7 +7,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template, TemplateError
+from jinja2 import (
+    BytecodeCache,
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+)
+from jinja2.bccache import Bucket
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from harness.config import Config
@@ -144,6 +152,25 @@ def _scan(root: Path) -> list[_Source]:
     return [_Source(root, path.parent.name, path.name) for path in found]
 
 
+class _Compiled(BytecodeCache):
+    """Templates compiled once per process: rendering many configurations is mostly that."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """What is kept, which Jinja2 compares with the checksum of the template's text."""
+        if bucket.key in self._kept:
+            bucket.bytecode_from_string(self._kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep it."""
+        self._kept[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
 def new_environment(config: Config) -> Environment:
     """Strict undefined: a misspelt variable is an error, never an empty string in a script."""
     environment = Environment(
@@ -152,6 +179,7 @@ def new_environment(config: Config) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         autoescape=False,  # T-SQL, quoted by the filters below
+        bytecode_cache=_COMPILED,
     )
     environment.filters.update(
         quote_name=quote_name,

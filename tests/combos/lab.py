@@ -16,12 +16,12 @@ from harness.broker.instance.instance import Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
 from harness.config import Config
+from harness.operate.envelope import caller_bytes as unwrap
 from harness.render import render
 from harness.render.quoting import literal, quote_name
 from harness.tsql import split_batches
 
 DATABASE = "combos"
-MARK = b"RDL1"
 
 
 @cache
@@ -43,13 +43,6 @@ def empty_instance() -> Iterator[Instance]:
     finally:
         moment.restore()
         moment.release()
-
-
-def unwrap(body: bytes | None) -> bytes | None:
-    """The caller's bytes out of an envelope; a body without one is the caller's as it is."""
-    if body is None or body[:4] != MARK:
-        return body
-    return body[int.from_bytes(body[4:6], "big") :] or None
 
 
 class Lab:

@@ -45,7 +45,7 @@ public sealed class Redial
         }
         // -1 is varbinary(max); DBNull: sent without a body.
         command.Parameters.Add("@messageBody", SqlDbType.VarBinary, -1).Value = (object?)body ?? DBNull.Value;
-        command.Parameters.Add("@key", SqlDbType.NVarChar, 200).Value = (object?)key ?? DBNull.Value;
+        command.Parameters.Add("@key", SqlDbType.NVarChar, 4000).Value = (object?)key ?? DBNull.Value;
         command.Parameters.Add("@messageId", SqlDbType.UniqueIdentifier).Value = (object?)messageId ?? DBNull.Value;
         await command.ExecuteNonQueryAsync();
     }

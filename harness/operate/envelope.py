@@ -1,0 +1,18 @@
+"""The caller's bytes inside an envelope, for what has not been landed yet (F-146)."""
+
+from __future__ import annotations
+
+MARK = b"RDL1"
+LENGTHS = 38
+"""Where the four lengths of key, login, program and host stand, two bytes each."""
+
+
+def caller_bytes(body: bytes | None) -> bytes | None:
+    """``body`` without its envelope, or as it is where there is none; None stands for empty."""
+    if body is None or body[:4] != MARK or len(body) < LENGTHS + 8:
+        return body
+    size = int.from_bytes(body[4:6], "big")
+    lengths = sum(int.from_bytes(body[n : n + 2], "big") for n in range(LENGTHS, LENGTHS + 8, 2))
+    if size != LENGTHS + 8 + lengths or len(body) < size:
+        return body
+    return body[size:] or None
