@@ -3,8 +3,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_LogError]
     @procedureName nvarchar(128),
-    @handle uniqueidentifier = NULL,
-    @sequence bigint = NULL,
+    @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
+    @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
 WITH EXECUTE AS N'audit_module'
 AS

@@ -4,7 +4,7 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ResendPending]
     @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
-    @description nvarchar(3000) = NULL,
+    @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1                /* 0: dead-letter everything (a resend failed before) */
 WITH EXECUTE AS N'audit_module'
 AS
