@@ -633,8 +633,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_LogError]
     @procedureName nvarchar(128),
-    @handle uniqueidentifier = NULL,
-    @sequence bigint = NULL,
+    @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
+    @sequence bigint = NULL,            /* of the message it happened with, if any */
     @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
 WITH EXECUTE AS N'audit_module'
 AS
@@ -1184,7 +1184,7 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ResendPending]
     @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
-    @description nvarchar(3000) = NULL,
+    @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
     @allowResend bit = 1                /* 0: dead-letter everything (a resend failed before) */
 WITH EXECUTE AS N'audit_module'
 AS
@@ -2588,10 +2588,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b7b1f1ebb17a369518d6354328b27b49a278210ed32b919c67a79bce759f2227'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3d4556b649a8ff99f9105a6145e1643442b1336008e91716c253e4e4ae5f1db0'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'b7b1f1ebb17a369518d6354328b27b49a278210ed32b919c67a79bce759f2227');
+    VALUES (N'audit', N'0.1.0', N'3d4556b649a8ff99f9105a6145e1643442b1336008e91716c253e4e4ae5f1db0');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
