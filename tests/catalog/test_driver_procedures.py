@@ -77,6 +77,14 @@ def test_undeclared_parameters_take_the_type_of_their_place(session, text, types
     assert [r["suggested_system_type_name"] for r in found.dicts()] == types
 
 
+def test_a_view_says_the_types_of_its_columns(session):
+    session.execute("CREATE VIEW audit.Shown AS SELECT CONVERT(varbinary(max), NULL) AS b").ok()
+    found = ask(session, "EXEC sp_describe_undeclared_parameters "
+                         "N'INSERT INTO audit.Shown (b) VALUES (@P1)'").dicts()
+    session.execute("DROP VIEW audit.Shown").ok()
+    assert [r["suggested_system_type_name"] for r in found] == ["varbinary(max)"]
+
+
 def test_a_place_without_a_type_is_an_error_so_that_the_driver_falls_back(session):
     answer = session.execute("EXEC sp_describe_undeclared_parameters N'SELECT @P1'")
     assert answer.error().number == 11502

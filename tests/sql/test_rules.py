@@ -165,9 +165,14 @@ def test_the_tables_under_the_proof_have_neither_page_locks_nor_escalation():
         assert not re.search(r"FOREIGN KEY|TRIGGER", code(text))
 
 
-def test_the_application_is_granted_execute_on_usp_send_and_nothing_else():
+def test_the_application_is_granted_the_ways_to_send_and_nothing_else():
     grants = re.findall(r"GRANT .*? TO \[audit_sender\]", SCRIPTS["85_roles.grant.sql"])
-    assert grants == ["GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender]"]
+    assert grants == [
+        "GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender]",
+        "GRANT EXECUTE ON OBJECT::[audit].[usp_SendBatch] TO [audit_sender]",
+        "GRANT EXECUTE ON TYPE::[audit].[MessageBatch] TO [audit_sender]",
+        "GRANT SELECT, INSERT ON OBJECT::[audit].[Outbox] TO [audit_sender]",
+    ]
 
 
 def test_creation_is_guarded_so_a_second_install_is_harmless():

@@ -91,6 +91,7 @@ def install() -> None:
     _wait_for()
     _namespaces()
     _securables()
+    _triggers()
     # sqlfluff takes 'name' only; N'name' is as good (EXECUTE AS clause page).
     tsql.ExecuteAsClauseSegment.match_grammar = Sequence(
         OneOf("EXEC", "EXECUTE"), "AS",
@@ -112,6 +113,14 @@ def _batches() -> None:
         Sequence(_BODY, Ref("BatchDelimiterGrammar")), Ref("BatchDelimiterGrammar"))
     tsql.FileSegment.match_grammar = Sequence(
         AnyNumberOf(Ref("BatchSegment")), Ref("LastBatchSegment", optional=True))
+
+
+def _triggers() -> None:
+    """WITH EXECUTE AS alone: sqlfluff wants ENCRYPTION or SCHEMABINDING before it."""
+    parts = tsql.CreateTriggerStatementSegment.match_grammar._elements
+    at = next(i for i, part in enumerate(parts) if "ExecuteAsClause" in str(part.__dict__))
+    parts[at] = Sequence("WITH", Delimited(
+        OneOf("ENCRYPTION", "SCHEMABINDING", Ref("ExecuteAsClauseSegment"))), optional=True)
 
 
 def _wait_for() -> None:

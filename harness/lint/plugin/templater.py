@@ -5,6 +5,7 @@ Section ``[sqlfluff:templater:redial]``, key ``config``: which file of sql/confi
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
@@ -31,7 +32,8 @@ class RedialTemplater(JinjaTemplater):
         environment.filters.update(ours.filters)
         environment.globals.update(ours.globals)
         environment.globals["installed"] = frozenset(
-            path.name.removesuffix(".sql.j2") for path in (SQL / "templates").glob("*/*.sql.j2"))
+            re.sub(r"^\d\d_", "", path.name.removesuffix(".sql.j2"))
+            for path in (SQL / "templates").glob("*/*.sql.j2"))
         return environment
 
     def _get_env_context(

@@ -30,7 +30,7 @@ from harness.broker.engine.types import (
     nvarchar,
 )
 from harness.broker.exec.ddl.type_facts import max_length, precision_scale, type_id
-from harness.broker.exec.objects import Procedure, TableType
+from harness.broker.exec.objects import Procedure, TableType, View
 from harness.tsql import ast
 
 COLUMNS = result_columns("""
@@ -106,6 +106,8 @@ class Inference:
         s = self.session
         found = s.temp_tables.get(name.name.lower()) if name.name.startswith("#") else \
             s.database.resolve(name.schema, name.name, s)
+        if isinstance(found, View):  # its columns as a table's
+            found = Table(s.engine.journal, found.name, list(found.columns))
         if isinstance(found, Table) and found not in self.tables:
             self.tables.append(found)
         return found if isinstance(found, Table) else None

@@ -1,12 +1,15 @@
-CREATE OR ALTER PROCEDURE {{ own('usp_SendBatch') }}
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_SendBatch]
     @fromService sysname,
     @toService sysname,
     @onContract sysname,
-    @messages {{ own('MessageBatch') }} READONLY,   /* the messages; leave it out where @json has them */
+    @messages [audit].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
     @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
-WITH EXECUTE AS {{ c.roles.module | literal }}
+WITH EXECUTE AS N'audit_module'
 AS
-/* {{ stamp }} */
+/* Redial 0.1.0, configuration audit */
 /* Sends a batch: all messages or none, in the order of their ordinals, in one round trip. Returns 0 and
    one row: MessagesSent, DialogsUsed, Replays (how often all was done again because a dialog was found
    dead), FirstOrdinal, LastOrdinal (NULL for an empty batch, which is no error).
@@ -22,7 +25,7 @@ BEGIN
     DECLARE @sent int;
     DECLARE @dialogs int;
     DECLARE @replays int;
-    DECLARE @batch {{ own('MessageBatch') }};
+    DECLARE @batch [audit].[MessageBatch];
     DECLARE @elements TABLE
     (
         Position int NOT NULL PRIMARY KEY,
@@ -38,13 +41,13 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Inputs: what is wrong is collected, and raised once by usp_SendMessages                  */
     /* ----------------------------------------------------------------------------------------- */
-    IF ISNULL(@fromService, N'') <> {{ c.services.initiator | literal }}
-        SET @problems = @problems + {{ ("@fromService must be '" ~ c.services.initiator ~ "'. ") | message_text | literal }};
-    IF ISNULL(@toService, N'') <> {{ c.services.target | literal }}
-        SET @problems = @problems + {{ ("@toService must be '" ~ c.services.target ~ "'. ") | message_text | literal }};
-    IF ISNULL(@onContract, N'') <> {{ c.contract.name | literal }}
-        SET @problems = @problems + {{ ("@onContract must be '" ~ c.contract.name ~ "'. ") | message_text | literal }};
-    IF @json IS NOT NULL AND EXISTS (SELECT 1 FROM @messages AS m)
+    IF ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+        SET @problems = @problems + N'@fromService must be ''//redial/audit/initiator''. ';
+    IF ISNULL(@toService, N'') <> N'//redial/audit/target'
+        SET @problems = @problems + N'@toService must be ''//redial/audit/target''. ';
+    IF ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+        SET @problems = @problems + N'@onContract must be ''//redial/audit/contract''. ';
+    IF @json IS NOT NULL AND EXISTS (SELECT 1 FROM @messages)
         SET @problems = @problems + N'@messages and @json must not both have messages: give one of them. ';
     /* Valid JSON begins with a bracket or a brace; which of them comes first tells an array. */
     IF @json IS NOT NULL
@@ -64,7 +67,7 @@ BEGIN
         SELECT e.Position, e.Ordinal, e.MessageType, e.MessageBody, e.MessageKey, e.MessageId,
             CASE WHEN e.Problem IS NULL AND ROW_NUMBER() OVER (PARTITION BY e.Ordinal ORDER BY e.Position) > 1
                 THEN N'ordinal is also another element''s' ELSE e.Problem END
-        FROM {{ own('ufn_ReadBatch') }}(@json) AS e;
+        FROM [audit].[ufn_ReadBatch](@json) AS e;
 
         INSERT INTO @batch (Ordinal, MessageType, MessageBody, MessageKey, MessageId)
         SELECT e.Ordinal, e.MessageType, e.MessageBody, e.MessageKey, e.MessageId
@@ -89,11 +92,11 @@ BEGIN
     /* 3  Send, then answer                                                                        */
     /* ----------------------------------------------------------------------------------------- */
     IF @json IS NULL
-        EXECUTE {{ own('usp_SendMessages') }}
+        EXECUTE [audit].[usp_SendMessages]
             @messages = @messages, @problems = @problems,
             @sent = @sent OUTPUT, @dialogs = @dialogs OUTPUT, @replays = @replays OUTPUT;
     ELSE
-        EXECUTE {{ own('usp_SendMessages') }}
+        EXECUTE [audit].[usp_SendMessages]
             @messages = @batch, @problems = @problems,
             @sent = @sent OUTPUT, @dialogs = @dialogs OUTPUT, @replays = @replays OUTPUT;
 
