@@ -5,6 +5,9 @@ GO
    objects. Tables, roles and the schema stay (purge_data.sql removes them). Run again after a stop:
    each step looks at what is left. */
 DROP PROCEDURE IF EXISTS [audit].[usp_Send];
+DROP PROCEDURE IF EXISTS [audit].[usp_SendBatch];
+DROP VIEW IF EXISTS [audit].[Outbox];
+DROP PROCEDURE IF EXISTS [audit].[usp_SendMessages];
 GO
 /* The rest is ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and
    would drop services with messages in them. XACT_ABORT ends a batch at its first error. */
@@ -139,8 +142,10 @@ DROP PROCEDURE IF EXISTS [audit].[usp_ReadErrorBody];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecordPoison];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecycleConversation];
 DROP PROCEDURE IF EXISTS [audit].[usp_ResendPending];
+DROP PROCEDURE IF EXISTS [audit].[usp_SendBatch];
 DROP PROCEDURE IF EXISTS [audit].[usp_SendEndOfStream];
 DROP PROCEDURE IF EXISTS [audit].[usp_SenderActivation];
+DROP PROCEDURE IF EXISTS [audit].[usp_SendMessages];
 DROP PROCEDURE IF EXISTS [audit].[usp_TargetActivation];
 /* The hook is its author's. Only the stub goes, as long as nobody changed a letter of it. */
 IF OBJECT_DEFINITION(OBJECT_ID(N'[audit].[usp_ProcessMessage]', N'P')) COLLATE Latin1_General_BIN2
@@ -169,7 +174,10 @@ BEGIN
     DROP PROCEDURE [audit].[usp_ProcessMessage];
 END;
 
+DROP VIEW IF EXISTS [audit].[Outbox];
+DROP FUNCTION IF EXISTS [audit].[ufn_ReadBatch];
 /* Types after the procedures that name them (F-160). */
+DROP TYPE IF EXISTS [audit].[MessageBatch];
 DROP TYPE IF EXISTS [audit].[ReceivedBatch];
 /* So that installing again is recorded as a change. */
 INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
