@@ -580,6 +580,28 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 65_MessageBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
+   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
+   server's 8152, which names nothing. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'MessageBatch')
+BEGIN
+    CREATE TYPE [audit].[MessageBatch] AS TABLE
+    (
+        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
+        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 65_ReceivedBatch.type.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1075,6 +1097,473 @@ BEGIN
                 SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
         END CATCH;
     END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_04_ufn_ReadBatch.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_ReadBatch](@json nvarchar(max))
+RETURNS table
+AS
+/* Redial 0.1.0, configuration audit */
+/* The elements of @json, a JSON array of messages (the caller has checked that it is one), a row each,
+   with what is wrong with one in Problem. Made so that no value can raise an error: OPENJSON without a schema tells the type of every value, the
+   rest are TRY_CONVERT, and base64 is decoded only where it is base64 (F-330).
+   An element: {"ordinal": 1, "type": "...", "body": "base64", "key": "...", "id": "uuid"}; ordinal and
+   type are required, null counts as not given. Names are case-sensitive, as JSON's are; a name that is
+   none of the five is a problem, since a misspelt body would be sent as an empty one. */
+RETURN
+(
+    SELECT
+        b.body AS MessageBody,
+        CONVERT(int, e.[key]) AS Position,
+        TRY_CONVERT(int, p.Ordinal) AS Ordinal,
+        CONVERT(nvarchar(256), p.MessageType) AS MessageType,
+        CONVERT(nvarchar(4000), p.MessageKey) AS MessageKey,
+        TRY_CONVERT(uniqueidentifier, p.MessageId) AS MessageId,
+        CASE
+            WHEN e.[type] <> 5 THEN N'the element must be an object'
+            WHEN p.Strange > 0 THEN N'has a property that is none of: ordinal, type, body, key, id'
+            WHEN p.Most > 1 THEN N'has a property twice'
+            WHEN p.Ordinal IS NULL THEN N'ordinal is missing'
+            WHEN p.OrdinalKind <> 2 OR TRY_CONVERT(int, p.Ordinal) IS NULL
+                THEN N'ordinal must be a whole number from -2147483648 to 2147483647'
+            WHEN p.NoText > 0 THEN N'type, body, key and id must be strings or null'
+            WHEN p.BodyIsBase64 = 0 THEN N'body must be base64 (RFC 4648, section 4), padded and without line breaks'
+            WHEN p.MessageId IS NOT NULL AND (DATALENGTH(p.MessageId) <> 72 OR TRY_CONVERT(uniqueidentifier, p.MessageId) IS NULL)
+                THEN N'id must be a uuid of 36 characters'
+        END AS Problem
+    FROM OPENJSON(@json) AS e
+    CROSS APPLY
+    (
+        SELECT r.Ordinal, r.OrdinalKind, r.MessageType, r.MessageKey, r.MessageId, r.Strange, r.Most, r.NoText,
+            CASE WHEN r.Body IS NULL THEN 1
+                 WHEN r.Body LIKE N'%[^A-Za-z0-9+/=]%' COLLATE Latin1_General_BIN2 THEN 0
+                 WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
+                 WHEN CHARINDEX(N'=', r.Body) = 0 THEN 1
+                 WHEN CHARINDEX(N'=', r.Body) = DATALENGTH(r.Body) / 2 THEN 1
+                 WHEN CHARINDEX(N'=', r.Body) = DATALENGTH(r.Body) / 2 - 1 AND RIGHT(r.Body, 1) = N'=' THEN 1
+                 ELSE 0 END AS BodyIsBase64
+        FROM
+        (
+            SELECT
+                MAX(CASE WHEN v.[key] = N'ordinal' THEN v.[value] END) AS Ordinal,
+                MAX(CASE WHEN v.[key] = N'ordinal' THEN v.[type] END) AS OrdinalKind,
+                MAX(CASE WHEN v.[key] = N'type' THEN v.[value] END) AS MessageType,
+                MAX(CASE WHEN v.[key] = N'body' THEN v.[value] END) AS Body,
+                MAX(CASE WHEN v.[key] = N'key' THEN v.[value] END) AS MessageKey,
+                MAX(CASE WHEN v.[key] = N'id' THEN v.[value] END) AS MessageId,
+                SUM(CASE WHEN v.[key] IN (N'ordinal', N'type', N'body', N'key', N'id') THEN 0 ELSE 1 END) AS Strange,
+                COUNT(*) - COUNT(DISTINCT v.[key]) + 1 AS Most,
+                SUM(CASE WHEN v.[key] <> N'ordinal' AND v.[type] NOT IN (0, 1) THEN 1 ELSE 0 END) AS NoText
+            /* A CASE as the argument: OPENJSON of anything but an object or an array raises 13609. */
+            FROM OPENJSON(CASE WHEN e.[type] = 5 THEN e.[value] ELSE N'{}' END) AS v
+        ) AS r
+    ) AS p
+    CROSS APPLY (SELECT CASE WHEN e.[type] = 5 AND p.NoText = 0 AND p.BodyIsBase64 = 1 THEN e.[value] ELSE N'{}' END AS [Element]) AS s
+    OUTER APPLY OPENJSON (s.[Element]) WITH (body varbinary(max) '$.body') AS b
+);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_05_usp_SendMessages.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_SendMessages]
+    @messages [audit].[MessageBatch] READONLY,
+    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
+    @sent int = NULL OUTPUT,
+    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
+    @replays int = NULL OUTPUT          /* how often all of it was done again */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
+   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
+   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
+   a batch is never split over an old and a new one. SAVE TRANSACTION is refused in a distributed
+   transaction (627): nothing is sent then.
+   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
+    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
+    DECLARE @saved bit = 0;
+    DECLARE @wrong TABLE (WrongId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Problem nvarchar(400) NOT NULL);
+    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
+    DECLARE @keys TABLE
+    (
+        KeyNumber int NOT NULL PRIMARY KEY,
+        ConversationKey nvarchar(200) NULL UNIQUE,
+        Handle uniqueidentifier NULL,
+        DeadHandle uniqueidentifier NULL,
+        LastSequence bigint NULL
+    );
+    DECLARE @messageId uniqueidentifier = NULL;
+    DECLARE @wrongId int = 0;
+    DECLARE @problem nvarchar(400);
+    DECLARE @keyCount int;
+    DECLARE @keyNumber int;
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @ordinal int;
+    DECLARE @messageType sysname;
+    DECLARE @body varbinary(max);
+    DECLARE @messageKey nvarchar(200);
+    DECLARE @keySequence bigint = NULL;
+    DECLARE @attempt int = 0;
+    DECLARE @error int;
+    DECLARE @message nvarchar(2048);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @wrong (Problem)
+    SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
+    FROM @messages AS m
+    CROSS APPLY
+    (
+        SELECT N'MessageType must be one of: ''//redial/audit/event''' AS [Rule]
+        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/audit/event')
+        UNION ALL
+        SELECT N'MessageKey must be NULL: this configuration has key = spid'
+        WHERE m.MessageKey IS NOT NULL
+        UNION ALL
+        SELECT N'MessageId must be NULL: this configuration has delivery = at_least_once'
+        WHERE m.MessageId IS NOT NULL
+    ) AS w
+    ORDER BY m.Ordinal;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
+        FROM @wrong AS w
+        WHERE w.WrongId > @wrongId
+        ORDER BY w.WrongId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+        SET @problems = @problems + @problem;
+    END;
+
+    IF @problems <> N''
+    BEGIN
+        SET @message = LEFT(CONCAT(N'Nothing was sent. ', RTRIM(@problems)), 2040);
+        THROW 50150, @message, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  What a replay must find again: keys                                                  */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @sent = (SELECT COUNT(*) FROM @messages);
+    SET @dialogs = 0;
+    SET @replays = 0;
+    IF @sent = 0
+        RETURN 0;
+
+    INSERT INTO @keys (KeyNumber, ConversationKey)
+    VALUES (1, CONVERT(nvarchar(200), @@SPID));
+    SET @keyCount = (SELECT COUNT(*) FROM @keys);
+    SET @dialogs = @keyCount;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
+    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SET @attempt = @attempt + 1;
+
+        BEGIN TRY
+            SET @keyNumber = 1;
+            SET @handle = NULL;
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END
+            ELSE
+            BEGIN
+                SAVE TRANSACTION @savepoint;
+                SET @saved = 1;
+            END;
+
+            /* -- 3.1  R of every key, in the order of the keys: two batches cannot deadlock over R -- */
+            WHILE @keyNumber <= @keyCount
+            BEGIN
+                SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
+                FROM @keys AS k
+                WHERE k.KeyNumber = @keyNumber;
+
+                SET @handle = NULL;
+                EXECUTE [audit].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+                UPDATE @keys
+                SET Handle = @handle, LastSequence = @keySequence
+                WHERE KeyNumber = @keyNumber;
+                SET @keyNumber = @keyNumber + 1;
+            END;
+
+            /* -- 3.2  The messages, by seeks on the type's primary key: a cursor would be closed by a
+                       ROLLBACK or a caller's CURSOR_CLOSE_ON_COMMIT, or copy every body first --- */
+            SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m);
+            WHILE @ordinal IS NOT NULL
+            BEGIN
+                SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
+                FROM @messages AS m
+                WHERE m.Ordinal = @ordinal;
+
+                SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
+                FROM @keys AS k
+                WHERE k.KeyNumber = 1;
+
+                /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
+                IF @ownsTransaction = 0
+                    SET XACT_ABORT OFF;
+
+                IF @body IS NULL
+                BEGIN
+                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
+                END
+                ELSE
+                BEGIN
+                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
+                END;
+
+                IF @ownsTransaction = 0 AND @callerAborts = 1
+                    SET XACT_ABORT ON;
+
+                SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m WHERE m.Ordinal > @ordinal);
+            END;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            SET @replays = @attempt - 1;
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW, as in usp_Send */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            /* A caller who catches our error and commits must not commit half a batch. */
+            IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
+                ROLLBACK TRANSACTION @savepoint;
+
+            /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5 + @keyCount
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            IF @error <> 2627 AND @handle IS NOT NULL
+                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+        END CATCH;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_06_usp_SendBatch.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_SendBatch]
+    @fromService sysname,
+    @toService sysname,
+    @onContract sysname,
+    @messages [audit].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
+    @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sends a batch: all messages or none, in the order of their ordinals, in one round trip. Returns 0 and
+   one row: MessagesSent, DialogsUsed, Replays (how often all was done again because a dialog was found
+   dead), FirstOrdinal, LastOrdinal (NULL for an empty batch, which is no error).
+   In the caller's transaction it sends behind a savepoint, so an error that leaves the transaction
+   alive leaves nothing of the batch in it; see usp_SendMessages. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @problems nvarchar(max) = N'';
+    DECLARE @found nvarchar(max);
+    DECLARE @sent int;
+    DECLARE @dialogs int;
+    DECLARE @replays int;
+    DECLARE @batch [audit].[MessageBatch];
+    DECLARE @elements TABLE
+    (
+        Position int NOT NULL PRIMARY KEY,
+        Ordinal int NULL,
+        MessageType nvarchar(256) NULL,
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL,
+        Problem nvarchar(400) NULL
+    );
+    DECLARE @position int = -1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: what is wrong is collected, and raised once by usp_SendMessages                  */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(@fromService, N'') <> N'//redial/audit/initiator'
+        SET @problems = @problems + N'@fromService must be ''//redial/audit/initiator''. ';
+    IF ISNULL(@toService, N'') <> N'//redial/audit/target'
+        SET @problems = @problems + N'@toService must be ''//redial/audit/target''. ';
+    IF ISNULL(@onContract, N'') <> N'//redial/audit/contract'
+        SET @problems = @problems + N'@onContract must be ''//redial/audit/contract''. ';
+    IF @json IS NOT NULL AND EXISTS (SELECT 1 FROM @messages)
+        SET @problems = @problems + N'@messages and @json must not both have messages: give one of them. ';
+    /* Valid JSON begins with a bracket or a brace; which of them comes first tells an array. */
+    IF @json IS NOT NULL
+       AND (ISJSON(@json) = 0 OR CHARINDEX(N'[', @json) = 0
+            OR CHARINDEX(N'{', @json) BETWEEN 1 AND CHARINDEX(N'[', @json))
+    BEGIN
+        SET @problems = @problems + N'@json must be a JSON array of objects with ordinal, type, body (base64), key and id. ';
+        SET @json = NULL;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  JSON: read once, wrong elements are named by ordinal, or by position where they have none */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @json IS NOT NULL
+    BEGIN
+        INSERT INTO @elements (Position, Ordinal, MessageType, MessageBody, MessageKey, MessageId, Problem)
+        SELECT e.Position, e.Ordinal, e.MessageType, e.MessageBody, e.MessageKey, e.MessageId,
+            CASE WHEN e.Problem IS NULL AND ROW_NUMBER() OVER (PARTITION BY e.Ordinal ORDER BY e.Position) > 1
+                THEN N'ordinal is also another element''s' ELSE e.Problem END
+        FROM [audit].[ufn_ReadBatch](@json) AS e;
+
+        INSERT INTO @batch (Ordinal, MessageType, MessageBody, MessageKey, MessageId)
+        SELECT e.Ordinal, e.MessageType, e.MessageBody, e.MessageKey, e.MessageId
+        FROM @elements AS e
+        WHERE e.Problem IS NULL;
+
+        WHILE LEN(@problems) < 2048     /* what an error can show */
+        BEGIN
+            SELECT TOP (1) @position = e.Position,
+                @found = CONCAT(CASE WHEN e.Ordinal IS NULL THEN CONCAT(N'Element ', e.Position + 1) ELSE CONCAT(N'Ordinal ', e.Ordinal) END,
+                    N': ', e.Problem, N'. ')
+            FROM @elements AS e
+            WHERE e.Position > @position AND e.Problem IS NOT NULL
+            ORDER BY e.Position;
+            IF @@ROWCOUNT = 0
+                BREAK;
+            SET @problems = @problems + @found;
+        END;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Send, then answer                                                                        */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @json IS NULL
+        EXECUTE [audit].[usp_SendMessages]
+            @messages = @messages, @problems = @problems,
+            @sent = @sent OUTPUT, @dialogs = @dialogs OUTPUT, @replays = @replays OUTPUT;
+    ELSE
+        EXECUTE [audit].[usp_SendMessages]
+            @messages = @batch, @problems = @problems,
+            @sent = @sent OUTPUT, @dialogs = @dialogs OUTPUT, @replays = @replays OUTPUT;
+
+    SELECT @sent AS MessagesSent, @dialogs AS DialogsUsed, @replays AS Replays,
+        MIN(a.Ordinal) AS FirstOrdinal, MAX(a.Ordinal) AS LastOrdinal
+    FROM (SELECT m.Ordinal FROM @messages AS m
+          UNION ALL
+          SELECT b.Ordinal FROM @batch AS b) AS a;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_07_Outbox.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [audit].[Outbox]
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sending by INSERT, for tools that can do nothing else: each row is a message of usp_SendMessages, the
+   rows of one statement are one batch, sent in the order of Ordinal (Outbox_Insert). The view shows no
+   row and has no table behind it, so whatever inserts past its trigger (BULK INSERT and bcp do, unless
+   told FIRE_TRIGGERS) fails with 4406 instead of storing rows nobody sends (F-332). */
+SELECT
+    CONVERT(int, NULL) AS Ordinal,
+    CONVERT(nvarchar(256), NULL) AS MessageType,
+    CONVERT(varbinary(max), NULL) AS MessageBody,
+    CONVERT(nvarchar(4000), NULL) AS MessageKey,
+    CONVERT(uniqueidentifier, NULL) AS MessageId
+WHERE 1 = 0;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_08_Outbox_Insert.trigger.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER TRIGGER [audit].[Outbox_Insert]
+ON [audit].[Outbox]
+WITH EXECUTE AS N'audit_module'
+INSTEAD OF INSERT
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sends the rows of one INSERT: all or none, in the order of Ordinal. An error rolls back the whole
+   transaction of the INSERT: triggers run under XACT_ABORT ON (create-trigger-transact-sql). */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* the INSERT itself is cut by it, what it inserted is not (F-331) */
+
+    DECLARE @problems nvarchar(max) = N'';
+    DECLARE @ordinal int = NULL;
+    DECLARE @nulls int;
+    DECLARE @duplicates int;
+    DECLARE @batch [audit].[MessageBatch];
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Ordinals: every row has one, and no other row of the statement has it                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @nulls = (SELECT COUNT(*) FROM inserted AS i WHERE i.Ordinal IS NULL);
+    IF @nulls > 0
+        SET @problems = @problems + CONCAT(N'Ordinal must not be NULL, and is in ', @nulls, N' rows. ');
+
+    SELECT @duplicates = COUNT(*), @ordinal = MIN(d.Ordinal)
+    FROM (SELECT i.Ordinal FROM inserted AS i WHERE i.Ordinal IS NOT NULL GROUP BY i.Ordinal HAVING COUNT(*) > 1) AS d;
+    IF @duplicates > 0
+        SET @problems = @problems + CONCAT(N'Ordinal must be given once in a statement; ', @duplicates, N' are given more often, the first is ', @ordinal, N'. ');
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  One row per ordinal, so that the rest is checked too; usp_SendMessages raises it all     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @batch (Ordinal, MessageType, MessageBody, MessageKey, MessageId)
+    SELECT n.Ordinal, n.MessageType, n.MessageBody, n.MessageKey, n.MessageId
+    FROM (SELECT i.Ordinal, i.MessageType, i.MessageBody, i.MessageKey, i.MessageId,
+                 ROW_NUMBER() OVER (PARTITION BY i.Ordinal ORDER BY i.Ordinal) AS Nth
+          FROM inserted AS i
+          WHERE i.Ordinal IS NOT NULL) AS n
+    WHERE n.Nth = 1;
+
+    EXECUTE [audit].[usp_SendMessages] @messages = @batch, @problems = @problems;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2437,13 +2926,16 @@ IF EXISTS (SELECT 1
                (N'[audit].[Gate]'),
                (N'[audit].[Landing]'),
                (N'[audit].[LandingAcknowledged]'),
+               (N'[audit].[MessageBatch]'),
                (N'[audit].[Migration]'),
                (N'[audit].[OperatorLog]'),
+               (N'[audit].[Outbox]'),
                (N'[audit].[OwnedObject]'),
                (N'[audit].[PoisonAttempt]'),
                (N'[audit].[ReceivedBatch]'),
                (N'[audit].[SessionConversations]'),
                (N'[audit].[Setting]'),
+               (N'[audit].[ufn_ReadBatch]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
@@ -2460,8 +2952,10 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_RecycleConversation]'),
                (N'[audit].[usp_ResendPending]'),
                (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendBatch]'),
                (N'[audit].[usp_SendEndOfStream]'),
                (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_SendMessages]'),
                (N'[audit].[usp_TargetActivation]')
            ) AS needed (Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
@@ -2494,13 +2988,16 @@ IF EXISTS (SELECT 1
                (N'[audit].[Gate]'),
                (N'[audit].[Landing]'),
                (N'[audit].[LandingAcknowledged]'),
+               (N'[audit].[MessageBatch]'),
                (N'[audit].[Migration]'),
                (N'[audit].[OperatorLog]'),
+               (N'[audit].[Outbox]'),
                (N'[audit].[OwnedObject]'),
                (N'[audit].[PoisonAttempt]'),
                (N'[audit].[ReceivedBatch]'),
                (N'[audit].[SessionConversations]'),
                (N'[audit].[Setting]'),
+               (N'[audit].[ufn_ReadBatch]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
@@ -2517,8 +3014,10 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_RecycleConversation]'),
                (N'[audit].[usp_ResendPending]'),
                (N'[audit].[usp_Send]'),
+               (N'[audit].[usp_SendBatch]'),
                (N'[audit].[usp_SendEndOfStream]'),
                (N'[audit].[usp_SenderActivation]'),
+               (N'[audit].[usp_SendMessages]'),
                (N'[audit].[usp_TargetActivation]')
            ) AS needed (Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
@@ -2562,8 +3061,13 @@ GO
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* The application's whole right. */
+/* The application's whole right: to send, one by one or in bulk. EXECUTE on the type: who fills a
+   table-valued parameter declares a variable of it. SELECT on Outbox, which shows no row ever: tools
+   that write by INSERT ask for its columns first. */
 GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender];
+GRANT EXECUTE ON OBJECT::[audit].[usp_SendBatch] TO [audit_sender];
+GRANT EXECUTE ON TYPE::[audit].[MessageBatch] TO [audit_sender];
+GRANT SELECT, INSERT ON OBJECT::[audit].[Outbox] TO [audit_sender];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -2588,10 +3092,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3d4556b649a8ff99f9105a6145e1643442b1336008e91716c253e4e4ae5f1db0'
+           ORDER BY h.DeploymentId DESC), N'') <> N'32a7ee2c7490f79c3935501e5b3484517db4df3b4bd4def639c22abcefe98cb2'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'3d4556b649a8ff99f9105a6145e1643442b1336008e91716c253e4e4ae5f1db0');
+    VALUES (N'audit', N'0.1.0', N'32a7ee2c7490f79c3935501e5b3484517db4df3b4bd4def639c22abcefe98cb2');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
