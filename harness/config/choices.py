@@ -95,7 +95,7 @@ AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
     Recycle: (Recycle.TIMER, Recycle.NEVER, Recycle.AGED_OUT),
     TimerStrategy: (TimerStrategy.TWO_PHASE, TimerStrategy.ARTICLE),
     LookupHint: (LookupHint.UPDLOCK,),
-    Order: (Order.CONVERSATION,),
+    Order: (Order.CONVERSATION, Order.KEY),
     Delivery: tuple(Delivery),
     Processing: tuple(Processing),
     Signing: (Signing.NONE,),
