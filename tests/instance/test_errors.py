@@ -44,6 +44,17 @@ def test_caught_under_xact_abort_it_dooms_the_transaction(table):
     assert (numbers(collector), texts(collector)) == ([], ["-1"])
 
 
+@pytest.mark.parametrize("fault", ["INSERT dbo.t VALUES (1); INSERT dbo.t VALUES (1);",
+                                   "THROW 60001, N'x', 1;"])
+def test_the_setting_of_the_procedure_that_failed_decides_not_that_of_who_caught_it(table, fault):
+    table.execute(f"CREATE PROCEDURE dbo.strict AS SET XACT_ABORT ON; {fault}").ok()
+    collector = table.execute("""
+        BEGIN TRAN;
+        BEGIN TRY EXECUTE dbo.strict; END TRY
+        BEGIN CATCH PRINT XACT_STATE(); ROLLBACK; END CATCH""")
+    assert (numbers(collector), texts(collector)) == ([], ["-1"])
+
+
 def test_caught_without_xact_abort_the_transaction_lives(table):
     collector = table.execute("""
         BEGIN TRAN;

@@ -312,8 +312,9 @@ class Machine:
             position -= 1
         if position < 0:
             return False
-        # XACT_ABORT is ON in a trigger: an error that leaves one dooms what is left
-        strict = s.options.xact_abort and any(f.firing for f in s.frames[position + 1:])
+        # The setting where the error was raised, not where it is caught: a procedure that has set
+        # XACT_ABORT ON (in a trigger it is) dooms what is left (set-xact-abort)
+        strict = s.options.xact_abort
         while len(s.frames) - 1 > position:
             self.unwind(s)
         frame = s.frames[-1]
