@@ -45,7 +45,7 @@ def conversations(lab: Lab, bodies: list[list[str]]) -> None:
 
 
 def race(lab: Lab, readers: int) -> list[Client]:
-    """All readers inside at once, then the door opens; a second one holds whoever has rolled back."""
+    """All readers inside at once, then a door opens; a second holds whoever has rolled back."""
     porter, second = Client(lab), Client(lab)
     porter.execute("BEGIN TRANSACTION; UPDATE dbo.Door SET Shut = 1 WHERE Id = 1;")
     second.execute("BEGIN TRANSACTION; UPDATE dbo.Door SET Shut = 1 WHERE Id = 2;")
@@ -123,7 +123,7 @@ def test_one_reader_meets_doomed_rows_in_many_conversations_one_after_the_other(
 
 
 def test_where_the_lock_is_refused_four_readers_are_still_within_the_bound():
-    """The other value of what is unknown: sp_getapplock in a transaction that can only roll back."""
+    """The other value of what is unknown (F-162)."""
     lab = lab_with(4, applock_when_doomed="refused")
     conversations(lab, [["0x01", "0x66"] for _ in range(4)])
     race(lab, 4)
@@ -157,7 +157,8 @@ def test_a_deadlock_among_readers_costs_no_message_and_blames_no_row():
         "ALTER TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "
         "DECLARE @s int, @a int; SELECT @a = CASE WHEN EXISTS (SELECT 1 FROM inserted "
         "WHERE Body = 0x01) THEN 1 ELSE 2 END; UPDATE dbo.Pair SET N += 1 WHERE Id = @a; "
-        "SELECT @s = Shut FROM dbo.Door WHERE Id = 1; UPDATE dbo.Pair SET N += 1 WHERE Id = 3 - @a; END;")
+        "SELECT @s = Shut FROM dbo.Door WHERE Id = 1; UPDATE dbo.Pair SET N += 1 "
+        "WHERE Id = 3 - @a; END;")
     conversations(lab, [["0x01"], ["0x02"]])
     race(lab, 2)
     assert lab.instance.engine.locks.deadlocks

@@ -188,6 +188,7 @@ def test_a_refused_message_is_not_remembered_by_the_inbox():
     three(lab)
     resume(lab)
     assert lab.rows("SELECT COUNT(*) FROM audit.Inbox;") == [(2,)]
+    assert lab.errors() == [] and dead(lab) != []
 
 
 def uninstalled(lab: Lab) -> list[tuple]:

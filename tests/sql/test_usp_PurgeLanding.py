@@ -1,0 +1,220 @@
+"""Retention: usp_AcknowledgeLanding, usp_PurgeLanding, usp_PurgePoison, usp_PurgeInbox."""
+
+import pytest
+
+from .lab import Client, Lab, configured, send
+
+DAY = 86_400
+YEARS = {"lifetime_seconds": 2**31 - 1}
+SLOW = {"timer": {"after_seconds": 400 * DAY}, "conversation": YEARS}
+PURGE = "EXECUTE audit.usp_PurgeLanding "
+ACKNOWLEDGE = (
+    "DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION(); "
+    "EXECUTE audit.usp_AcknowledgeLanding @reader = N'{}', @upTo = @mark;"
+)
+
+
+@pytest.fixture
+def lab():
+    return Lab(configured(**SLOW, retention={"landing_days": 30}))
+
+
+def landed(lab: Lab, *bodies: str) -> None:
+    client = Client(lab)
+    for body in bodies:
+        client.execute(send(body))
+    lab.advance(5)
+
+
+def acknowledge(lab: Lab, reader: str = "lake") -> None:
+    lab.sa.execute(ACKNOWLEDGE.format(reader))
+
+
+def affected(lab: Lab, arguments: str) -> int:
+    return lab.rows(PURGE + arguments + ";")[0][3]
+
+
+def test_only_rows_that_are_old_and_acknowledged_go(lab):
+    landed(lab, "0x01", "0x02")
+    acknowledge(lab)
+    landed(lab, "0x03")
+    lab.advance(31 * DAY)
+    landed(lab, "0x04")
+    assert affected(lab, "@WhatIf = 0") == 2
+    assert lab.bodies() == [b"\x03", b"\x04"]
+    acknowledge(lab)
+    assert affected(lab, "@WhatIf = 0") == 1
+    assert lab.bodies() == [b"\x04"]
+
+
+def test_nothing_is_deleted_unless_it_is_told_to(lab):
+    landed(lab, "0x01")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    ((what_if, _, below, count),) = lab.rows(PURGE + ";")
+    assert (what_if, count) == (True, 1) and below is not None
+    assert lab.bodies() == [b"\x01"]
+
+
+def test_the_slowest_reader_decides(lab):
+    landed(lab, "0x01")
+    acknowledge(lab, "slow")
+    landed(lab, "0x02")
+    acknowledge(lab, "fast")
+    lab.advance(31 * DAY)
+    assert affected(lab, "@WhatIf = 0") == 1
+    assert lab.bodies() == [b"\x02"]
+    lab.sa.execute("EXECUTE audit.usp_AcknowledgeLanding @reader = N'slow', @forget = 1;")
+    assert affected(lab, "@WhatIf = 0") == 1
+
+
+def test_a_mark_of_the_operators_can_lower_what_is_acknowledged_and_not_raise_it(lab):
+    landed(lab, "0x01")
+    mark = lab.sa.value("MIN_ACTIVE_ROWVERSION()")
+    landed(lab, "0x02")
+    acknowledge(lab)
+    landed(lab, "0x03")
+    lab.advance(31 * DAY)
+    assert affected(lab, f"@upTo = 0x{mark.hex()}") == 1
+    assert affected(lab, "@upTo = 0xFFFFFFFFFFFFFFFF") == 2
+
+
+def test_without_any_reader_the_mark_must_be_given(lab):
+    landed(lab, "0x01")
+    lab.advance(31 * DAY)
+    assert lab.sa.fail(PURGE + ";") == 50180
+    assert affected(lab, "@upTo = 0xFFFFFFFFFFFFFFFF, @WhatIf = 0") == 1
+
+
+def test_it_goes_in_small_transactions_from_the_old_end(lab):
+    landed(lab, *(f"0x0{n}" for n in range(1, 8)))
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    lab.sa.execute(PURGE + "@batch = 3, @WhatIf = 0, @Debug = 1;")
+    lines = [m.text for m in lab.sa.out.messages if "deleted" in m.text]
+    assert [line.split()[0] for line in lines] == ["3", "3", "1", "0"]
+    assert lab.bodies() == []
+
+
+def test_an_insert_that_is_not_committed_is_neither_waited_for_nor_made_to_wait(lab):
+    landed(lab, "0x01")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    writer = Client(lab)
+    insert = ("INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType) "
+              "VALUES (NEWID(), 0, N'x');")
+    writer.execute("BEGIN TRANSACTION;" + insert)
+    purge = Client(lab)
+    purge.submit("BEGIN TRY " + PURGE + "@upTo = 0xFFFFFFFFFFFFFFFF, @WhatIf = 0; END TRY "
+                 "BEGIN CATCH THROW; END CATCH;")
+    assert purge.out.finished and purge.errors == []
+    writer.execute(insert + "COMMIT TRANSACTION;")
+    assert lab.bodies() == []
+
+
+def test_a_row_somebody_reads_is_left_for_the_next_run(lab):
+    landed(lab, "0x01", "0x02")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    reader = Client(lab)
+    reader.execute("BEGIN TRANSACTION; SELECT Body FROM audit.Landing WITH (REPEATABLEREAD) "
+                   "WHERE Body = 0x01;")
+    assert affected(lab, "@WhatIf = 0") == 1
+    reader.execute("COMMIT TRANSACTION;")
+    affected(lab, "@WhatIf = 0")
+    assert lab.bodies() == []
+
+
+def test_who_purged_and_what_is_logged(lab):
+    landed(lab, "0x01")
+    acknowledge(lab)
+    lab.advance(31 * DAY)
+    lab.sa.execute(PURGE + "@WhatIf = 0;")
+    ((login, action, detail),) = lab.rows("SELECT Login, Action, Detail FROM audit.OperatorLog;")
+    assert (login, action) == ("sa", "usp_PurgeLanding") and detail.startswith("1 rows older than")
+
+
+@pytest.mark.parametrize(("call", "number"), [
+    (PURGE + "@olderThanDays = -1, @upTo = 0x01", 50180),
+    (PURGE + "@batch = 5000, @upTo = 0x01", 50180),
+    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'', @upTo = 0x01", 50183),
+    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x'", 50183),
+    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x', @upTo = 0xFFFFFFFFFFFFFFFF", 50183),
+    ("EXECUTE audit.usp_PurgePoison", 50184),
+    ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeLanding @upTo = 0x01", 50182),
+    ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgePoison @olderThanDays = 1", 50182),
+])
+def test_a_wrong_call_is_refused_by_its_number(lab, call, number):
+    assert lab.sa.fail(call + ";") == number
+
+
+@pytest.mark.parametrize("name", ["PurgeLanding", "PurgePoison", "AcknowledgeLanding"])
+def test_help_says_what_it_does_and_does_nothing(lab, name):
+    lab.sa.execute(f"EXECUTE audit.usp_{name} @Help = 1;")
+    (text,) = [m.text for m in lab.sa.out.messages]
+    assert text.startswith(f"usp_{name}: ") and f"[audit].[usp_{name}]" in text
+
+
+def test_without_a_default_in_the_configuration_the_age_must_be_given():
+    lab = Lab()
+    assert lab.sa.fail(PURGE + "@upTo = 0x01;") == 50180
+    assert lab.rows(PURGE + "@olderThanDays = 1, @upTo = 0x01;")[0][3] == 0
+
+
+def test_the_reader_role_acknowledges_and_the_operator_purges(lab):
+    for name, role in (("anna", "audit_reader"), ("otto", "audit_operator")):
+        lab.sa.execute(f"CREATE USER {name} WITHOUT LOGIN; ALTER ROLE {role} ADD MEMBER {name};")
+    landed(lab, "0x01")
+    lab.sa.execute("EXECUTE AS USER = N'anna'; " + ACKNOWLEDGE.format("lake") + " REVERT;")
+    assert lab.sa.fail("EXECUTE AS USER = N'anna'; " + PURGE + ";") == 229
+    lab.sa.execute("REVERT;")
+    lab.advance(31 * DAY)
+    operator = Client(lab)
+    operator.execute("EXECUTE AS USER = N'otto'; " + PURGE + "@WhatIf = 0; REVERT;")
+    assert lab.bodies() == []
+
+
+def test_attempts_of_conversations_that_are_gone_are_forgotten_and_no_others(lab):
+    landed(lab, "0x01")
+    ((handle,),) = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                            "WHERE is_initiator = 0;")
+    for who in (f"'{handle}'", "NEWID()"):
+        lab.sa.execute(
+            "INSERT INTO audit.PoisonAttempt (ConversationHandle, MessageSequence, MessageType, "
+            f"Attempts, LastUtc) VALUES ({who}, 1, N'x', 1, SYSUTCDATETIME());")
+    lab.advance(3 * DAY)
+    purge = "EXECUTE audit.usp_PurgePoison @olderThanDays = 2"
+    assert lab.rows(purge + ";")[0][2] == 1
+    assert lab.rows(purge + ", @WhatIf = 0;")[0][2] == 1
+    ((left,),) = lab.rows("SELECT ConversationHandle FROM audit.PoisonAttempt;")
+    assert str(left).upper() == str(handle).upper()
+
+
+ONCE = SLOW | {"conversation": YEARS | {"delivery": "exactly_once"}}
+
+
+def test_ids_are_forgotten_after_their_days_and_not_before():
+    lab = Lab(configured(**ONCE))
+    landed(lab, "0x01")
+    lab.advance(4 * DAY)
+    landed(lab, "0x02")
+    lab.advance(4 * DAY)
+    purge = "EXECUTE audit.usp_PurgeInbox "
+    assert lab.rows(purge + ";")[0][2] == 1
+    assert lab.rows(purge + "@WhatIf = 0, @batch = 1;")[0][2] == 1
+    assert lab.rows("SELECT COUNT(*) FROM audit.Inbox;") == [(1,)]
+    assert lab.sa.fail(purge + "@olderThanDays = 6;") == 50181
+    assert lab.sa.fail("BEGIN TRANSACTION; " + purge + ";") == 50182
+
+
+def test_a_purge_of_ids_waits_for_no_reader():
+    lab = Lab(configured(**ONCE))
+    landed(lab, "0x01", "0x02")
+    lab.advance(8 * DAY)
+    reader = Client(lab)
+    reader.execute("BEGIN TRANSACTION; UPDATE TOP (1) audit.Inbox SET Repeats += 1;")
+    purge = Client(lab)
+    purge.submit("EXECUTE audit.usp_PurgeInbox @WhatIf = 0;")
+    assert purge.out.finished and purge.errors == []
+    assert lab.rows("SELECT COUNT(*) FROM audit.Inbox WITH (NOLOCK);") == [(1,)]
+    reader.execute("COMMIT TRANSACTION;")
