@@ -106,8 +106,9 @@ Examples:
         (
             SELECT TOP (@batch) l.RowVersion
             FROM [audit].[Landing] AS l
-                /* ROWLOCK: these rows and no page with others; READPAST as above. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
+                   under REPEATABLE READ is passed over too; U would be got and then wait. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
             WHERE l.RowVersion < @below
             ORDER BY l.RowVersion
         ) AS o;

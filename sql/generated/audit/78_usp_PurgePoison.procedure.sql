@@ -74,7 +74,7 @@ Example:
     BEGIN
         DELETE TOP (@batch) pa
         FROM [audit].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)   /* as above */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)   /* as above; XLOCK: at once, or passed over */
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
