@@ -56,6 +56,14 @@ def test_who_sent_and_when_is_landed_and_the_body_is_byte_exact():
     assert (app or "") == lab.sa.value("APP_NAME()") and (host or "") == lab.sa.value("HOST_NAME()")
 
 
+@pytest.mark.parametrize("body", ["0x00", "0x000000", "0x0100"])
+def test_zero_bytes_are_a_body_and_not_an_empty_one(body):
+    lab = Lab(configured(**WHO))
+    Client(lab).execute(send(body))
+    lab.advance(5)
+    assert lab.rows(COLUMNS)[0][0] == bytes.fromhex(body[2:])
+
+
 def test_an_empty_body_in_an_envelope_lands_as_NULL():
     lab = Lab(configured(**WHO))
     Client(lab).execute(send("NULL"))
