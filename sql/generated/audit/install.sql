@@ -2779,8 +2779,9 @@ Examples:
         (
             SELECT TOP (@batch) l.RowVersion
             FROM [audit].[Landing] AS l
-                /* ROWLOCK: these rows and no page with others; READPAST as above. */
-                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
+                   under REPEATABLE READ is passed over too; U would be got and then wait. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
             WHERE l.RowVersion < @below
             ORDER BY l.RowVersion
         ) AS o;
@@ -2882,7 +2883,7 @@ Example:
     BEGIN
         DELETE TOP (@batch) pa
         FROM [audit].[PoisonAttempt] AS pa
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)   /* as above */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)   /* as above; XLOCK: at once, or passed over */
         WHERE pa.LastUtc < @before
           AND NOT EXISTS (SELECT 1
                           FROM sys.conversation_endpoints AS ce
@@ -3092,10 +3093,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'32a7ee2c7490f79c3935501e5b3484517db4df3b4bd4def639c22abcefe98cb2'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e854e497b81a69c61a6c6a3adfd71eeeadb9c04c21392ee5b1063df177eb0681'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'32a7ee2c7490f79c3935501e5b3484517db4df3b4bd4def639c22abcefe98cb2');
+    VALUES (N'audit', N'0.1.0', N'e854e497b81a69c61a6c6a3adfd71eeeadb9c04c21392ee5b1063df177eb0681');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
