@@ -98,7 +98,7 @@ AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
     Order: (Order.CONVERSATION, Order.KEY),
     Delivery: tuple(Delivery),
     Processing: tuple(Processing),
-    Signing: (Signing.NONE,),
+    Signing: tuple(Signing),
     EnableBroker: (EnableBroker.ROLLBACK_IMMEDIATE,),
     Validation: tuple(Validation),
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from harness.config import Config
 from harness.deploy.errors import DeployError, server_message
 from harness.deploy.port import Connect
 from harness.render import render
+from harness.render.quoting import quote_name
 from harness.tsql import split_batches
 
 LOCK_WAIT_MS = 60_000
@@ -40,8 +42,14 @@ def apply(
     Raises DeployError on the first batch that fails; the scripts can be applied again after it.
     """
     files = render(config, mutant=mutant)
-    parts = [name for name in files if name[:2].isdigit()]
-    return _send(config, connect, [(name, files[name]) for name in parts], progress)
+    return _send(config, connect, [(name, files[name]) for name in installation(files)], progress)
+
+
+def installation(files: Iterable[str]) -> list[str]:
+    """The parts of an installation in order: what the sender's side asks first, then each side."""
+    parts = [name for name in files if re.match(r"(target/)?\d\d_", name)]
+    first = [name for name in parts if name.startswith("05_")]
+    return [*first, *(name for name in parts if name not in first)]
 
 
 def uninstall(
@@ -54,6 +62,9 @@ def uninstall(
     """
     files = render(config)
     names = ["uninstall.sql", "purge_data.sql"] if purge_data else ["uninstall.sql"]
+    # The sender's side drains as long as the target's side still answers.
+    names = [folder + name for name in names for folder in ("", "target/")]
+    names = [name for name in names if name in files]
     return _send(config, connect, [(name, files[name]) for name in names], progress)
 
 
@@ -67,13 +78,37 @@ def _send(
     report = DeployReport()
     with closing(connect()) as connection:
         connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
-        with _exclusive(connection, config):
+        with _exclusive(connection, config), _at_home(connection, config) as home:
             for number, (name, text) in enumerate(files, 1):
                 if progress:
                     progress(name, number, len(files))
+                if home is not None:
+                    use(connection, (config.target.database if "/" in name else None) or home)
                 report.batches += _run_file(connection, name, text)
                 report.files.append(name)
     return report
+
+
+def use(connection: Any, database: str) -> None:
+    """Make a database the connection's current one. Raises DeployError where it may not enter."""
+    _run_batch(connection, "USE", 1, f"USE {quote_name(database)};")
+
+
+@contextmanager
+def _at_home(connection: Any, config: Config) -> Iterator[str | None]:
+    """The connection's own database, and back to it at the end: the deployment lock is there.
+
+    None where there is no other.
+    """
+    if config.target.database is None:
+        yield None
+        return
+    home = _scalar(connection, "SELECT DB_NAME();", ())
+    try:
+        yield home
+    finally:
+        with suppress(DeployError):  # a connection the server has cut is nowhere
+            use(connection, home)
 
 
 def _run_file(connection: Any, name: str, text: str) -> int:

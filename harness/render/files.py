@@ -14,26 +14,30 @@ def write(config: Config, root: Path = SQL) -> list[Path]:
     Returns the paths whose content changed.
     """
     directory = root / "generated" / config.name
-    directory.mkdir(parents=True, exist_ok=True)
     files = render(config, root)
     changed = []
     for name, text in files.items():
         path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_bytes() != text.encode():
             path.write_bytes(text.encode())
             changed.append(path)
-    for path in sorted(directory.glob("*")):
-        if path.name not in files:
-            path.unlink()
-            changed.append(path)
+    for name in sorted(_present(directory) - set(files)):
+        (directory / name).unlink()
+        changed.append(directory / name)
     return changed
+
+
+def _present(directory: Path) -> set[str]:
+    """Names of the files there, those of the target's folder with it."""
+    return {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()}
 
 
 def check(config: Config, root: Path = SQL) -> list[str]:
     """What ``sql/generated/<name>`` and a fresh rendering differ in: empty means up to date."""
     directory = root / "generated" / config.name
     files = render(config, root)
-    present = {p.name for p in directory.glob("*")} if directory.is_dir() else set()
+    present = _present(directory)
     stale = [f"{name}: missing; run invoke render" for name in files if name not in present]
     stale += [f"{name}: not rendered any more; run invoke render" for name in present - set(files)]
     stale += [

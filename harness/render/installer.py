@@ -30,9 +30,16 @@ GO
 """
 
 
-def installer(parts: Mapping[str, str], header: str, stamp: str) -> str:
-    """The parts (name -> text, each beginning with ``header``) as one script that stops itself."""
+def installer(
+    parts: Mapping[str, str], header: str, stamp: str, database: str | None = None
+) -> str:
+    """The parts (name -> text, each beginning with ``header``) as one script that stops itself.
+
+    database: the quoted name of the only one it is for, None for whichever is the current one.
+    """
     pieces = [START.format(stamp=stamp)]
+    if database is not None:
+        pieces.append(f"USE {database};\nGO\n{STOP}")
     for name, text in parts.items():
         body = text.removeprefix(header).replace("\nGO\n", "\nGO\n" + STOP)
         pieces.append(f"-- {name}\n{header}{body}")

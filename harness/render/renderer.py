@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from harness.config.choices import TimerStrategy
 from harness.render.installer import installer
 from harness.render.mutants import Mutant, MutantError, find_mutant
 from harness.render.quoting import literal, message_text, quote_name, single_quoted
+from harness.render.sides import Side, sides
 
 SQL = Path(__file__).resolve().parents[2] / "sql"
 """The repository's ``sql`` directory."""
@@ -34,7 +36,15 @@ HEADER = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\n"
 """Both settings are frozen into a module when it is created, and sqlcmd connects with
 QUOTED_IDENTIFIER OFF, which breaks .value() later, inside activation (F-103)."""
 
-UNINSTALL = "99_uninstall"
+SCRIPTS = "99_"
+"""Directories of scripts that are no part of an installation begin so."""
+
+NO_CODE = re.compile(r"/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
+"""Comments and literals of rendered T-SQL."""
+
+SIGNED = re.compile(r"sys\.transmission_queue|IS_MEMBER\s*\(", re.IGNORECASE)
+"""What a procedure reads that must be signed where the module user is not in db_owner (F-113)."""
+
 SUFFIX = ".sql.j2"
 WHEN = re.compile(r"\{# when: (.+?) #\}\n")
 """First line of a template that only some configurations install: a Jinja expression over ``c``."""
@@ -57,8 +67,8 @@ class _Source:
 
     @property
     def output(self) -> str:
-        """Name of the rendered file: area number, object and kind; bare for uninstall scripts."""
-        if self.area == UNINSTALL:
+        """Name of the rendered file: area number, object and kind; bare for scripts apart."""
+        if self.area.startswith(SCRIPTS):
             return self.object_kind.split(".")[0] + ".sql"
         number = re.match(r"(\d\d_)?", self.file)
         return f"{self.area[:2]}_{number[0]}{self.object_kind}.sql"
@@ -73,12 +83,25 @@ class _Source:
 def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[str, str]:
     """Every file of ``sql/generated/<name>`` by name, in the order of installation.
 
-    ``install.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last. ``mutant``
+    ``install.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last. Where the
+    target has a database of its own (``sides``), its files come first, in a folder. ``mutant``
     names a known-bad variant of ``sql/mutants``; strategy ``article`` is the mutant of that name.
     Raises RenderError naming template file and line.
     """
+    files: dict[str, str] = {}
+    for here in sides(config):
+        for name, text in _render_side(config, here, root, mutant).items():
+            files[here.folder + name] = text
+    files["SHA256SUMS"] = "".join(
+        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
+    )
+    return files
+
+
+def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> dict[str, str]:
+    """The files of one database, their names without its folder."""
     change = _mutant(config, root, mutant)
-    environment = new_environment(config)
+    environment = new_environment(config, here)
     sources = _sources(root, change, environment)
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
     environment.globals["known"] = frozenset(s.object_kind for s in _scan(root / "templates"))
@@ -86,10 +109,24 @@ def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[
     def rendered(source: _Source, content_hash: str) -> str:
         return HEADER + _render_one(environment, source, change, content_hash)
 
-    parts = [rendered(source, "0" * 64) for source in sources if source.area != UNINSTALL]
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
+    environment.globals["signed"] = signed_procedures({s.output: parts[s] for s in parts})
+    digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
     files = {source.output: rendered(source, digest) for source in sources}
-    return _with_products(files, environment.globals["stamp"])
+    return _with_installer(files, environment.globals["stamp"], config, here)
+
+
+def signed_procedures(files: Mapping[str, str]) -> list[str]:
+    """Names of the procedures that see pending messages only with a right of db_owner (F-113).
+
+    files: of one side, text by name.
+    """
+    found = {name: re.fullmatch(r"\d\d_(?:\d\d_)?(.+)\.procedure\.sql", name) for name in files}
+    return sorted(
+        procedure[1]
+        for name, procedure in found.items()
+        if procedure and SIGNED.search(NO_CODE.sub("", files[name]))
+    )
 
 
 def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
@@ -103,13 +140,13 @@ def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
         raise RenderError(f"mutants/mutants.toml:1: {error}") from error
 
 
-def _with_products(files: dict[str, str], stamp: str) -> dict[str, str]:
-    """Add the one-file installer, which is the parts in order, and the checksums of all."""
+def _with_installer(
+    files: dict[str, str], stamp: str, config: Config, here: Side
+) -> dict[str, str]:
+    """Add the one-file installer, which is the parts in order."""
     parts = {name: text for name, text in files.items() if re.match(r"\d\d_", name)}
-    files["install.sql"] = installer(parts, HEADER, stamp)
-    files["SHA256SUMS"] = "".join(
-        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
-    )
+    database = None if here.initiator else quote_name(config.target.database or "")
+    files["install.sql"] = installer(parts, HEADER, stamp, database)
     return files
 
 
@@ -131,6 +168,8 @@ def _chosen(root: Path, environment: Environment) -> dict[str, _Source]:
     chosen: dict[str, _Source] = {}
     for source in _scan(root):
         shown = f"{root.name}/{source.area}/{source.file}"
+        if not environment.globals["here"].holds(source.area):
+            continue
         condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
         try:
             if condition and not environment.compile_expression(condition[1], False)():
@@ -171,7 +210,7 @@ class _Compiled(BytecodeCache):
 _COMPILED = _Compiled()
 
 
-def new_environment(config: Config) -> Environment:
+def new_environment(config: Config, here: Side | None = None) -> Environment:
     """Strict undefined: a misspelt variable is an error, never an empty string in a script."""
     environment = Environment(
         undefined=StrictUndefined,
@@ -191,6 +230,9 @@ def new_environment(config: Config) -> Environment:
     warning = "".join(f", COMPARISON ONLY: {choice}" for choice in config.comparison_only)
     environment.globals.update(
         c=config,
+        here=here or sides(config)[-1],
+        signed=[],
+        signer_prefix=f"redial_{config.name}_signing_",
         own=lambda name: f"{schema}.{quote_name(name)}",
         stamp=f"Redial {VERSION}, configuration {config.name}{warning}",
         version=VERSION,

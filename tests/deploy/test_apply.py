@@ -19,7 +19,7 @@ def test_every_batch_of_every_part_is_sent_in_order_in_autocommit():
     report = apply(AUDIT, server.connect, lambda *args: seen.append(args))
     assert report.batches == len(server.scripts)
     assert report.files == [n for n in render(AUDIT) if n[:2].isdigit()]
-    assert seen[0] == ("10_broker.option.sql", 1, len(report.files))
+    assert seen[0] == ("05_01_deployer.check.sql", 1, len(report.files))
     assert all(not text.strip().upper().endswith("\nGO") for text in server.scripts)
     (connection,) = server.connections
     assert connection.autocommit and connection.closed
@@ -44,7 +44,7 @@ def test_a_failing_batch_stops_the_deployment_with_file_line_and_the_servers_mes
 
 def test_an_error_behind_result_sets_is_not_missed():
     message = ODBC.format("late", 50001)
-    server = FakeServer({"CREATE QUEUE": (message, 3)})
+    server = FakeServer({"CREATE QUEUE [": (message, 3)})
     with pytest.raises(DeployError, match=r"50_queues\.queue\.sql:\d+: Msg 50001: late"):
         apply(AUDIT, server.connect)
 
@@ -58,7 +58,7 @@ def test_a_second_deployment_waits_for_the_first_and_then_gives_up():
 
 
 def test_the_lock_is_given_back_after_a_failure_too():
-    server = FakeServer({"CREATE QUEUE": ("no driver tags here", 0)})
+    server = FakeServer({"CREATE QUEUE [": ("no driver tags here", 0)})
     with pytest.raises(DeployError, match="no driver tags here"):
         apply(AUDIT, server.connect)
     assert "sp_releaseapplock" in server.sent[-1]

@@ -129,6 +129,20 @@ def key_encryptions(s: Any, db: Database) -> Iterable[tuple]:
         yield MASTER_KEY_ID, "ESKP", "ENCRYPTION BY PASSWORD"
 
 
+@view("sys.database_scoped_credentials", """
+name sysname
+credential_id int
+principal_id int?
+credential_identity nvarchar(4000)?
+create_date datetime
+modify_date datetime
+target_type nvarchar(100)?
+target_id int?""")
+def database_scoped_credentials(s: Any, db: Database) -> Iterable[tuple]:
+    """None: CREATE DATABASE SCOPED CREDENTIAL is refused."""
+    return ()
+
+
 @view("sys.crypt_properties", """
 class tinyint = 1
 class_desc nvarchar(60)? = 'OBJECT_OR_COLUMN'

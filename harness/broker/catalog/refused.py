@@ -38,7 +38,7 @@ REFUSED_VIEWS.update({
     "cryptographic_providers", "database_audit_specifications", "database_files",
     "database_filestream_options", "database_mirroring", "database_mirroring_endpoints",
     "database_query_store_options", "database_recovery_status",
-    "database_scoped_configurations", "database_scoped_credentials", "dm_audit_actions",
+    "database_scoped_configurations", "dm_audit_actions",
     "dm_broker_connections", "dm_broker_forwarded_messages", "dm_clr_tasks",
     "dm_database_encryption_keys", "dm_db_file_space_usage", "dm_db_index_usage_stats",
     "dm_db_log_space_usage", "dm_db_missing_index_details", "dm_db_partition_stats",

@@ -1,0 +1,199 @@
+"""security.signing = certificate: rights by signature instead of a module user in db_owner.
+
+A.2 signing and permissions row: Rusanu's posts on signing an activated procedure; F-180.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.config.choices import Signing
+from harness.render import render, signed_procedures
+from harness.tsql import split_batches
+
+from .lab import AUDIT, Client, Lab, configured, send
+
+SIGNING = configured(security={"signing": Signing.CERTIFICATE})
+MEMBERS = ("SELECT USER_NAME(m.member_principal_id) FROM sys.database_role_members AS m "
+           "WHERE m.member_principal_id <> 1;")
+CERTIFICATES = "SELECT name, pvt_key_encryption_type FROM sys.certificates;"
+SIGNED = "SELECT OBJECT_NAME(cp.major_id) FROM sys.crypt_properties AS cp ORDER BY 1;"
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab(SIGNING)
+
+
+def deploy(lab: Lab, config=SIGNING, until: str = "99") -> list[int]:
+    """Install over what is there, parts below ``until``; the numbers of errors, as sqlcmd -b."""
+    for name, text in render(config).items():
+        if name[:2].isdigit() and name[:2] < until:
+            for batch in split_batches(text):
+                lab.sa.submit(batch.sql)
+                if lab.sa.errors:
+                    return [error.number for error in lab.sa.errors]
+    return []
+
+
+def run_script(lab: Lab, name: str, config=SIGNING) -> None:
+    for batch in split_batches(render(config)[name]):
+        lab.sa.submit(batch.sql)
+        lab.advance(100)
+        assert not lab.sa.errors, lab.sa.errors
+
+
+def leave_pending(lab: Lab) -> None:
+    """A dialog the target ends with an error while a message of it is still pending."""
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    lab.sa.execute(send("0xAA"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    lab.sa.execute(send("0xBB"))
+    (target,) = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                         "WHERE is_initiator = 0;")
+    lab.sa.execute(f"END CONVERSATION '{target[0]}' WITH ERROR = 77 DESCRIPTION = N'no';")
+    lab.settle()
+
+
+def test_the_module_user_is_in_no_role_and_the_private_key_is_gone(lab):
+    ((name, protection),) = lab.rows(CERTIFICATES)
+    assert name.startswith("redial_audit_signing_") and protection == "NA"
+    assert lab.rows(MEMBERS) == [(name,)]
+    assert lab.rows("SELECT is_active_for_begin_dialog FROM sys.certificates;") == [(0,)]
+
+
+def test_signed_is_what_reads_pending_messages_and_nothing_else(lab):
+    """From the catalog: what is installed, comments and literals aside."""
+    texts = lab.rows("SELECT o.name, m.definition FROM sys.sql_modules AS m INNER JOIN sys.objects "
+                     "AS o ON o.object_id = m.object_id;")
+    code = {name: re.sub(r"/\*.*?\*/|'(?:[^']|'')*'", "", text, flags=re.S)
+            for name, text in texts}
+    reading = {name for name, text in code.items()
+               if "transmission_queue" in text or re.search(r"\bis_member\b", text, re.I)}
+    signed = {name for (name,) in lab.rows(SIGNED)}
+    assert signed == reading >= {"usp_ResendPending", "usp_SenderActivation", "usp_EndLeaked"}
+    assert signed == set(signed_procedures(render(SIGNING)))
+    for name in signed:  # else a signature would lend db_owner to text from outside
+        assert not re.search(r"sp_executesql|EXEC(UTE)?\s*\(", code[name], re.I), name
+
+
+def test_nobody_can_sign_anything_else_with_it(lab):
+    lab.sa.execute("CREATE PROCEDURE dbo.usp_Mine AS SELECT IS_MEMBER(N'db_owner');")
+    ((name, _),) = lab.rows(CERTIFICATES)
+    assert lab.sa.fail(f"ADD SIGNATURE TO dbo.usp_Mine BY CERTIFICATE [{name}];") == 15556
+    assert lab.sa.fail(f"EXECUTE AS USER = N'{name}';") == 15517
+
+
+def test_no_password_is_rendered():
+    for name, text in render(SIGNING).items():
+        assert not re.search(r"PASSWORD\s*=\s*N?'[^']+'(?!')", text), name
+    assert "CRYPT_GEN_RANDOM" in render(SIGNING)["79_modules.signature.sql"]
+
+
+def test_the_password_is_another_each_time_and_fits_a_policy():
+    """The generated text: 64 hexadecimal digits and an end with every class of character."""
+    lab = Lab()
+    expression = "CONVERT(nvarchar(64), CRYPT_GEN_RANDOM(32), 2) + N'aZ9!'"
+    assert expression in render(SIGNING)["79_modules.signature.sql"]
+    first, second = lab.sa.value(expression), lab.sa.value(expression)
+    assert len(first) == 68 and first != second
+
+
+def test_pending_messages_are_seen_and_accounted_for(lab):
+    leave_pending(lab)
+    lab.advance(5)
+    assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [(b"\xbb", 77)]
+    assert lab.rows("SELECT EndedUtc FROM audit.ConversationLog WHERE EndedUtc IS NULL;") == []
+
+
+def test_an_operator_may_look_for_leaks_without_being_in_db_owner(lab):
+    lab.sa.execute("CREATE USER op WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER op;")
+    lab.sa.execute("EXECUTE AS USER = N'op'; EXECUTE audit.usp_EndLeaked; REVERT;")
+
+
+def test_each_deployment_signs_anew_and_leaves_one_certificate(lab):
+    ((before, _),) = lab.rows(CERTIFICATES)
+    signed = lab.rows(SIGNED)
+    assert deploy(lab) == []
+    ((after, protection),) = lab.rows(CERTIFICATES)
+    assert after != before and protection == "NA"
+    assert lab.rows(MEMBERS) == [(after,)] and lab.rows(SIGNED) == signed
+
+
+def test_a_dialog_that_ends_in_the_middle_of_a_deployment_is_accounted_for(lab):
+    """CREATE OR ALTER has dropped the signatures: the membership of 69 bridges the gap (F-241)."""
+    lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
+    leave_pending(lab)
+    lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
+    assert deploy(lab, until="79") == []
+    assert lab.rows(SIGNED) == []
+    lab.advance(5)
+    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xbb",)] and lab.errors() == []
+    assert (b"audit_module".decode(),) in lab.rows(MEMBERS)
+    assert deploy(lab) == []
+    assert ("audit_module",) not in lab.rows(MEMBERS)
+
+
+def test_from_membership_to_signature_and_back_nothing_is_left_over():
+    lab = Lab()
+    assert lab.rows(MEMBERS) == [("audit_module",)] and lab.rows(CERTIFICATES) == []
+    assert deploy(lab, SIGNING) == []
+    ((name, _),) = lab.rows(CERTIFICATES)
+    assert lab.rows(MEMBERS) == [(name,)]
+    assert deploy(lab, AUDIT) == []
+    assert lab.rows(MEMBERS) == [("audit_module",)]
+    assert lab.rows(CERTIFICATES) == [] and lab.rows(SIGNED) == []
+    assert lab.sa.value(f"DATABASE_PRINCIPAL_ID(N'{name}')") is None
+
+
+def test_where_a_signature_does_not_count_the_first_deployment_takes_it_back():
+    """F-180: the switch signer_is_member = ignored."""
+    lab = Lab(signer_is_member="ignored")
+    for name in ("uninstall.sql", "purge_data.sql"):
+        run_script(lab, name, AUDIT)
+    assert deploy(lab) == [50201]
+    assert lab.rows(CERTIFICATES) == [] and lab.rows(MEMBERS) == []
+    assert lab.rows("SELECT COUNT(*) FROM sys.service_queues WHERE is_activation_enabled = 1 "
+                    "AND is_ms_shipped = 0;") == [(0,)]
+
+
+def test_where_it_does_not_count_a_working_installation_goes_on_with_its_membership():
+    lab = Lab(signer_is_member="ignored")
+    assert deploy(lab) == [50201]
+    assert lab.rows(CERTIFICATES) == [] and lab.rows(MEMBERS) == [("audit_module",)]
+    leave_pending(lab)
+    lab.advance(5)
+    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xbb",)]
+
+
+def test_an_unsigned_procedure_refuses_and_loses_nothing(lab):
+    """Somebody altered it by hand: its signature is gone (F-241)."""
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_ResendPending'));")
+    lab.sa.execute(re.sub(r"^CREATE\s+PROCEDURE", "ALTER PROCEDURE", text))
+    lab.sa.execute(send("0x01"))
+    client = Client(lab)
+    handle = lab.handle()
+    assert client.fail(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 1;") == 50110
+    assert deploy(lab) == []
+    client.execute(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 1;")
+
+
+def test_uninstall_takes_certificate_and_user_along(lab):
+    for name in ("uninstall.sql", "purge_data.sql"):
+        run_script(lab, name)
+    assert lab.rows(CERTIFICATES) == [] and lab.rows(MEMBERS) == []
+    assert lab.rows("SELECT name FROM sys.database_principals WHERE principal_id > 4 "
+                    "AND is_fixed_role = 0;") == []
+
+
+def test_two_configurations_in_one_database_do_not_drop_each_others_signers(lab):
+    """Names of one that begin like the other's: a, and a_signing_b."""
+    other = SIGNING.model_copy(update={"name": "audit_signing_b"})
+    prefix = "redial_audit_signing_b_signing_"
+    lab.sa.execute("CREATE CERTIFICATE [" + prefix + "0" * 36 + "] ENCRYPTION BY PASSWORD = "
+                   "'Some-Word-1' WITH SUBJECT = 'x';")
+    assert deploy(lab) == []
+    assert len(lab.rows(CERTIFICATES)) == 2
+    assert prefix in render(other)["79_modules.signature.sql"]
