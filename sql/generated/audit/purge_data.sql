@@ -59,7 +59,8 @@ IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.service_message_types AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
    AND NOT EXISTS (SELECT 1 FROM sys.services AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
-    ALTER ROLE [db_owner] DROP MEMBER [audit_module];
+    IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
+        ALTER ROLE [db_owner] DROP MEMBER [audit_module];
     DROP USER [audit_module];
 END;
 GO
