@@ -21,7 +21,7 @@ class FakeServer:
     @property
     def scripts(self) -> list[str]:
         """What was sent but for the application lock."""
-        return [text for text in self.sent if "applock" not in text]
+        return [text for text in self.sent if "@Resource = ?" not in text]
 
 
 class FakeConnection:
