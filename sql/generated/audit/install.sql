@@ -5,6 +5,108 @@ SET NOEXEC OFF;                         /* of an earlier run in the same window 
 SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 GO
+-- 05_01_deployer.check.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* May the deployer do all of what follows, and are the principals what they must be? Asked before
+   anything is done, because a deployment that stops half-way through is the harder thing to explain. */
+DECLARE @errors nvarchar(4000) = N'';
+DECLARE @missing nvarchar(2000) = N'';
+
+/* ----------------------------------------------------------------------------------------- */
+/* 1  Rights. CONTROL covers the rest: CREATE for every kind of object, AUTHORIZATION and       */
+/*    EXECUTE AS another user (IMPERSONATE), GRANT, ALTER DATABASE. The others only tell what   */
+/*    is missing. Membership in a fixed role is changed by members of db_owner (ALTER ROLE page) */
+/* ----------------------------------------------------------------------------------------- */
+IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CONTROL'), 0) = 0
+BEGIN
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE SCHEMA'), 0) = 0
+        SET @missing = @missing + N', CREATE SCHEMA';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE TABLE'), 0) = 0
+        SET @missing = @missing + N', CREATE TABLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE PROCEDURE'), 0) = 0
+        SET @missing = @missing + N', CREATE PROCEDURE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE QUEUE'), 0) = 0
+        SET @missing = @missing + N', CREATE QUEUE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE SERVICE'), 0) = 0
+        SET @missing = @missing + N', CREATE SERVICE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE CONTRACT'), 0) = 0
+        SET @missing = @missing + N', CREATE CONTRACT';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE MESSAGE TYPE'), 0) = 0
+        SET @missing = @missing + N', CREATE MESSAGE TYPE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE ROLE'), 0) = 0
+        SET @missing = @missing + N', CREATE ROLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'ALTER ANY USER'), 0) = 0
+        SET @missing = @missing + N', ALTER ANY USER';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'ALTER ANY SCHEMA'), 0) = 0
+        SET @missing = @missing + N', ALTER ANY SCHEMA';
+    SET @missing = N'CONTROL on the database' + @missing;
+END
+ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
+        AND ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0
+    SET @missing = N'membership in db_owner (only members change that role, and this configuration adds one)';
+
+IF @missing <> N''
+BEGIN
+    SET @errors = LEFT(CONCAT(N'User ', QUOTENAME(USER_NAME()), N' of database ', QUOTENAME(DB_NAME()),
+        N' cannot deploy configuration audit. Missing: ', @missing,
+        N'. Nothing was done. Next: have a member of db_owner deploy, or let one run ALTER ROLE [db_owner] ADD MEMBER ',
+        QUOTENAME(USER_NAME()), N';'), 2000);
+    SET @errors = REPLACE(@errors, N'%', N'%%');   /* F-133 */
+    THROW 50200, @errors, 1;
+END;
+
+/* ----------------------------------------------------------------------------------------- */
+/* 2  Principals that are there already must be of the kind we would make                      */
+/* ----------------------------------------------------------------------------------------- */
+SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'audit_module'
+  AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4);
+SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'audit_sender'
+  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
+SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'audit_operator'
+  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
+SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'audit_reader'
+  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
+
+IF @errors <> N''
+BEGIN
+    SET @errors = REPLACE(LEFT(CONCAT(RTRIM(@errors), N' Nothing was done. Next: change the names in the configuration, render, deploy.'), 2000), N'%', N'%%');
+    THROW 50202, @errors, 1;
+END;
+
+/* ----------------------------------------------------------------------------------------- */
+/* 3  One principal per configuration: an owner of two could end the conversations of both     */
+/* ----------------------------------------------------------------------------------------- */
+SELECT TOP (1) @errors = CONCAT(N'[roles].module ', QUOTENAME(dp.name), N' owns schema ', QUOTENAME(s.name),
+    N' as well, so the procedures of this configuration could change what is in it. Nothing was done. ',
+    N'Next: another name for [roles].module, render, deploy.')
+FROM sys.database_principals AS dp
+INNER JOIN sys.schemas AS s ON s.principal_id = dp.principal_id
+WHERE dp.name = N'audit_module'
+  AND s.schema_id <> ISNULL(SCHEMA_ID(N'audit'), -1)
+ORDER BY s.schema_id;
+
+IF @errors <> N''
+BEGIN
+    SET @errors = REPLACE(LEFT(@errors, 2000), N'%', N'%%');
+    THROW 50203, @errors, 1;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 10_broker.option.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -730,6 +832,26 @@ BEGIN
         VALUES
             (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
     END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 70_usp_SeesPending.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_SeesPending]
+    @sees bit OUTPUT                    /* 1: rows of sys.transmission_queue are shown to us, 0: hidden */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* What usp_ResendPending and usp_EndLeaked ask before they trust an empty sys.transmission_queue: the
+   view is filtered by this very function (F-113). Asked here by a deployment (50201) and by verify:
+   whether a signature counts in it is unknown (F-180). */
+BEGIN
+    SET NOCOUNT ON;
+
+    SET @sees = ISNULL(IS_MEMBER(N'db_owner'), 0);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2910,6 +3032,55 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 79_modules.signature.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
+   earlier deployment with security.signing = "certificate" made is dropped. */
+SET XACT_ABORT ON;
+
+DECLARE @signer sysname = NULL;
+
+BEGIN TRANSACTION;
+
+DECLARE @oldSigner sysname;
+DECLARE @dropSigner nvarchar(max);
+DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+    SELECT ct.name
+    FROM sys.certificates AS ct
+    WHERE LEFT(ct.name, 21) = N'redial_audit_signing_'
+      AND LEN(ct.name) = 57   /* a GUID behind it: no other configuration's */
+      AND ct.name <> ISNULL(@signer, N'');
+OPEN oldSigners;
+FETCH NEXT FROM oldSigners INTO @oldSigner;
+WHILE @@FETCH_STATUS = 0
+BEGIN
+    SET @dropSigner = NULL;
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
+    FROM sys.crypt_properties AS cp
+    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
+    WHERE ct.name = @oldSigner AND cp.class = 1;
+
+    IF @dropSigner IS NULL
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
+            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
+                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
+        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
+        FETCH NEXT FROM oldSigners INTO @oldSigner;
+    END;
+
+    EXECUTE sys.sp_executesql @dropSigner;
+END;
+CLOSE oldSigners;
+DEALLOCATE oldSigners;
+
+COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 80_queues.activation.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2952,6 +3123,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_RecordPoison]'),
                (N'[audit].[usp_RecycleConversation]'),
                (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_SeesPending]'),
                (N'[audit].[usp_Send]'),
                (N'[audit].[usp_SendBatch]'),
                (N'[audit].[usp_SendEndOfStream]'),
@@ -3014,6 +3186,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_RecordPoison]'),
                (N'[audit].[usp_RecycleConversation]'),
                (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_SeesPending]'),
                (N'[audit].[usp_Send]'),
                (N'[audit].[usp_SendBatch]'),
                (N'[audit].[usp_SendEndOfStream]'),
@@ -3093,10 +3266,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e854e497b81a69c61a6c6a3adfd71eeeadb9c04c21392ee5b1063df177eb0681'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b921afeb2a7fc33dbd54c7a07e657bb4fa6326df73cae86ba10b04139451eef1'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'e854e497b81a69c61a6c6a3adfd71eeeadb9c04c21392ee5b1063df177eb0681');
+    VALUES (N'audit', N'0.1.0', N'b921afeb2a7fc33dbd54c7a07e657bb4fa6326df73cae86ba10b04139451eef1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

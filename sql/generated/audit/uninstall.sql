@@ -142,6 +142,7 @@ DROP PROCEDURE IF EXISTS [audit].[usp_ReadErrorBody];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecordPoison];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecycleConversation];
 DROP PROCEDURE IF EXISTS [audit].[usp_ResendPending];
+DROP PROCEDURE IF EXISTS [audit].[usp_SeesPending];
 DROP PROCEDURE IF EXISTS [audit].[usp_SendBatch];
 DROP PROCEDURE IF EXISTS [audit].[usp_SendEndOfStream];
 DROP PROCEDURE IF EXISTS [audit].[usp_SenderActivation];
@@ -179,6 +180,69 @@ DROP FUNCTION IF EXISTS [audit].[ufn_ReadBatch];
 /* Types after the procedures that name them (F-160). */
 DROP TYPE IF EXISTS [audit].[MessageBatch];
 DROP TYPE IF EXISTS [audit].[ReceivedBatch];
+/* What gave rights by signature, and what secured dialogs between two databases. */
+DECLARE @signer sysname = NULL;
+DECLARE @oldSigner sysname;
+DECLARE @dropSigner nvarchar(max);
+DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+    SELECT ct.name
+    FROM sys.certificates AS ct
+    WHERE LEFT(ct.name, 21) = N'redial_audit_signing_'
+      AND LEN(ct.name) = 57   /* a GUID behind it: no other configuration's */
+      AND ct.name <> ISNULL(@signer, N'');
+OPEN oldSigners;
+FETCH NEXT FROM oldSigners INTO @oldSigner;
+WHILE @@FETCH_STATUS = 0
+BEGIN
+    SET @dropSigner = NULL;
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
+    FROM sys.crypt_properties AS cp
+    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
+    WHERE ct.name = @oldSigner AND cp.class = 1;
+
+    IF @dropSigner IS NULL
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
+            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
+                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
+        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
+        FETCH NEXT FROM oldSigners INTO @oldSigner;
+    END;
+
+    EXECUTE sys.sp_executesql @dropSigner;
+END;
+CLOSE oldSigners;
+DEALLOCATE oldSigners;
+IF EXISTS (SELECT 1 FROM sys.remote_service_bindings AS b WHERE b.name = N'redial_audit_target')
+    DROP REMOTE SERVICE BINDING [redial_audit_target];
+IF EXISTS (SELECT 1 FROM sys.routes AS r WHERE r.name = N'redial_audit_target')
+    DROP ROUTE [redial_audit_target];
+IF EXISTS (SELECT 1 FROM sys.certificates AS ct WHERE ct.name = N'redial_audit_target')
+    DROP CERTIFICATE [redial_audit_target];
+IF DATABASE_PRINCIPAL_ID(N'redial_audit_target') IS NOT NULL
+    DROP USER [redial_audit_target];
+IF EXISTS (SELECT 1 FROM sys.remote_service_bindings AS b WHERE b.name = N'redial_audit_initiator')
+    DROP REMOTE SERVICE BINDING [redial_audit_initiator];
+IF EXISTS (SELECT 1 FROM sys.routes AS r WHERE r.name = N'redial_audit_initiator')
+    DROP ROUTE [redial_audit_initiator];
+IF EXISTS (SELECT 1 FROM sys.certificates AS ct WHERE ct.name = N'redial_audit_initiator')
+    DROP CERTIFICATE [redial_audit_initiator];
+IF DATABASE_PRINCIPAL_ID(N'redial_audit_initiator') IS NOT NULL
+    DROP USER [redial_audit_initiator];
+/* The master key, if Redial made it and nothing is left under it: keys, credentials, dialogs. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 0 AND ep.name = N'Redial.master_key')
+   AND NOT EXISTS (SELECT 1 FROM sys.certificates AS ct WHERE ct.pvt_key_encryption_type = 'MK')
+   AND NOT EXISTS (SELECT 1 FROM sys.asymmetric_keys AS ak WHERE ak.pvt_key_encryption_type = 'MK')
+   AND NOT EXISTS (SELECT 1 FROM sys.symmetric_keys AS sk WHERE sk.name <> N'##MS_DatabaseMasterKey##')
+   AND NOT EXISTS (SELECT 1 FROM sys.database_scoped_credentials AS dc)
+   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.is_system = 0)
+BEGIN
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.master_key';
+    IF EXISTS (SELECT 1 FROM sys.symmetric_keys AS k WHERE k.name = N'##MS_DatabaseMasterKey##')
+        DROP MASTER KEY;
+END;
+
 /* So that installing again is recorded as a change. */
 INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
 VALUES (N'audit', N'uninstalled', REPLICATE('0', 64));
