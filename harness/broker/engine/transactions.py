@@ -137,6 +137,7 @@ class TransactionManager:
     def _settle(self, transaction: Transaction, first: int = 0) -> None:
         """Forget the pre-images other sessions read while the changes were uncommitted."""
         put = self.journal.put
+        self.journal.save(transaction)
         for index, key in transaction.written[first:]:
             put(None, index, index.writers, key, MISSING)
             if index.ghosts:

@@ -22,6 +22,7 @@ from harness.broker.exec.objects import Function
 from harness.broker.exec.program import ParameterInfo, Program
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn
+from harness.broker.exec.query.through import chained
 from harness.broker.exec.tokens import enter
 from harness.tsql import ast
 
@@ -168,9 +169,11 @@ def scalar_function(name: ast.ObjectName, context: Context) -> Any:
         program = function_program(context.session, function)
         values = bind_arguments(function, program.parameters, arguments, node, context)
         null = any(o.name == "RETURNS NULL ON NULL INPUT" for o in function.node.options)
+        covered = chained(function, context)
 
         def call(s: Any, v: Any, r: tuple) -> Any:
-            check_permission(s, "EXECUTE", function)
+            if not covered:
+                check_permission(s, "EXECUTE", function)
             given = values(s, v, r)
             if null and None in given:
                 return None
@@ -196,8 +199,11 @@ def table_function(
     values = bind_arguments(function, program.parameters, given, node.call, context)
     columns, body = (_inline if function.kind == INLINE else _multi)(function, program, context)
 
+    covered = chained(function, context)
+
     def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
-        check_permission(s, "SELECT", function)
+        if not covered:
+            check_permission(s, "SELECT", function)
         return body(s, values(s, v, r))
 
     return function, columns, rows
@@ -209,6 +215,7 @@ def _inline(function: Function, program: Program, context: Context) -> tuple[lis
 
     variables = {p.name.lower(): (i, p.type) for i, p in enumerate(program.parameters)}
     inner = Context(program, Scope(source=function.source, variables=variables), context.session)
+    inner.chain = function.database.owner_of(function)
     rowset = QueryCompiler(inner).query(function.node.query, inner.scope)
     context.uses_temp = context.uses_temp or inner.uses_temp
     return rowset.columns, lambda s, values: rowset.rows(s, values, ())

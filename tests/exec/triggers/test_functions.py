@@ -125,3 +125,17 @@ def test_functions_are_altered_dropped_and_shown(lab):
     assert lab.error("ALTER FUNCTION dbo.f () RETURNS TABLE AS RETURN (SELECT 1 AS a)") == 2010
     lab.run("DROP FUNCTION dbo.f")
     assert lab.error("EXEC dbo.p") == 4121
+
+
+def test_rights_on_a_view_cover_the_functions_of_its_owner_and_what_these_read(lab):
+    lab.run("CREATE USER reader WITHOUT LOGIN; INSERT dbo.t VALUES (1, 5);")
+    lab.run("CREATE FUNCTION dbo.inl () RETURNS TABLE AS RETURN (SELECT x FROM dbo.t)")
+    lab.run("CREATE FUNCTION dbo.multi () RETURNS @r TABLE (x int) AS BEGIN "
+            "INSERT @r SELECT x FROM dbo.t; RETURN END")
+    lab.run("CREATE FUNCTION dbo.one () RETURNS int AS BEGIN RETURN (SELECT MAX(x) FROM dbo.t) END")
+    lab.run("CREATE VIEW dbo.v AS SELECT i.x, m.x AS y, dbo.one() AS z "
+            "FROM dbo.inl() i CROSS JOIN dbo.multi() m")
+    lab.run("GRANT SELECT ON dbo.v TO reader")
+    assert lab.rows("EXECUTE AS USER = 'reader'; SELECT * FROM dbo.v; REVERT") == [(5, 5, 5)]
+    assert lab.error("EXECUTE AS USER = 'reader'; SELECT * FROM dbo.inl();") == 229
+    lab.run("REVERT")

@@ -1,0 +1,30 @@
+"""usp_Drain beside senders, in every order: each gets in or gets 50102, nothing comes after it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.explore import Limits, Scenario, search
+from harness.explore.drain import drained
+
+
+def exhausted_and_clean(scenario: Scenario) -> None:
+    result = search(scenario)
+    print(result)
+    assert result.exhausted, result.bounded_by
+    assert result.violations == {}
+    assert result.ends > 0
+
+
+@pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
+@pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
+@pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])
+def test_a_sender_gets_in_before_the_gate_or_is_refused(in_transaction, warm, rcsi):
+    exhausted_and_clean(drained(in_transaction=in_transaction, warm=warm, cold=not warm, rcsi=rcsi))
+
+
+def test_a_drain_that_reads_past_a_busy_row_is_caught():
+    """The mutant misses a first sender's placeholder: its message comes after the drain."""
+    scenario = drained(warm=False, mutant="drain_reads_past")
+    result = search(scenario, Limits(until="message after the drain"))
+    assert "message after the drain" in result.violations

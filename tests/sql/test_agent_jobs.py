@@ -1,0 +1,123 @@
+"""Agent jobs: made where there is an Agent, told about where there is none, removed by uninstall.
+
+The embedded broker has no Agent; a stand-in for msdb's procedures writes down what was called.
+"""
+
+import pytest
+
+from harness.render import render
+from harness.tsql import split_batches
+
+from .lab import Lab, configured
+
+CONFIG = configured(
+    operations={"agent_job": True, "retire_minutes": 5},
+    retention={"landing_days": 30, "log_days": 60, "dead_letter_days": 90},
+)
+SCRIPT = "92_agent_jobs.job.sql"
+AGENT = """
+CREATE TABLE dbo.jobs (name nvarchar(128) PRIMARY KEY, step nvarchar(max), schedule nvarchar(200));
+GO
+CREATE VIEW dbo.sysjobs_view AS SELECT name FROM dbo.jobs;
+GO
+CREATE PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) AS
+INSERT INTO dbo.jobs (name) VALUES (@job_name);
+GO
+CREATE PROCEDURE dbo.sp_add_jobstep @job_name nvarchar(128), @step_id int, @step_name nvarchar(128),
+    @subsystem nvarchar(40), @database_name nvarchar(128), @command nvarchar(max) AS
+UPDATE dbo.jobs SET step = CONCAT(@database_name, N': ', @command) WHERE name = @job_name;
+GO
+CREATE PROCEDURE dbo.sp_update_jobstep @job_name nvarchar(128), @step_id int,
+    @database_name nvarchar(128), @command nvarchar(max) AS
+UPDATE dbo.jobs SET step = CONCAT(@database_name, N': ', @command) WHERE name = @job_name;
+GO
+CREATE PROCEDURE dbo.sp_add_jobschedule @job_name nvarchar(128), @name nvarchar(128),
+    @freq_type int, @freq_interval int, @freq_subday_type int, @freq_subday_interval int = 0,
+    @active_start_time int = 0 AS
+UPDATE dbo.jobs
+SET schedule = CONCAT(@freq_subday_type, N'/', @freq_subday_interval, N'/', @active_start_time)
+WHERE name = @job_name;
+GO
+CREATE PROCEDURE dbo.sp_update_jobschedule @job_name nvarchar(128), @name nvarchar(128),
+    @freq_type int, @freq_interval int, @freq_subday_type int, @freq_subday_interval int = 0,
+    @active_start_time int = 0 AS
+EXECUTE dbo.sp_add_jobschedule @job_name, @name, @freq_type, @freq_interval, @freq_subday_type,
+    @freq_subday_interval, @active_start_time;
+GO
+CREATE PROCEDURE dbo.sp_add_jobserver @job_name nvarchar(128), @server_name nvarchar(128) AS RETURN;
+GO
+CREATE PROCEDURE dbo.sp_delete_job @job_name nvarchar(128) AS
+DELETE FROM dbo.jobs WHERE name = @job_name;
+IF @@ROWCOUNT = 0 THROW 51426, N'no such job', 1;
+GO
+"""
+
+
+def run(lab: Lab, sql: str) -> list[str]:
+    """Every batch; what was printed."""
+    printed = []
+    for batch in split_batches(sql):
+        lab.sa.execute(batch.sql)
+        printed += [m.text for m in lab.sa.out.messages if m.severity <= 10]
+    return printed
+
+
+@pytest.fixture
+def agent():
+    """A deployed configuration on an instance with the stand-in."""
+    lab = Lab(CONFIG)
+    lab.sa.execute("USE msdb;")
+    run(lab, AGENT)
+    lab.sa.execute("USE lab;")
+    run(lab, render(CONFIG)[SCRIPT])
+    return lab
+
+
+def jobs(lab: Lab) -> dict[str, tuple[str, str]]:
+    found = lab.rows("SELECT name, step, schedule FROM msdb.dbo.jobs;")
+    return {name: (step, schedule) for name, step, schedule in found}
+
+
+def test_without_an_agent_it_says_what_to_schedule_instead():
+    lab = Lab(CONFIG)
+    printed = run(lab, render(CONFIG)[SCRIPT])
+    assert any("every 5 minutes" in p and "[usp_RetireIdle] @WhatIf = 0;" in p for p in printed)
+    assert any("once a day" in p and "usp_PurgeDeadLetter" in p for p in printed)
+    assert lab.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';") == []
+
+
+def test_a_job_per_task_runs_the_procedure_in_this_database(agent):
+    found = jobs(agent)
+    step, schedule = found["Redial audit: retire, lab"]
+    assert step == "lab: EXECUTE [audit].[usp_RetireIdle] @WhatIf = 0;"
+    assert schedule == "4/5/0"
+    assert found["Redial audit: purge dead letters, lab"][1] == "1/0/31000"
+
+
+def test_deploying_again_changes_nothing_and_a_new_choice_the_schedule_only(agent):
+    before = jobs(agent)
+    run(agent, render(CONFIG)[SCRIPT])
+    assert jobs(agent) == before
+    changed = configured(operations={"agent_job": True, "retire_minutes": 20})
+    run(agent, render(changed)[SCRIPT])
+    assert jobs(agent)["Redial audit: retire, lab"][1] == "4/20/0"
+
+
+def test_uninstall_removes_the_jobs(agent):
+    for batch in split_batches(render(CONFIG)["uninstall.sql"]):
+        agent.sa.submit(batch.sql)
+        agent.advance(30)
+        assert agent.sa.out.finished and not agent.sa.errors, agent.sa.errors
+    assert jobs(agent) == {}
+
+
+def test_every_command_of_a_job_is_safe_to_run_at_any_time(agent):
+    for step, _ in jobs(agent).values():
+        command = step.removeprefix("lab: ")
+        for _ in range(2):
+            agent.sa.submit(command)
+            assert [e.number for e in agent.sa.errors] in ([], [50180]), command
+
+
+def test_without_the_choice_there_is_no_script():
+    assert SCRIPT not in render(configured())

@@ -1,0 +1,160 @@
+"""usp_Drain and usp_OpenGate: no new sends, every dialog closed, both sides ended.
+
+Every order of a drain and its senders is searched in tests/explore/test_drain.py; here are the
+answers an operator gets, and the waits that need a clock.
+"""
+
+import pytest
+
+from .lab import Client, Lab, send
+
+DRAIN = (
+    "DECLARE @r int; EXECUTE @r = audit.usp_Drain @reason = N'test', @waitSeconds = {}, "
+    "@WhatIf = 0; SELECT @r;"
+)
+
+
+@pytest.fixture
+def lab():
+    return Lab()
+
+
+def start(client: Client, wait: int = 60) -> None:
+    client.submit(DRAIN.format(wait))
+
+
+def outcome(client: Client) -> tuple[int, dict[str, int]]:
+    """(return value, figure by outcome) of a drain that has come to its end."""
+    assert client.out.finished, "the drain still waits"
+    assert not client.errors, client.errors
+    report, ((value,),) = (found.rows for found in client.out.result_sets)
+    return value, {name: figure for name, figure, _ in report}
+
+
+def drain(lab: Lab, seconds: int = 70, wait: int = 60) -> tuple[int, dict[str, int]]:
+    client = Client(lab)
+    start(client, wait)
+    lab.advance(seconds)
+    return outcome(client)
+
+
+def test_by_default_it_only_shows_what_is_open(lab):
+    client = Client(lab)
+    client.execute(send("0x01"))
+    report = {name: figure for name, figure, _ in lab.rows("EXECUTE audit.usp_Drain;")}
+    assert report == {"would be closed": 0, "dialogs closed": 0, "endpoints open": 2}
+    client.execute(send("0x02"))
+    assert lab.rows("SELECT 1 FROM audit.OperatorLog;") == []
+
+
+def test_it_closes_every_dialog_waits_for_both_sides_and_refuses_new_sends(lab):
+    first, second = Client(lab), Client(lab)
+    first.execute(send("0x01"))
+    second.execute(send("0x02"))
+    assert drain(lab) == (0, {"gate closed": 1, "dialogs closed": 2, "endpoints open": 0})
+    assert {state for state, _ in lab.endpoints()} == {"CD"}
+    assert first.fail(send("0x03")) == 50102
+    assert Client(lab).fail(send("0x04")) == 50102
+    assert lab.bodies() == [b"\x01", b"\x02"]
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+
+
+def test_who_closed_the_gate_and_why_is_kept_and_opening_it_lets_senders_in(lab):
+    assert drain(lab)[0] == 0
+    assert lab.rows("SELECT IsOpen, ChangedBy, Reason FROM audit.Gate;") == [(0, "sa", "test")]
+    lab.sa.execute("EXECUTE audit.usp_OpenGate @reason = N'done';")
+    assert lab.rows("SELECT Action, Login, Reason FROM audit.OperatorLog;") == [
+        ("close gate", "sa", "test"),
+        ("open gate", "sa", "done"),
+    ]
+    Client(lab).execute(send("0x01"))
+    assert lab.bodies() == [b"\x01"]
+
+
+def test_a_sender_in_a_transaction_is_waited_for_and_its_message_comes_before_end_of_stream(lab):
+    sender, operator = Client(lab), Client(lab)
+    sender.execute(send("0x01"))
+    sender.execute("BEGIN TRANSACTION;" + send("0x02"))
+    start(operator)
+    lab.advance(5)
+    assert not operator.out.finished
+    sender.execute("COMMIT;")
+    lab.advance(5)
+    assert outcome(operator)[0] == 0
+    assert lab.bodies() == [b"\x01", b"\x02"]
+    assert lab.landed()[-1][1] == "EndOfStream"
+
+
+def test_a_first_sender_that_has_only_placed_its_row_is_seen_as_busy(lab):
+    sender, operator = Client(lab), Client(lab)
+    sender.execute("BEGIN TRANSACTION;" + send("0x01"))
+    start(operator)
+    lab.advance(5)
+    assert not operator.out.finished
+    sender.execute("COMMIT;")
+    lab.advance(5)
+    assert outcome(operator)[0] == 0
+    assert lab.bodies() == [b"\x01"]
+
+
+def test_a_sender_that_goes_on_after_the_gate_closed_can_still_roll_back_cleanly(lab):
+    sender, operator = Client(lab), Client(lab)
+    sender.execute("BEGIN TRANSACTION;" + send("0x01"))
+    start(operator)
+    lab.advance(1)
+    assert sender.fail(send("0x02")) == 50102
+    sender.execute("ROLLBACK;")
+    lab.advance(5)
+    assert outcome(operator)[0] == 0
+    assert lab.bodies() == []
+
+
+def test_out_of_time_it_says_what_is_in_use_and_the_next_call_goes_on(lab):
+    sender = Client(lab)
+    sender.execute(send("0x01"))
+    sender.execute("BEGIN TRANSACTION;" + send("0x02"))
+    value, report = drain(lab, seconds=5, wait=2)
+    assert value == 1
+    assert report["dialogs in use"] == 1
+    sender.execute("COMMIT;")
+    assert drain(lab)[0] == 0
+
+
+def test_a_target_that_is_off_is_waited_for_and_named(lab):
+    client = Client(lab)
+    client.execute(send("0x01"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    client.execute(send("0x02"))
+    value, report = drain(lab, seconds=5, wait=2)
+    assert value == 1
+    assert report["endpoints open"] == 2
+    assert report["messages pending"] == 2
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    assert drain(lab)[0] == 0
+    assert lab.bodies() == [b"\x01", b"\x02"]
+
+
+def test_a_dead_dialog_does_not_stop_it(lab):
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute(f"END CONVERSATION '{lab.handle()}' WITH CLEANUP;")
+    assert drain(lab, wait=2)[1]["gate closed"] == 1
+    assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+
+
+def test_wrong_inputs_are_named_together_and_a_transaction_is_refused(lab):
+    wrong = "EXECUTE audit.usp_Drain @waitSeconds = 4000, @WhatIf = 0;"
+    assert lab.sa.fail(wrong) == 50160
+    assert "@waitSeconds" in lab.sa.errors[0].text and "@reason" in lab.sa.errors[0].text
+    for procedure in ("usp_Drain", "usp_OpenGate @reason = N'x'"):
+        assert lab.sa.fail(f"BEGIN TRANSACTION; EXECUTE audit.{procedure};") == 50161
+        lab.sa.execute("IF @@TRANCOUNT > 0 ROLLBACK;")
+    assert lab.sa.fail("EXECUTE audit.usp_OpenGate;") == 50160
+
+
+def test_an_operator_may_drain_and_a_sender_may_not(lab):
+    lab.sa.execute("CREATE USER ops WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER ops;")
+    lab.sa.execute("CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
+    lab.sa.execute("EXECUTE AS USER = N'ops'; EXECUTE audit.usp_Drain; REVERT;")
+    for procedure in ("usp_Drain", "usp_OpenGate", "usp_CloseGate N'x', '20260101', NULL"):
+        assert lab.sa.fail(f"EXECUTE AS USER = N'app'; EXECUTE audit.{procedure};") == 229
+        lab.sa.execute("REVERT;")

@@ -1,0 +1,90 @@
+"""usp_PurgeDeadLetter and usp_PurgeLogs: what nobody needs goes, with who and why."""
+
+import pytest
+
+from .lab import Client, Lab, configured, send
+
+PURGE = "EXECUTE audit.usp_PurgeDeadLetter {}, @reason = N'retention', @WhatIf = 0;"
+LETTERS = "SELECT DeadLetterId FROM audit.DeadLetter ORDER BY DeadLetterId;"
+
+
+@pytest.fixture
+def lab():
+    """Letters 1 (replayed, old), 2 (unhandled, old), 3 (replayed, new)."""
+    lab = Lab()
+    for handled, age in ((1, 100), (0, 100), (1, 1)):
+        lab.sa.execute(
+            "INSERT INTO audit.DeadLetter (AddedUtc, Side, ConversationHandle, MessageSequence, "
+            f"HandledUtc) VALUES (DATEADD(day, -{age}, SYSUTCDATETIME()), N'target', NEWID(), 0, "
+            f"{'SYSUTCDATETIME()' if handled else 'NULL'});"
+        )
+    return lab
+
+
+def test_by_default_it_only_shows(lab):
+    report = lab.rows("EXECUTE audit.usp_PurgeDeadLetter @olderThanDays = 90;")
+    assert report == [(1, 1, 1, "would be removed")]
+    assert lab.rows(LETTERS) == [(1,), (2,), (3,)]
+
+
+def test_by_age_only_what_was_handled_goes(lab):
+    assert lab.rows(PURGE.format("@olderThanDays = 90")) == [(1, 1, 1, "removed")]
+    assert lab.rows(LETTERS) == [(2,), (3,)]
+
+
+def test_unhandled_letters_go_only_when_asked_for(lab):
+    purge = PURGE.format("@olderThanDays = 90, @includeUnhandled = 1")
+    assert lab.rows(purge) == [(2, 1, 2, "removed")]
+    ((detail, why),) = lab.rows("SELECT Detail, Reason FROM audit.OperatorLog;")
+    assert (detail, why) == ("2 from 1 to 2, unhandled ones too", "retention")
+
+
+def test_one_letter_goes_by_its_number(lab):
+    assert lab.rows(PURGE.format("@deadLetterId = 2")) == [(1, 2, 2, "removed")]
+    assert lab.rows(LETTERS) == [(1,), (3,)]
+
+
+def test_a_letter_in_use_is_neither_waited_for_nor_removed(lab):
+    other = Client(lab)
+    other.execute(
+        "BEGIN TRANSACTION; UPDATE audit.DeadLetter SET Reason = N'' WHERE DeadLetterId = 1;"
+    )
+    assert lab.rows(PURGE.format("@olderThanDays = 0")) == [(1, 3, 3, "removed")]
+    other.execute("COMMIT;")
+
+
+def test_the_configurations_age_is_the_default_and_without_one_it_must_be_given(lab):
+    assert lab.sa.fail("EXECUTE audit.usp_PurgeDeadLetter;") == 50175
+    aged = Lab(configured(retention={"dead_letter_days": 30}))
+    assert aged.rows("EXECUTE audit.usp_PurgeDeadLetter;") == [(0, None, None, "would be removed")]
+
+
+def test_wrong_inputs_are_named_together_and_a_transaction_is_refused(lab):
+    wrong = "EXECUTE audit.usp_PurgeDeadLetter 1, @olderThanDays = -1, @WhatIf = 0;"
+    assert lab.sa.fail(wrong) == 50175
+    text = lab.sa.errors[0].text
+    assert "@deadLetterId" in text and "36500" in text and "@reason" in text
+    assert lab.sa.fail("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeDeadLetter 1;") == 50176
+    lab.sa.execute("IF @@TRANCOUNT > 0 ROLLBACK;")
+
+
+def test_old_log_rows_go_and_those_of_live_dialogs_stay():
+    lab = Lab()
+    first, second = Client(lab), Client(lab)
+    first.execute(send("0x01"))
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(5)
+    second.execute(send("0x02"))
+    lab.sa.execute("EXECUTE audit.usp_LogError N'x', @message = N'y';")
+    lab.advance(60)
+    shown = lab.rows("EXECUTE audit.usp_PurgeLogs @olderThanDays = 0;")
+    assert shown == [
+        ("ConversationLog", 1, "would be removed"),
+        ("ErrorLog", 1, "would be removed"),
+    ]
+    lab.rows("EXECUTE audit.usp_PurgeLogs @olderThanDays = 0, @WhatIf = 0;")
+    assert lab.rows("SELECT Handle FROM audit.ConversationLog;") == [(lab.handle(),)]
+    assert lab.rows("SELECT 1 FROM audit.ErrorLog;") == []
+    assert lab.sa.fail("EXECUTE audit.usp_PurgeLogs;") == 50187
+    assert lab.sa.fail("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeLogs 1;") == 50188
+    lab.sa.execute("IF @@TRANCOUNT > 0 ROLLBACK;")
