@@ -32,7 +32,7 @@ class RedialTemplater(JinjaTemplater):
         environment.filters.update(ours.filters)
         environment.globals.update(ours.globals)
         environment.globals["installed"] = frozenset(
-            re.sub(r"^\d\d_", "", path.name.removesuffix(".sql.j2"))
+            ".".join(re.sub(r"^\d\d_", "", path.name).split(".")[:2])
             for path in (SQL / "templates").glob("*/*.sql.j2"))
         return environment
 
