@@ -1,7 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_Conversations] ()
+CREATE OR ALTER FUNCTION [audit].[ufn_Conversations]()
 RETURNS @conversations TABLE
 (
     Side nvarchar(10) NOT NULL,             /* initiator or target */

@@ -1,8 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_Leaked]
-(
+CREATE OR ALTER FUNCTION [audit].[ufn_Leaked](
     @most int                           /* at most so many of each kind: there may be hundreds of thousands */
 )
 RETURNS @leaked TABLE

@@ -1,7 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_Pending] ()
+CREATE OR ALTER FUNCTION [audit].[ufn_Pending]()
 RETURNS @pending TABLE
 (
     ConversationHandle uniqueidentifier NOT NULL,

@@ -1,7 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_Queues] ()
+CREATE OR ALTER FUNCTION [audit].[ufn_Queues]()
 RETURNS @queues TABLE
 (
     Side nvarchar(10) NOT NULL,             /* initiator or target */

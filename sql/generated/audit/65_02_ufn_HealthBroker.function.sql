@@ -1,7 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthBroker] ()
+CREATE OR ALTER FUNCTION [audit].[ufn_HealthBroker]()
 RETURNS @found TABLE
 (
     Priority tinyint NOT NULL,
@@ -47,7 +47,7 @@ BEGIN
     SELECT 1, N'queue off', q.QueueName, NULL,
         CONCAT(N'ALTER QUEUE ', N'[audit]', N'.', QUOTENAME(q.QueueName),
             N' WITH STATUS = ON; but first look in vw_Errors: five rollbacks in a row switch a queue off.')
-    FROM [audit].[ufn_Queues] () AS q
+    FROM [audit].[ufn_Queues]() AS q
     WHERE q.IsReceiveEnabled = 0
        OR q.IsEnqueueEnabled = 0;
 
@@ -55,7 +55,7 @@ BEGIN
     SELECT 1, N'activation off', q.QueueName, NULL,
         CONCAT(N'Nobody reads the queue. ALTER QUEUE ', N'[audit]', N'.', QUOTENAME(q.QueueName),
             N' WITH ACTIVATION (STATUS = ON); or deploy again.')
-    FROM [audit].[ufn_Queues] () AS q
+    FROM [audit].[ufn_Queues]() AS q
     WHERE q.IsActivationEnabled = 0
        OR q.ActivationProcedure IS NULL;
 
@@ -63,12 +63,12 @@ BEGIN
     SELECT 50, N'queue differs from configuration', q.QueueName,
         CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
         N'Expected: 2 readers of the initiator''s queue, 4 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Deploy again, or change the configuration.'
-    FROM [audit].[ufn_Queues] () AS q
+    FROM [audit].[ufn_Queues]() AS q
     WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 4 ELSE 2 END
        OR q.IsRetentionEnabled = 1
        OR q.IsPoisonMessageHandlingEnabled = 0;
 
-    IF (SELECT COUNT(*) FROM [audit].[ufn_Queues] () AS q) < 2
+    IF (SELECT COUNT(*) FROM [audit].[ufn_Queues]()) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
@@ -104,7 +104,7 @@ BEGIN
     FROM [audit].[DeploymentHistory] AS h
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [audit].[Migration] AS m) < 3
+    IF (SELECT COUNT(*) FROM [audit].[Migration]) < 3
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'migration missing', N'[audit].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');

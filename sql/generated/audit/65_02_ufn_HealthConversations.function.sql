@@ -1,7 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthConversations] ()
+CREATE OR ALTER FUNCTION [audit].[ufn_HealthConversations]()
 RETURNS @found TABLE
 (
     Priority tinyint NOT NULL,
@@ -36,7 +36,7 @@ BEGIN
             WHEN N'busy' THEN N'The target queue is locked, by ALTER QUEUE or a rebuild say: it is tried again.'
             WHEN N'not tried' THEN N'No attempt yet. If it stays so, the broker is off or the database is in single-user mode.'
             ELSE N'See the text in vw_Pending.' END
-    FROM [audit].[ufn_Pending] () AS p
+    FROM [audit].[ufn_Pending]() AS p
     GROUP BY p.ToService, p.StatusKind;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ BEGIN
         CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
         l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
         N'Look with EXECUTE usp_EndLeaked; end them with @WhatIf = 0. A few DISCONNECTED ones come and go: their EndDialog is just being handled.'
-    FROM [audit].[ufn_Leaked] (1001) AS l
+    FROM [audit].[ufn_Leaked](1001) AS l
     GROUP BY l.Action;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -68,7 +68,7 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 50, N'dialogs older than configured', N'//redial/audit/initiator', CONCAT(COUNT(*), N', oldest ', MAX(v.AgeSeconds), N' s'),
         N'Their timers should have closed them: is the initiator''s activation on (F-118), is a sender in a long transaction?'
-    FROM [audit].[ufn_Conversations] () AS v
+    FROM [audit].[ufn_Conversations]() AS v
     WHERE v.Purpose = N'in use'
       AND v.AgeSeconds > 4500
     HAVING COUNT(*) > 0;
@@ -76,7 +76,7 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 50, N'dialogs near the end of their lifetime', N'//redial/audit/initiator', CONCAT(COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(v.LifetimeUtc), 120), N' UTC'),
         N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain or usp_RetireIdle closes them in peace.'
-    FROM [audit].[ufn_Conversations] () AS v
+    FROM [audit].[ufn_Conversations]() AS v
     WHERE v.Purpose = N'in use'
       AND v.LifetimeUtc < DATEADD(second, 86400, GETUTCDATE())
     HAVING COUNT(*) > 0;

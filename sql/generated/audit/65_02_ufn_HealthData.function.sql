@@ -1,7 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-CREATE OR ALTER FUNCTION [audit].[ufn_HealthData] ()
+CREATE OR ALTER FUNCTION [audit].[ufn_HealthData]()
 RETURNS @found TABLE
 (
     Priority tinyint NOT NULL,
@@ -46,7 +46,7 @@ BEGIN
     SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N'messages in a queue', q.QueueName, CONCAT(N'about ', q.Messages),
         CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below. One conversation feeds one reader only.'
              ELSE N'From sys.partitions, without reading the queue.' END
-    FROM [audit].[ufn_Queues] () AS q;
+    FROM [audit].[ufn_Queues]() AS q;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 200, N'rows in a table', CONCAT(N'audit', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),

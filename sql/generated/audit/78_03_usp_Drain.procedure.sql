@@ -144,7 +144,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         WAITFOR DELAY '00:00:00.250';
     END;
 
-    SELECT @pending = COUNT_BIG(*) FROM [audit].[ufn_Pending] () AS p;
+    SELECT @pending = COUNT_BIG(*) FROM [audit].[ufn_Pending]();
 
     /* ----------------------------------------------------------------------------------------- */
     /* 5  One row per outcome                                                                      */

@@ -70,7 +70,7 @@ Example: EXECUTE [audit].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                       WHEN N'DELETE ROW' THEN N'would be deleted'
                       WHEN N'FREE SLOT' THEN N'would be freed'
                       ELSE N'would be ended' END
-    FROM [audit].[ufn_Leaked] (@most) AS f;
+    FROM [audit].[ufn_Leaked](@most) AS f;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  One by one, each checked again in its own transaction                                    */

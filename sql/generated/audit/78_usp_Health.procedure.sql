@@ -49,24 +49,24 @@ Example: EXECUTE [audit].[usp_Health];';
     /* 1  What the module user can see                                                             */
     /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthBroker] () AS f;
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthBroker]() AS f;
     IF @Debug = 1
         PRINT N'Database, queues, rights: done.';
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthConversations] () AS f;
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthConversations]() AS f;
     IF @Debug = 1
         PRINT N'Conversations: done.';
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthData] () AS f;
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthData]() AS f;
     IF @Debug = 1
         PRINT N'Dead letters, errors, growth: done.';
 
     INSERT INTO @queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
     SELECT OBJECT_ID(CONCAT(N'[audit]', N'.', QUOTENAME(q.QueueName)), N'SQ'), q.QueueName, q.Messages, q.MaxReaders,
         CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
-    FROM [audit].[ufn_Queues] () AS q;
+    FROM [audit].[ufn_Queues]() AS q;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  What only the server knows: asked as the caller, since a user of one database is nobody   */

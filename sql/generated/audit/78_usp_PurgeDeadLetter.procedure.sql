@@ -67,7 +67,7 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
         BEGIN TRANSACTION;
 
         DELETE TOP (1000) dl
-        OUTPUT deleted.DeadLetterId INTO @removed (DeadLetterId)
+        OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
         FROM [audit].[DeadLetter] AS dl
             /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)

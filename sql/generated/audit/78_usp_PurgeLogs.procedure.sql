@@ -81,7 +81,7 @@ Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     END;
 
     SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
-    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t (TableName, LogRows);
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t(TableName, LogRows);
 
     RETURN 0;
 END;

@@ -92,7 +92,7 @@ A letter whose cause is not mended comes back as a new dead letter.';
                 HandledBy = ORIGINAL_LOGIN(),
                 Handling = N'replayed',
                 HandlingReason = @reason
-            OUTPUT inserted.DeadLetterId, inserted.ConversationHandle, inserted.MessageSequence, inserted.MessageType, inserted.Body
+            OUTPUT INSERTED.DeadLetterId, INSERTED.ConversationHandle, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
             INTO @letters (DeadLetterId, ConversationHandle, MessageSequence, MessageType, Body)
             FROM [audit].[DeadLetter] AS dl
                 /* READPAST: a letter that is just being written or replayed is somebody's; activation

@@ -8,5 +8,5 @@ AS
 SELECT
     f.Side, f.ConversationHandle, f.ConversationId, f.State, f.Purpose, f.ConversationKey, f.BegunUtc,
     f.AgeSeconds, f.EndOfStreamUtc, f.Sent, f.Received, f.TimerDue, f.LifetimeUtc, f.ClosedUntilUtc, f.Priority
-FROM [audit].[ufn_Conversations] () AS f;
+FROM [audit].[ufn_Conversations]() AS f;
 GO

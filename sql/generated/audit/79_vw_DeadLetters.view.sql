@@ -8,7 +8,7 @@ AS
    HandledUtc NULL: nobody has replayed it yet. NOLOCK: never waits for a reader that is adding one. */
 SELECT
     dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
-    dl.MessageType, DATALENGTH(dl.Body) AS BodyBytes, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy,
-    dl.Handling, dl.HandlingReason
+    dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,
+    DATALENGTH(dl.Body) AS BodyBytes
 FROM [audit].[DeadLetter] AS dl WITH (NOLOCK);
 GO

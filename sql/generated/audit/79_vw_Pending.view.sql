@@ -8,5 +8,5 @@ AS
 SELECT
     f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
     f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus
-FROM [audit].[ufn_Pending] () AS f;
+FROM [audit].[ufn_Pending]() AS f;
 GO

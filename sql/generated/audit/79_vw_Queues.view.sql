@@ -8,5 +8,5 @@ AS
 SELECT
     f.Side, f.QueueName, f.Messages, f.IsReceiveEnabled, f.IsEnqueueEnabled, f.IsActivationEnabled,
     f.ActivationProcedure, f.MaxReaders, f.IsRetentionEnabled, f.IsPoisonMessageHandlingEnabled
-FROM [audit].[ufn_Queues] () AS f;
+FROM [audit].[ufn_Queues]() AS f;
 GO
