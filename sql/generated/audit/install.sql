@@ -336,6 +336,27 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 30_IdleWatch.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
+   send has to write down when it was: the server counts a dialog's messages anyway (F-171). Only
+   usp_RetireIdle reads and writes it. */
+IF OBJECT_ID(N'[audit].[IdleWatch]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [audit].[IdleWatch]
+    (
+        Handle uniqueidentifier NOT NULL,
+        SendSequence bigint NOT NULL,
+        SinceUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_Landing.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -678,6 +699,545 @@ BEGIN
         AUTHORIZATION [audit_module]
         ON QUEUE [audit].[TargetQueue] ([//redial/audit/contract]);
     INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/target');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 62_priorities.priority.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
+IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/audit/initiator')
+    BEGIN
+        DROP BROKER PRIORITY [redial/audit/initiator];
+    END;
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/audit/initiator';
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/target')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/audit/target')
+    BEGIN
+        DROP BROKER PRIORITY [redial/audit/target];
+    END;
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/audit/target';
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Conversations.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_Conversations]()
+RETURNS @conversations TABLE
+(
+    Side nvarchar(10) NOT NULL,             /* initiator or target */
+    ConversationHandle uniqueidentifier NOT NULL,
+    ConversationId uniqueidentifier NOT NULL,   /* the same on both sides */
+    State nvarchar(60) NULL,
+    Purpose nvarchar(20) NOT NULL,          /* see below */
+    ConversationKey nvarchar(200) NULL,     /* of the initiator's side */
+    BegunUtc datetime2(3) NULL,             /* NULL: not in ConversationLog */
+    AgeSeconds bigint NULL,
+    EndOfStreamUtc datetime2(3) NULL,
+    Sent bigint NOT NULL,                   /* of this side, EndOfStream included */
+    Received bigint NOT NULL,
+    TimerDue datetime NULL,
+    LifetimeUtc datetime NOT NULL,
+    ClosedUntilUtc datetime NULL,           /* CLOSED rows: the server removes them after this */
+    Priority tinyint NOT NULL
+)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Behind vw_Conversations. A function, because it may run as the module user: what a catalog view
+   shows depends on the rights of whoever reads it, and an operator has none on services and queues (F-172).
+   Purpose: in use (a row leads to it), closing (EndOfStream was sent), resend (a private dialog of
+   usp_ResendPending or of a replay), target, unknown.
+   NOLOCK throughout: whoever watches must neither wait for senders nor make them wait. */
+BEGIN
+    INSERT INTO @conversations
+        (Side, ConversationHandle, ConversationId, State, Purpose, ConversationKey, BegunUtc, AgeSeconds,
+         EndOfStreamUtc, Sent, Received, TimerDue, LifetimeUtc, ClosedUntilUtc, Priority)
+    SELECT
+        CASE WHEN ce.is_initiator = 1 THEN N'initiator' ELSE N'target' END,
+        ce.conversation_handle, ce.conversation_id, ce.state_desc,
+        CASE WHEN ce.is_initiator = 0 THEN N'target'
+             WHEN sc.Handle IS NOT NULL THEN N'in use'
+             WHEN cl.ResendOf IS NOT NULL THEN N'resend'
+             WHEN cl.EndOfStreamUtc IS NOT NULL THEN N'closing'
+             ELSE N'unknown' END,
+        ISNULL(sc.ConversationKey, cl.ConversationKey), cl.BegunUtc,
+        DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()), cl.EndOfStreamUtc,
+        ce.send_sequence, ce.receive_sequence,
+        NULLIF(ce.dialog_timer, '19000101'), ce.lifetime,
+        CASE WHEN ce.state = 'CD' THEN NULLIF(ce.security_timestamp, '19000101') END, ce.priority
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    LEFT OUTER JOIN [audit].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+        ON sc.Handle = ce.conversation_handle
+    LEFT OUTER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
+    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target');
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Leaked.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_Leaked](
+    @most int                           /* at most so many of each kind: there may be hundreds of thousands */
+)
+RETURNS @leaked TABLE
+(
+    LeakedId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Handle uniqueidentifier NOT NULL,
+    ConversationId uniqueidentifier NULL,
+    IsInitiator bit NOT NULL,
+    State nvarchar(60) NOT NULL,
+    ConversationKey nvarchar(200) NULL,
+    Action nvarchar(30) NOT NULL
+)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* What usp_EndLeaked would look at: candidates, each of which it checks again under locks. NOLOCK: the
+   list waits for nobody, and a dialog that is just being begun is seen with its row.
+   No leaks: dialogs whose EndOfStream was sent, private
+   dialogs of a resend or replay (closed when they were made). */
+BEGIN
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+      AND ce.state IN ('DI', 'ER');
+
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc,
+        CASE WHEN ce.state = 'SO' THEN N'END UNUSED' ELSE N'CLOSE' END
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name = N'//redial/audit/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND NOT EXISTS (SELECT 1
+                      FROM [audit].[SessionConversations] AS sc
+                          WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                      WHERE sc.Handle = ce.conversation_handle)
+      AND NOT EXISTS (SELECT 1
+                      FROM [audit].[ConversationLog] AS cl
+                          WITH (NOLOCK, FORCESEEK)
+                      WHERE cl.Handle = ce.conversation_handle
+                        AND cl.EndOfStreamUtc IS NOT NULL);
+
+    /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
+       and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+      AND ce.state = 'CD'
+      AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
+           OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
+
+    INSERT INTO @leaked (Handle, IsInitiator, State, ConversationKey, Action)
+    SELECT TOP (@most) sc.Handle, 1, N'gone', sc.ConversationKey, N'DELETE ROW'
+    FROM [audit].[SessionConversations] AS sc
+        /* READPAST: a row in use is no leak. INDEX, FORCESEEK: this configuration's rows only. */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+    WHERE sc.ConfigId = 1
+      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = sc.Handle);
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Pending.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_Pending]()
+RETURNS @pending TABLE
+(
+    ConversationHandle uniqueidentifier NOT NULL,
+    MessageSequence bigint NOT NULL,
+    MessageType nvarchar(256) NULL,
+    IsEndOfDialog bit NOT NULL,
+    IsError bit NOT NULL,
+    EnqueuedUtc datetime NOT NULL,
+    WaitingSeconds int NULL,
+    ToService nvarchar(256) NULL,
+    StatusKind nvarchar(20) NOT NULL,       /* see below */
+    TransmissionStatus nvarchar(4000) NULL
+)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Behind vw_Pending: messages of this configuration that have not reached their queue. Bodies are
+   not read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
+   module user is no member of db_owner (F-113); usp_Health says so.
+   StatusKind, by the server's texts (English, German ... servers give 'other'): not tried, queue off,
+   busy, no service, no route, broker off, access, far side ended, other. */
+BEGIN
+    INSERT INTO @pending
+        (ConversationHandle, MessageSequence, MessageType, IsEndOfDialog, IsError, EnqueuedUtc, WaitingSeconds,
+         ToService, StatusKind, TransmissionStatus)
+    SELECT TOP (10000)
+        tq.conversation_handle, tq.message_sequence_number, tq.message_type_name, tq.is_end_of_dialog,
+        tq.is_conversation_error, tq.enqueue_time, DATEDIFF(second, tq.enqueue_time, GETUTCDATE()),
+        tq.to_service_name,
+        CASE WHEN ISNULL(tq.transmission_status, N'') = N'' THEN N'not tried'
+             WHEN tq.transmission_status LIKE N'%queue%disabled%' THEN N'queue off'
+             WHEN tq.transmission_status LIKE N'%busy%' THEN N'busy'
+             WHEN tq.transmission_status LIKE N'%broker%disabled%' OR tq.transmission_status LIKE N'%broker is not enabled%' THEN N'broker off'
+             WHEN tq.transmission_status LIKE N'%no service by that name%' OR tq.transmission_status LIKE N'%could not find the target broker%' THEN N'no service'
+             WHEN tq.transmission_status LIKE N'%route%' THEN N'no route'
+             WHEN tq.transmission_status LIKE N'%security context%' OR tq.transmission_status LIKE N'%permission%'
+                 OR tq.transmission_status LIKE N'%master key%' OR tq.transmission_status LIKE N'%certificate%' THEN N'access'
+             WHEN tq.transmission_status LIKE N'%end dialog%' OR tq.transmission_status LIKE N'%error message%' THEN N'far side ended'
+             ELSE N'other' END,
+        tq.transmission_status
+    FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
+    WHERE tq.from_service_name IN (N'//redial/audit/initiator', N'//redial/audit/target');
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Queues.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_Queues]()
+RETURNS @queues TABLE
+(
+    Side nvarchar(10) NOT NULL,             /* initiator or target */
+    QueueName nvarchar(128) NOT NULL,
+    Messages bigint NULL,                   /* about; retained ones and those not yet committed too */
+    IsReceiveEnabled bit NOT NULL,
+    IsEnqueueEnabled bit NOT NULL,
+    IsActivationEnabled bit NOT NULL,
+    ActivationProcedure nvarchar(776) NULL,
+    MaxReaders smallint NULL,
+    IsRetentionEnabled bit NOT NULL,
+    IsPoisonMessageHandlingEnabled bit NULL
+)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Behind vw_Queues; a function for the reason given in ufn_Conversations.
+   Messages is what sys.partitions says of the queue's internal table, never counted: COUNT(*) over a
+   long queue scans it and stops its readers (F-170). The state of a queue monitor is the server's
+   business and not visible from here: usp_Health shows it to a caller with VIEW SERVER STATE. */
+BEGIN
+    DECLARE @initiator int = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ');
+    DECLARE @target int = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ');
+    DECLARE @lengths TABLE (QueueId int NOT NULL PRIMARY KEY, Messages bigint NULL);
+
+    INSERT INTO @lengths (QueueId, Messages)
+    SELECT it.parent_object_id, SUM(p.rows)
+    FROM sys.internal_tables AS it
+    INNER JOIN sys.partitions AS p ON p.object_id = it.object_id AND p.index_id = 1
+    WHERE it.parent_object_id IN (@initiator, @target)
+    GROUP BY it.parent_object_id;
+
+    INSERT INTO @queues
+        (Side, QueueName, Messages, IsReceiveEnabled, IsEnqueueEnabled, IsActivationEnabled, ActivationProcedure,
+         MaxReaders, IsRetentionEnabled, IsPoisonMessageHandlingEnabled)
+    SELECT
+        CASE WHEN q.object_id = @target THEN N'target' ELSE N'initiator' END,
+        q.name, le.Messages, q.is_receive_enabled, q.is_enqueue_enabled, q.is_activation_enabled,
+        q.activation_procedure, q.max_readers, q.is_retention_enabled, q.is_poison_message_handling_enabled
+    FROM sys.service_queues AS q
+    LEFT OUTER JOIN @lengths AS le ON le.QueueId = q.object_id
+    WHERE q.object_id IN (@initiator, @target);
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthBroker.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_HealthBroker]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* First part of usp_Health: database, queues, rights, gate, version. */
+BEGIN
+    DECLARE @ownerName nvarchar(128);
+    DECLARE @isBrokerEnabled bit;
+    DECLARE @isPriorityHonored bit;
+
+    SELECT @ownerName = SUSER_SNAME(d.owner_sid), @isBrokerEnabled = d.is_broker_enabled,
+        @isPriorityHonored = d.is_honor_broker_priority_on
+    FROM sys.databases AS d
+    WHERE d.database_id = DB_ID();
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The database                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @isBrokerEnabled = 0
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (1, N'broker off', DB_NAME(), NULL,
+            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. ALTER DATABASE CURRENT SET ENABLE_BROKER needs the database for itself (WITH ROLLBACK IMMEDIATE).');
+    END;
+    IF @ownerName IS NULL
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'database without owner', DB_NAME(), NULL,
+            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. ALTER AUTHORIZATION ON DATABASE:: this database TO a login.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The queues                                                                               */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 1, N'queue off', q.QueueName, NULL,
+        CONCAT(N'ALTER QUEUE ', N'[audit]', N'.', QUOTENAME(q.QueueName),
+            N' WITH STATUS = ON; but first look in vw_Errors: five rollbacks in a row switch a queue off.')
+    FROM [audit].[ufn_Queues]() AS q
+    WHERE q.IsReceiveEnabled = 0
+       OR q.IsEnqueueEnabled = 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 1, N'activation off', q.QueueName, NULL,
+        CONCAT(N'Nobody reads the queue. ALTER QUEUE ', N'[audit]', N'.', QUOTENAME(q.QueueName),
+            N' WITH ACTIVATION (STATUS = ON); or deploy again.')
+    FROM [audit].[ufn_Queues]() AS q
+    WHERE q.IsActivationEnabled = 0
+       OR q.ActivationProcedure IS NULL;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'queue differs from configuration', q.QueueName,
+        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
+        N'Expected: 2 readers of the initiator''s queue, 4 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Deploy again, or change the configuration.'
+    FROM [audit].[ufn_Queues]() AS q
+    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 4 ELSE 2 END
+       OR q.IsRetentionEnabled = 1
+       OR q.IsPoisonMessageHandlingEnabled = 0;
+
+    IF (SELECT COUNT(*) FROM [audit].[ufn_Queues]()) < 2
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Rights, gate, version                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'pending messages not visible', N'audit_module', NULL,
+            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [audit_module]; unless that is what you chose.');
+    END;
+    IF EXISTS (SELECT 1 FROM sys.services AS s
+               WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+                 AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'audit_module'))
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'service owned by another', N'audit_module', NULL,
+            N'The right to SEND is checked against the owner of the initiating service: ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.');
+    END;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'gate closed', N'audit', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
+        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. When that is over: EXECUTE usp_OpenGate @reason = ...')
+    FROM [audit].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
+    WHERE g.ConfigId = 1
+      AND g.IsOpen = 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy)
+    FROM [audit].[DeploymentHistory] AS h
+    ORDER BY h.DeploymentId DESC;
+
+    IF (SELECT COUNT(*) FROM [audit].[Migration]) < 3
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'migration missing', N'[audit].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+    END;
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthConversations.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_HealthConversations]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
+   leaked, a report must not make it worse. */
+BEGIN
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Pending, by what the server says is in the way                                           */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT
+        CASE WHEN p.StatusKind IN (N'queue off', N'broker off', N'no service', N'no route', N'access') THEN 10
+             WHEN p.StatusKind = N'far side ended' OR MAX(p.WaitingSeconds) > 300 THEN 50
+             ELSE 150 END,
+        N'messages pending', CONCAT(p.ToService, N': ', p.StatusKind),
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', oldest ', MAX(p.WaitingSeconds), N' s'),
+        CASE p.StatusKind
+            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then ALTER QUEUE ... WITH STATUS = ON.'
+            WHEN N'broker off' THEN N'ALTER DATABASE ... SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE, in the database the text names.'
+            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Deploy the target.'
+            WHEN N'no route' THEN N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?'
+            WHEN N'access' THEN N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.'
+            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then usp_ResendPending.'
+            WHEN N'busy' THEN N'The target queue is locked, by ALTER QUEUE or a rebuild say: it is tried again.'
+            WHEN N'not tried' THEN N'No attempt yet. If it stays so, the broker is off or the database is in single-user mode.'
+            ELSE N'See the text in vw_Pending.' END
+    FROM [audit].[ufn_Pending]() AS p
+    GROUP BY p.ToService, p.StatusKind;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Endpoints by state                                                                       */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN COUNT(*) >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.is_initiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.state_desc),
+        CONCAT(CASE WHEN COUNT(*) >= 100000 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        CASE WHEN COUNT(*) >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')) AS e
+    GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
+        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
+        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        N'Look with EXECUTE usp_EndLeaked; end them with @WhatIf = 0. A few DISCONNECTED ones come and go: their EndDialog is just being handled.'
+    FROM [audit].[ufn_Leaked](1001) AS l
+    GROUP BY l.Action;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Ages                                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'dialogs older than configured', N'//redial/audit/initiator', CONCAT(COUNT(*), N', oldest ', MAX(v.AgeSeconds), N' s'),
+        N'Their timers should have closed them: is the initiator''s activation on (F-118), is a sender in a long transaction?'
+    FROM [audit].[ufn_Conversations]() AS v
+    WHERE v.Purpose = N'in use'
+      AND v.AgeSeconds > 4500
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/audit/initiator', CONCAT(COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(v.LifetimeUtc), 120), N' UTC'),
+        N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain or usp_RetireIdle closes them in peace.'
+    FROM [audit].[ufn_Conversations]() AS v
+    WHERE v.Purpose = N'in use'
+      AND v.LifetimeUtc < DATEADD(second, 86400, GETUTCDATE())
+    HAVING COUNT(*) > 0;
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthData.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_HealthData]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Third part of usp_Health: dead letters, errors, poison, growth. Sizes come from sys.partitions,
+   counts are bounded, and NOLOCK keeps it from waiting for whoever is just writing. */
+BEGIN
+    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'dead letters unhandled', N'[audit].[DeadLetter]',
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N' UTC'),
+        N'See vw_DeadLetters for the reasons. Mend the cause, then usp_ReplayDeadLetter; what nobody needs: usp_PurgeDeadLetter.'
+    FROM (SELECT TOP (10000) dl.AddedUtc FROM [audit].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL) AS d
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'errors in the last hour', e.ProcedureName,
+        CONCAT(COUNT(*), N', last ', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N' UTC'),
+        N'See vw_Errors for the texts.'
+    FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [audit].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
+    WHERE e.AddedUtc > DATEADD(hour, -1, @now)
+    GROUP BY e.ProcedureName;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'poison messages', N'[audit].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
+        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'
+    FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+    HAVING COUNT(*) > 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* Growth                                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N'messages in a queue', q.QueueName, CONCAT(N'about ', q.Messages),
+        CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below. One conversation feeds one reader only.'
+             ELSE N'From sys.partitions, without reading the queue.' END
+    FROM [audit].[ufn_Queues]() AS q;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 200, N'rows in a table', CONCAT(N'audit', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
+        N'Kept for ever: [retention] says 0 days.'
+    FROM sys.objects AS o
+    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
+    WHERE o.object_id IN (OBJECT_ID(N'[audit].[Landing]', N'U'), OBJECT_ID(N'[audit].[ConversationLog]', N'U'),
+        OBJECT_ID(N'[audit].[ErrorLog]', N'U'), OBJECT_ID(N'[audit].[DeadLetter]', N'U'))
+    GROUP BY o.name;
+
+    RETURN;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2540,6 +3100,311 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_01_usp_OpenGate.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_OpenGate]
+    @reason nvarchar(400) = NULL,       /* why the gate opens: kept in Gate and OperatorLog; required */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Opens the gate that usp_Drain closed: usp_Send sends again. Result set: none. Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction (F-137) */
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_OpenGate opens the gate that usp_Drain closed, so that usp_Send sends again.
+  @reason   why; required; kept with your login in Gate and OperatorLog
+  @Debug    1: print each step
+Example: EXECUTE [audit].[usp_OpenGate] @reason = N''maintenance is over'';';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_OpenGate must be called outside a transaction: senders read the gate and would wait for its end.', 1;
+    IF NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        THROW 50160, N'@reason must say why, in 1 to 400 characters.', 1;
+
+    BEGIN TRANSACTION;
+
+    UPDATE g
+    SET IsOpen = 1,
+        ChangedUtc = SYSUTCDATETIME(),
+        ChangedBy = ORIGINAL_LOGIN(),
+        Reason = @reason
+    FROM [audit].[Gate] AS g
+        WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)    /* the one row of this configuration */
+    WHERE g.ConfigId = 1;
+
+    INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+    VALUES (N'open gate', N'configuration audit', @reason);
+
+    COMMIT TRANSACTION;
+
+    IF @Debug = 1
+        PRINT N'The gate is open.';
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_CloseGate.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_CloseGate]
+    @reason nvarchar(400),
+    @deadline datetime2(3),             /* UTC: when to stop trying */
+    @closed bit OUTPUT                  /* 0: senders held the gate until the deadline; it is still open */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Closes and commits the gate, for usp_Drain. Called outside a transaction.
+   Senders read the gate only in passing here, so this is soon done.
+   NOWAIT: a request that queues would have every new sender wait behind it; so it asks again instead,
+   and while it waits it holds nothing (F-175). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    SET @closed = 0;
+    WHILE @closed = 0
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            UPDATE g
+            SET IsOpen = 0,
+                ChangedUtc = SYSUTCDATETIME(),
+                ChangedBy = ORIGINAL_LOGIN(),
+                Reason = @reason
+            FROM [audit].[Gate] AS g
+                WITH (ROWLOCK, NOWAIT, INDEX ([PK_Gate]), FORCESEEK)    /* NOWAIT: see above */
+            WHERE g.ConfigId = 1;
+
+            IF @@ROWCOUNT = 0
+            BEGIN
+                /* Somebody removed the row, and a gate without a row is open. */
+                INSERT INTO [audit].[Gate] (ConfigId, IsOpen, Reason)
+                VALUES (1, 0, @reason);
+            END;
+
+            INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+            VALUES (N'close gate', N'configuration audit', @reason);
+
+            COMMIT TRANSACTION;
+            SET @closed = 1;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 1222: a sender holds the gate; 1205: cannot be, but is as harmless. */
+            IF ERROR_NUMBER() NOT IN (1205, 1222)
+                THROW;
+            IF SYSUTCDATETIME() >= @deadline
+                RETURN 1;
+        END CATCH;
+
+        IF @closed = 0
+            WAITFOR DELAY '00:00:00.050';
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_03_usp_Drain.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_Drain]
+    @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
+    @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
+    @WhatIf bit = 1,                    /* 1: only show what is open now */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each pass */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* For an operator: no new sends, every dialog closed with EndOfStream, both sides ended. A sender gets
+   in before the gate closes or gets 50102; nobody sends after EndOfStream, nothing is lost (F-148).
+   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(400).
+   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. Call it again. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @deadline datetime2(3);
+    DECLARE @closed bit = 0;
+    DECLARE @passes int = 0;
+    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
+    DECLARE @recycled bigint = 0;
+    DECLARE @open bigint;
+    DECLARE @pending bigint;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @more bit;
+    DECLARE @result int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
+configuration audit and waits until both sides of each have ended. Open the gate with usp_OpenGate.
+  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
+  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
+  @WhatIf       1 (default): only show what is open now; 0: do it
+  @Debug        1: print each pass
+Example: EXECUTE [audit].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
+Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50160, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The gate, committed before anything is looked at                                         */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+        EXECUTE [audit].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @closed = @closed OUTPUT;
+
+    IF @Debug = 1
+        PRINT CONCAT(N'Gate closed: ', @closed);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Passes over every R, until one finds none and nobody at work on one                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @more = @closed;
+    WHILE @more = 1
+    BEGIN
+        SET @passes = @passes + 1;
+
+        DECLARE dialogs CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            SELECT sc.Handle
+            FROM [audit].[SessionConversations] AS sc
+                /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks
+                   again under locks. INDEX, FORCESEEK: this configuration's rows only. */
+                WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1;
+        OPEN dialogs;
+        FETCH NEXT FROM dialogs INTO @handle;
+        WHILE @@FETCH_STATUS = 0
+        BEGIN
+            /* NOWAIT inside: a busy row is left to the next pass. */
+            EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            IF @result = 0
+                SET @recycled = @recycled + 1;
+            FETCH NEXT FROM dialogs INTO @handle;
+        END;
+        CLOSE dialogs;
+        DEALLOCATE dialogs;
+
+        /* The look that decides, with locks: a sender that read the gate open has inserted or locked
+           its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
+           UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
+           read passes. NOWAIT: error 1222 instead of a wait. All rows, no filter that
+           could be tried before the lock is. Searched by tests/explore/test_drain.py. */
+        SET @left = NULL;
+        BEGIN TRY
+            SELECT @left = ISNULL(SUM(1), 0)
+            FROM [audit].[SessionConversations] AS sc
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+        END CATCH;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', ISNULL(CONVERT(nvarchar(20), @left), N'unknown, one is busy'));
+
+        SET @more = CASE WHEN @left = 0 OR SYSUTCDATETIME() >= @deadline THEN 0 ELSE 1 END;
+        IF @more = 1
+            WAITFOR DELAY '00:00:00.100';
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Wait for both sides. CLOSED rows are only the target's memory of replays (F-106)          */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SELECT @open = COUNT_BIG(*)
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+          AND ce.state <> 'CD';
+
+        IF @open = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+            BREAK;
+        WAITFOR DELAY '00:00:00.250';
+    END;
+
+    SELECT @pending = COUNT_BIG(*) FROM [audit].[ufn_Pending]();
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  One row per outcome                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT o.Outcome, o.Figure, o.Detail
+    FROM
+    (
+        SELECT 1 AS Place,
+            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' ELSE N'gate still open' END AS Outcome,
+            @passes AS Figure,
+            CASE WHEN @WhatIf = 1 THEN N'nothing was done: @WhatIf = 1'
+                 WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
+                 ELSE N'passes over the dialogs' END AS Detail
+        UNION ALL
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        UNION ALL
+        SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
+        WHERE @left <> 0 OR @left IS NULL
+        UNION ALL
+        SELECT 4, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        UNION ALL
+        SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        WHERE @pending > 0
+    ) AS o
+    ORDER BY o.Place;
+
+    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0)
+        RETURN 0;
+    RETURN 1;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_AcknowledgeLanding.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2612,18 +3477,23 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_EndLeaked]
-    @WhatIf bit = 1                     /* 1: only show what would be done */
+    @WhatIf bit = 1,                    /* 1: only show what would be done */
+    @most int = 1000,                   /* 1 to 100000: at most so many of each kind in one call */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each one as it is looked at */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* lint: operator */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
-   - DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending: ended.
-   - STARTED_OUTBOUND that no row leads to (a sender was cancelled in its first use, and its client
-     committed all the same): ended.
-   - CLOSED past its time: ended WITH CLEANUP.
-   - Rows of SessionConversations whose dialog is gone: deleted.
-   Returns one row each: what, and whether it was done. */
+   - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending.
+   - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
+     client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
+   - END WITH CLEANUP: CLOSED past its time.
+   - DELETE ROW, FREE SLOT: a row of SessionConversations whose dialog is gone.
+   Result set, one row each: Handle uniqueidentifier, ConversationId uniqueidentifier, IsInitiator bit,
+   State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
+   Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -2632,7 +3502,7 @@ BEGIN
 
     DECLARE @leaked TABLE
     (
-        LeakedId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+        LeakedId int NOT NULL PRIMARY KEY,
         Handle uniqueidentifier NOT NULL,
         ConversationId uniqueidentifier NULL,
         IsInitiator bit NOT NULL,
@@ -2643,149 +3513,376 @@ BEGIN
     );
     DECLARE @id int;
     DECLARE @handle uniqueidentifier;
-    DECLARE @key nvarchar(200);
     DECLARE @action nvarchar(30);
-    DECLARE @done bit;
+    DECLARE @outcome nvarchar(400);
+    DECLARE @result int;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 1  Pending messages must be visible                                                         */
+    /* 1  Help and inputs; pending messages must be visible                                        */
     /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_EndLeaked ends conversations of configuration audit that nobody will end any more.
+  @WhatIf  1 (default): only show; 0: do it
+  @most    1 to 100000, 1000 by default: at most so many of each kind in one call
+  @Debug   1: print each one as it is looked at
+Nothing with an unread or a pending message is ended: those are shown with what to call instead.
+Example: EXECUTE [audit].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
+        RETURN 0;
+    END;
+
     IF @@TRANCOUNT <> 0
         THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
+    IF @WhatIf IS NULL OR ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
+        THROW 50132, N'@WhatIf must be 0 or 1. @most must be 1 to 100000.', 1;
     IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
         THROW 50131, N'usp_EndLeaked cannot see sys.transmission_queue: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; then call it again.', 1;
 
-    /* ----------------------------------------------------------------------------------------- */
-    /* 2  Candidates                                                                               */
-    /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action, Outcome)
-    SELECT ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END', N'would be ended'
-    FROM sys.conversation_endpoints AS ce
-    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
-      AND ce.state IN ('DI', 'ER');
-
-    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action, Outcome)
-    SELECT ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END UNUSED', N'would be ended'
-    FROM sys.conversation_endpoints AS ce
-    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name = N'//redial/audit/initiator'
-      AND ce.state = 'SO'
-      AND NOT EXISTS (SELECT 1
-                      FROM [audit].[SessionConversations] AS sc
-                          WITH (FORCESEEK)   /* a scan would wait for every sender at work, not for this one */
-                      WHERE sc.Handle = ce.conversation_handle);
-
-    /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
-       and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
-    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action, Outcome)
-    SELECT ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP',
-        N'would be cleaned up'
-    FROM sys.conversation_endpoints AS ce
-    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
-      AND ce.state = 'CD'
-      AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
-           OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
-
-    INSERT INTO @leaked (Handle, IsInitiator, State, ConversationKey, Action, Outcome)
-    SELECT sc.Handle, 1, N'gone', sc.ConversationKey, N'DELETE ROW', N'would be deleted'
-    FROM [audit].[SessionConversations] AS sc
-        WITH (READPAST, READCOMMITTEDLOCK)   /* a row in use is no leak; do not wait for it */
-    WHERE NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = sc.Handle);
+    INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action, Outcome)
+    SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
+        CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
+                      WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
+                      WHEN N'DELETE ROW' THEN N'would be deleted'
+                      WHEN N'FREE SLOT' THEN N'would be freed'
+                      ELSE N'would be ended' END
+    FROM [audit].[ufn_Leaked](@most) AS f;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 3  One by one, each checked again in its own transaction                                    */
+    /* 2  One by one, each checked again in its own transaction                                    */
     /* ----------------------------------------------------------------------------------------- */
     SET @id = 0;
     WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
     BEGIN
-        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @key = l.ConversationKey, @action = l.Action
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action,
+            @outcome = CASE WHEN @WhatIf = 1 THEN l.Outcome END         /* NULL: nothing against it yet */
         FROM @leaked AS l
         WHERE l.LeakedId > @id
         ORDER BY l.LeakedId;
 
-        SET @done = 0;
         BEGIN TRY
             BEGIN TRANSACTION;
 
-            IF @action = N'DELETE ROW'
+            IF @action = N'END'
             BEGIN
-                IF @WhatIf = 0
+                /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
+                   be. A plain read: it waits for a reader that holds the rows, and so is told the truth. */
+                IF EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+                   OR EXISTS (SELECT 1 FROM [audit].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
+                    SET @outcome = N'kept: unread messages are left; its activation handles them';
+                ELSE IF EXISTS (SELECT 1 FROM sys.transmission_queue AS tq
+                                WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0)
+                    SET @outcome = N'kept: messages are pending; call usp_ResendPending';
+                ELSE IF @outcome IS NULL
                 BEGIN
-                    DELETE sc
-                    FROM [audit].[SessionConversations] AS sc
-                        /* Clustered key first, then the Handle entry (F-120); READPAST: a row in use
-                           is a sender's, who heals it (it holds R and finds the handle dead). */
-                        WITH (ROWLOCK, READPAST, INDEX ([PK_SessionConversations]), FORCESEEK)
-                    WHERE sc.ConfigId = 1
-                      AND sc.ConversationKey = @key
-                      AND sc.Handle = @handle;
-                    SET @done = @@ROWCOUNT;
+                    END CONVERSATION @handle;
                 END;
             END
-            ELSE IF @action = N'END WITH CLEANUP'
+            ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
             BEGIN
-                IF @WhatIf = 0
+                END CONVERSATION @handle WITH CLEANUP;
+            END
+            ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
+            BEGIN
+                /* Takes G, so that a sender that just begins or closes this dialog has committed. */
+                EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                IF EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl
+                               WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                           WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
+                    SET @outcome = N'kept: it is closing now';
+                IF EXISTS (SELECT 1
+                           FROM [audit].[SessionConversations] AS sc
+                               /* We hold G, and a sender that holds its row may want it: a wait
+                                  here, or a scan that meets that row, would close the circle. A
+                                  busy entry fails (1222) and is shown. */
+                               WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                           WHERE sc.Handle = @handle)
+                    SET @outcome = N'kept: it is in use now';
+                IF @outcome IS NULL AND @action = N'CLOSE'
                 BEGIN
-                    END CONVERSATION @handle WITH CLEANUP;
-                    SET @done = 1;
-                END;
-            END
-            ELSE IF @action = N'END UNUSED'
-            BEGIN
-                IF @WhatIf = 0
+                    EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
+                END
+                ELSE IF @outcome IS NULL
                 BEGIN
-                    /* Takes G, so that a sender that just begins this dialog has committed its row. */
-                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                    IF EXISTS (SELECT 1
-                               FROM [audit].[SessionConversations] AS sc
-                                   /* We hold G, and a sender that holds its row may want it: a wait
-                                      here, or a scan that meets that row, would close the circle. A
-                                      busy entry fails (1222) and is shown. */
-                                   WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
-                               WHERE sc.Handle = @handle)
-                        UPDATE @leaked SET Outcome = N'kept: it is in use now' WHERE LeakedId = @id;
-                    ELSE
-                    BEGIN
-                        END CONVERSATION @handle;
-                        SET @done = 1;
-                    END;
+                    END CONVERSATION @handle;
                 END;
-            END
-            /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
-               be. A plain read: it waits for a reader that holds the rows, and so is told the truth. */
-            ELSE IF EXISTS (SELECT 1 FROM [audit].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
-                 OR EXISTS (SELECT 1 FROM [audit].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
-            BEGIN
-                UPDATE @leaked SET Outcome = N'kept: unread messages are left; its activation handles them' WHERE LeakedId = @id;
-            END
-            ELSE IF EXISTS (SELECT 1 FROM sys.transmission_queue AS tq
-                            WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0)
-            BEGIN
-                UPDATE @leaked SET Outcome = N'kept: messages are pending; call usp_ResendPending' WHERE LeakedId = @id;
-            END
-            ELSE IF @WhatIf = 0
-            BEGIN
-                END CONVERSATION @handle;
-                SET @done = 1;
             END;
 
             COMMIT TRANSACTION;
 
-            IF @done = 1
-                UPDATE @leaked SET Outcome = N'done' WHERE LeakedId = @id;
+            /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
+            IF @outcome IS NULL
+                EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
+                SET @outcome = N'kept: it is in use now';
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            UPDATE @leaked SET Outcome = LEFT(CONCAT(N'failed: ', ERROR_MESSAGE()), 400) WHERE LeakedId = @id;
+            SET @outcome = LEFT(CONCAT(N'failed: ', ERROR_MESSAGE()), 400);
         END CATCH;
+
+        UPDATE @leaked SET Outcome = ISNULL(@outcome, N'done') WHERE LeakedId = @id;
+
+        IF @Debug = 1
+            PRINT CONCAT(@action, N' ', @handle, N': ', ISNULL(@outcome, N'done'));
+    END;
+
+    IF @WhatIf = 0 AND EXISTS (SELECT 1 FROM @leaked AS l WHERE l.Outcome = N'done')
+    BEGIN
+        INSERT INTO [audit].[OperatorLog] (Action, Detail)
+        SELECT N'end leaked', CONCAT(COUNT(*), N' conversations or rows')
+        FROM @leaked AS l
+        WHERE l.Outcome = N'done';
     END;
 
     SELECT l.Handle, l.ConversationId, l.IsInitiator, l.State, l.ConversationKey, l.Action, l.Outcome
     FROM @leaked AS l
     ORDER BY l.LeakedId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_Health.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_Health]
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each part */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* For an operator: what is wrong, how much of it, and what to do. Changes nothing, waits for nobody,
+   reads no message body and counts no queue by scanning it (F-170).
+   Result set: Priority tinyint (1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know,
+   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000).
+   Returns the lowest priority number found, 200 when all is well. */
+BEGIN
+    SET NOCOUNT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @found TABLE
+    (
+        Priority tinyint NOT NULL,
+        Finding nvarchar(60) NOT NULL,
+        ObjectName nvarchar(300) NULL,
+        Figure nvarchar(100) NULL,
+        Advice nvarchar(1000) NOT NULL
+    );
+    DECLARE @queues TABLE
+    (
+        QueueId int NOT NULL PRIMARY KEY,
+        QueueName nvarchar(128) NOT NULL,
+        Messages bigint NULL,
+        MaxReaders smallint NULL,
+        IsActive bit NOT NULL
+    );
+    DECLARE @database int = DB_ID();
+    DECLARE @worst int;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Health says what is wrong with configuration audit, how much of it, and what to do.
+It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
+  @Debug  1: print each part
+Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
+Example: EXECUTE [audit].[usp_Health];';
+        RETURN 0;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  What the module user can see                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthBroker]() AS f;
+    IF @Debug = 1
+        PRINT N'Database, queues, rights: done.';
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthConversations]() AS f;
+    IF @Debug = 1
+        PRINT N'Conversations: done.';
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [audit].[ufn_HealthData]() AS f;
+    IF @Debug = 1
+        PRINT N'Dead letters, errors, growth: done.';
+
+    INSERT INTO @queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
+    SELECT OBJECT_ID(CONCAT(N'[audit]', N'.', QUOTENAME(q.QueueName)), N'SQ'), q.QueueName, q.Messages, q.MaxReaders,
+        CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
+    FROM [audit].[ufn_Queues]() AS q;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  What only the server knows: asked as the caller, since a user of one database is nobody   */
+    /*    to the server (F-240)                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    EXECUTE AS CALLER;
+
+    IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
+            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. GRANT VIEW SERVER STATE TO your login, or ask somebody who has it.');
+    END
+    ELSE
+    BEGIN
+        /* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started
+           any more, and changing the procedure does not help (F-255). */
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT 1, N'activation stuck', q.QueueName, CONCAT(m.state, N', about ', q.Messages, N' messages'),
+            CONCAT(N'A reader ended without RECEIVE. Mend it, then ALTER QUEUE ', N'[audit]', N'.', QUOTENAME(q.QueueName),
+                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
+        FROM @queues AS q
+        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+        WHERE m.state = N'NOTIFIED'
+          AND ISNULL(q.Messages, 1) > 0
+          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
+                          WHERE t.queue_id = q.QueueId AND t.database_id = @database);
+
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT 1, N'no queue monitor', q.QueueName, NULL,
+            N'Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'
+        FROM @queues AS q
+        WHERE q.IsActive = 1
+          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m
+                          WHERE m.queue_id = q.QueueId AND m.database_id = @database);
+
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
+            N'readers running', q.QueueName, CONCAT(r.Running, N' of ', q.MaxReaders),
+            N'At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'
+        FROM @queues AS q
+        CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
+                     WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;
+    END;
+
+    REVERT;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  The answer                                                                               */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice
+    FROM @found AS f
+    ORDER BY f.Priority, f.Finding, f.ObjectName;
+
+    SELECT @worst = MIN(f.Priority) FROM @found AS f;
+    RETURN ISNULL(@worst, 200);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_PurgeDeadLetter.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_PurgeDeadLetter]
+    @deadLetterId bigint = NULL,        /* this one, replayed or not; else by age: */
+    @olderThanDays int = NULL,          /* those of at least this many days */
+    @includeUnhandled bit = 0,          /* 1: by age also those nobody has replayed: they are then lost */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show how many would be removed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each batch */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Removes dead letters for good, 1,000 per transaction, each with its own entry in OperatorLog: who,
+   how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
+   Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @batch int = 1;
+    DECLARE @count bigint = 0;
+    DECLARE @firstId bigint = NULL;
+    DECLARE @lastId bigint = NULL;
+    DECLARE @before datetime2(3);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeDeadLetter removes dead letters of configuration audit for good.
+  @deadLetterId      this one, replayed or not; see [audit].[vw_DeadLetters]
+  @olderThanDays     or: those of at least this many days
+  @includeUnhandled  1: by age also those nobody has replayed (their messages are then lost)
+  @reason            why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf            1 (default): only show; 0: do it
+  @Debug             1: print each batch
+Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N''retention'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50176, N'usp_PurgeDeadLetter must be called outside a transaction: it commits every 1,000 letters.', 1;
+    IF (@deadLetterId IS NULL AND @olderThanDays IS NULL) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
+        SET @errors = @errors + N'One of @deadLetterId and @olderThanDays must be given. ';
+    IF @olderThanDays NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50175, @errors, 1;
+    END;
+
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
+
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE FROM @removed;
+
+        BEGIN TRANSACTION;
+
+        DELETE TOP (1000) dl
+        OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+        FROM [audit].[DeadLetter] AS dl
+            /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE dl.DeadLetterId = @deadLetterId
+           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+        SET @batch = @@ROWCOUNT;
+
+        IF @batch > 0
+        BEGIN
+            SELECT @count = @count + COUNT_BIG(*),
+                @firstId = CASE WHEN @firstId < MIN(r.DeadLetterId) THEN @firstId ELSE MIN(r.DeadLetterId) END,
+                @lastId = CASE WHEN @lastId > MAX(r.DeadLetterId) THEN @lastId ELSE MAX(r.DeadLetterId) END
+            FROM @removed AS r;
+
+            INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+            SELECT N'purge dead letters',
+                CONCAT(COUNT_BIG(*), N' from ', MIN(r.DeadLetterId), N' to ', MAX(r.DeadLetterId),
+                    CASE WHEN @includeUnhandled = 1 THEN N', unhandled ones too' ELSE N'' END), @reason
+            FROM @removed AS r;
+        END;
+
+        COMMIT TRANSACTION;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Removed: ', @batch);
+    END;
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
+        FROM [audit].[DeadLetter] AS dl
+            WITH (READPAST, READCOMMITTEDLOCK)  /* as above */
+        WHERE dl.DeadLetterId = @deadLetterId
+           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+    END;
+
+    SELECT @count AS DeadLetters, @firstId AS FirstId, @lastId AS LastId,
+        CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome;
 
     RETURN 0;
 END;
@@ -2928,6 +4025,97 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_usp_PurgeLogs.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLogs]
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: none, [retention].log_days is 0 (for ever) */
+    @WhatIf bit = 1,                    /* 1: only show how many would be removed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each batch */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Removes old rows of ConversationLog (dialogs that have ended) and ErrorLog, 1,000 per transaction.
+   Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @days int = ISNULL(@olderThanDays, NULL);
+    DECLARE @before datetime2(3);
+    DECLARE @batch int = 1;
+    DECLARE @conversations bigint = 0;
+    DECLARE @errorRows bigint = 0;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
+  @olderThanDays  0 to 36500 days; no default here, [retention].log_days is 0 (for ever)
+  @WhatIf         1 (default): only show; 0: do it
+  @Debug          1: print each batch
+Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50188, N'usp_PurgeLogs must be called outside a transaction: it commits every 1,000 rows.', 1;
+    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1.', 1;
+
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @conversations = COUNT_BIG(*)
+        FROM [audit].[ConversationLog] AS cl WITH (NOLOCK)   /* a figure to look at; waits for nobody */
+        WHERE cl.EndedUtc < @before;
+        SELECT @errorRows = COUNT_BIG(*) FROM [audit].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
+    END;
+
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE TOP (1000) cl
+        FROM [audit].[ConversationLog] AS cl
+            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
+               circle (F-127). ROWLOCK: rows, never the table. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE cl.EndedUtc < @before;
+        SET @batch = @@ROWCOUNT;
+        SET @conversations = @conversations + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'ConversationLog: ', @batch, N' rows');
+    END;
+
+    SET @batch = 1;
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE TOP (1000) el
+        FROM [audit].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
+        WHERE el.AddedUtc < @before;
+        SET @batch = @@ROWCOUNT;
+        SET @errorRows = @errorRows + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'ErrorLog: ', @batch, N' rows');
+    END;
+
+    IF @WhatIf = 0 AND @conversations + @errorRows > 0
+    BEGIN
+        INSERT INTO [audit].[OperatorLog] (Action, Detail)
+        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors older than ', @days, N' days'));
+    END;
+
+    SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t(TableName, LogRows);
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_PurgePoison.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -3032,6 +4220,444 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_usp_ReplayDeadLetter.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_ReplayDeadLetter]
+    @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
+    @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
+    @reason nvarchar(400) = NULL,       /* why: kept with each letter and in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show what would be replayed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Sends dead letters again, byte by byte as they were (a message id, a key's number and the sender in
+   its envelope are kept), in sequence order, on one private dialog that is closed at once. One
+   transaction marks and sends them, so none is replayed twice and none is marked and not sent. At most
+   1,000 a call: more locks than 5,000 on one table would become a lock on all of it.
+   Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
+   MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @letters TABLE
+    (
+        DeadLetterId bigint NOT NULL PRIMARY KEY,
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NULL,
+        Body varbinary(max) NULL
+    );
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @firstHandle uniqueidentifier;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @replayed bigint = 0;
+    DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_ReplayDeadLetter sends dead letters of configuration audit again, as they were.
+  @deadLetterId    the first or only one: see [audit].[vw_DeadLetters]
+  @toDeadLetterId  the last one of a range (at most 1,000 a call)
+  @reason          why; required with @WhatIf = 0; kept with each letter, with your login
+  @WhatIf          1 (default): only show; 0: do it
+  @Debug           1: print each step
+Example: EXECUTE [audit].[usp_ReplayDeadLetter] @deadLetterId = 7, @toDeadLetterId = 12, @reason = N''target mended'', @WhatIf = 0;
+A letter whose cause is not mended comes back as a new dead letter.';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50171, N'usp_ReplayDeadLetter must be called outside a transaction: marks and messages are committed together, at once.', 1;
+    IF @deadLetterId IS NULL
+        SET @errors = @errors + N'@deadLetterId must name a dead letter. ';
+    IF @lastId < @deadLetterId OR @lastId - @deadLetterId > 999
+        SET @errors = @errors + N'@toDeadLetterId must be @deadLetterId to @deadLetterId + 999. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50170, @errors, 1;
+    END;
+
+    IF @WhatIf = 0
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  The gate. HOLDLOCK keeps it open until we commit: there is no R a drain could meet   */
+            /* ------------------------------------------------------------------------------------ */
+            IF EXISTS (SELECT 1 FROM [audit].[Gate] AS g
+                           WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)
+                       WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                THROW 50172, N'The gate is closed: this configuration is being drained. Nothing was replayed. Next: usp_OpenGate, then call again.', 1;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  Mark first: the mark is the right to send, and two operators cannot both have it     */
+            /* ------------------------------------------------------------------------------------ */
+            UPDATE dl
+            SET HandledUtc = SYSUTCDATETIME(),
+                HandledBy = ORIGINAL_LOGIN(),
+                Handling = N'replayed',
+                HandlingReason = @reason
+            OUTPUT INSERTED.DeadLetterId, INSERTED.ConversationHandle, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
+            INTO @letters (DeadLetterId, ConversationHandle, MessageSequence, MessageType, Body)
+            FROM [audit].[DeadLetter] AS dl
+                /* READPAST: a letter that is just being written or replayed is somebody's; activation
+                   never waits for us, and we not for it. ROWLOCK, FORCESEEK: the range only. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
+            WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
+              AND dl.HandledUtc IS NULL
+              AND dl.MessageType IN (N'//redial/audit/event');
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  Send, conversation by conversation, each in its own order                            */
+            /* ------------------------------------------------------------------------------------ */
+            DECLARE letters CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+                SELECT l.ConversationHandle, l.MessageType, l.Body
+                FROM @letters AS l
+                ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
+            OPEN letters;
+            FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
+            WHILE @@FETCH_STATUS = 0
+            BEGIN
+                IF @newHandle IS NULL
+                BEGIN
+                    /* A private dialog: no row, no timer, so nobody else sends on it. */
+                    BEGIN DIALOG CONVERSATION @newHandle
+                        FROM SERVICE [//redial/audit/initiator]
+                        TO SERVICE N'//redial/audit/target'
+                        ON CONTRACT [//redial/audit/contract]
+                        WITH LIFETIME = 2592000, ENCRYPTION = OFF;
+
+                    INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ResendOf, Reason)
+                    SELECT @newHandle,
+                        (SELECT ce.conversation_id
+                         FROM sys.conversation_endpoints AS ce
+                             WITH (NOLOCK)      /* our own row, just made (F-126) */
+                         WHERE ce.conversation_handle = @newHandle),
+                        1, @firstHandle, N'usp_ReplayDeadLetter';
+                END;
+
+                IF @body IS NULL
+                BEGIN
+                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
+                END
+                ELSE
+                BEGIN
+                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
+                END;
+
+                SET @replayed = @replayed + 1;
+                FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
+            END;
+            CLOSE letters;
+            DEALLOCATE letters;
+
+            IF @newHandle IS NOT NULL
+            BEGIN
+                /* It is complete: the target ends it first, the EndDialog ends it here. */
+                EXECUTE [audit].[usp_SendEndOfStream] @handle = @newHandle;
+
+                INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
+                VALUES (N'replay dead letters',
+                    CONCAT(@replayed, N' of ', @deadLetterId, N' to ', @lastId, N', on conversation ', @newHandle), @reason);
+            END;
+
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            THROW;
+        END CATCH;
+    END;
+
+    IF @Debug = 1
+        PRINT CONCAT(N'Replayed: ', @replayed, N', conversation ', ISNULL(CONVERT(nvarchar(36), @newHandle), N'none'));
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  What became of each                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence, dl.MessageType, DATALENGTH(dl.Body) AS BodyBytes,
+        CASE WHEN l.DeadLetterId IS NOT NULL THEN N'replayed'
+             WHEN dl.HandledUtc IS NOT NULL
+                 THEN CONCAT(N'kept: ', dl.Handling, N' at ', CONVERT(nvarchar(19), dl.HandledUtc, 120), N' UTC by ', dl.HandledBy)
+             WHEN ISNULL(dl.MessageType, N'') NOT IN (N'//redial/audit/event')
+                 THEN N'kept: its message type is not one that callers send'
+             WHEN @WhatIf = 1 THEN N'would be replayed'
+             ELSE N'kept: it is in use now; call again' END AS Outcome
+    FROM [audit].[DeadLetter] AS dl
+        WITH (READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+    LEFT OUTER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
+    WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
+    ORDER BY dl.DeadLetterId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_RetireIdle.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [audit].[usp_RetireIdle]
+    @olderThanSeconds int = NULL,       /* idle for at least this long; 0: none for being idle; NULL: 3600 */
+    @WhatIf bit = 1,                    /* 1: only show what would be retired */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'audit_module'
+AS
+/* Redial 0.1.0, configuration audit */
+/* Closes dialogs whose time has come, or that nobody has sent on for a while: the next send of that
+   key begins a new one. Meant for a job; any time is right, as it takes R and G like a recycle (F-127).
+   Idle is known by comparing a dialog's next message number with what the last run wrote down in
+   IdleWatch: no send writes anything for it (F-171). So a dialog is idle from the second run on, and
+   counts from the first run that saw it unmoved.
+   Result set: Handle uniqueidentifier, ConversationKey nvarchar(200), Why nvarchar(60), Messages bigint,
+   Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @dialogs TABLE
+    (
+        DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NOT NULL,
+        ConversationKey nvarchar(200) NOT NULL,
+        SendSequence bigint NOT NULL,
+        SinceUtc datetime2(3) NULL,     /* it has not moved since; NULL: it has, or is new */
+        IsDue bit NOT NULL,
+        Why nvarchar(60) NULL,          /* NULL: it stays */
+        Outcome nvarchar(60) NULL
+    );
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @idleSeconds int = ISNULL(@olderThanSeconds, 3600);
+    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+    DECLARE @id int = 0;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @result int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_RetireIdle closes dialogs of configuration audit that are past their time or idle.
+  @olderThanSeconds  idle for at least this long (0: none for being idle); 3600 by default
+  @WhatIf            1 (default): only show; 0: do it, and write down how far each dialog has come
+  @Debug             1: print each step
+Run it every few minutes with @WhatIf = 0: a dialog is known to be idle by comparing two runs.
+Example: EXECUTE [audit].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50186, N'usp_RetireIdle must be called outside a transaction: each dialog is closed in one of its own.', 1;
+    IF @idleSeconds < 0
+        SET @errors = @errors + N'@olderThanSeconds must be 0 or more. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50185, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  How far each dialog has come                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @dialogs (Handle, ConversationKey, SendSequence, SinceUtc, IsDue)
+    SELECT sc.Handle, sc.ConversationKey, ce.send_sequence,
+        CASE WHEN iw.SendSequence = ce.send_sequence THEN iw.SinceUtc END,
+        /* Its timer should have closed it ten retries ago. */
+        CASE WHEN cl.BegunUtc < DATEADD(second, -4500, @now) THEN 1 ELSE 0 END
+    FROM [audit].[SessionConversations] AS sc
+        /* A list of whom to visit, no decision: NOLOCK waits for no sender, and each visit looks again
+           under locks. INDEX, FORCESEEK: this configuration's rows only. */
+        WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+    INNER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = sc.Handle
+    LEFT OUTER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = sc.Handle
+    LEFT OUTER JOIN [audit].[IdleWatch] AS iw ON iw.Handle = sc.Handle
+    WHERE sc.ConfigId = 1
+      AND ce.state IN ('SO', 'CO');
+
+    UPDATE d
+    SET Why = CASE WHEN d.IsDue = 1 THEN N'its time has come'
+                   ELSE CONCAT(N'idle for ', DATEDIFF_BIG(second, d.SinceUtc, @now), N' s or more') END,
+        Outcome = N'would be retired'
+    FROM @dialogs AS d
+    WHERE d.IsDue = 1
+       OR (@idleSeconds > 0 AND d.SinceUtc <= DATEADD(second, -@idleSeconds, @now));
+
+    IF @Debug = 1
+    BEGIN
+        DECLARE @seen int = (SELECT COUNT(*) FROM @dialogs);
+        DECLARE @due int = (SELECT COUNT(*) FROM @dialogs AS d WHERE d.Why IS NOT NULL);
+        PRINT CONCAT(N'Dialogs: ', @seen, N', to be retired: ', @due, N'.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Write it down for the next run                                                           */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+    BEGIN
+        BEGIN TRANSACTION;
+
+        /* TABLOCKX: two runs of this procedure, one after the other; nobody else uses the table. */
+        DELETE iw
+        FROM [audit].[IdleWatch] AS iw WITH (TABLOCKX)
+        WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.Handle = iw.Handle AND d.SendSequence = iw.SendSequence);
+
+        INSERT INTO [audit].[IdleWatch] (Handle, SendSequence, SinceUtc)
+        SELECT d.Handle, d.SendSequence, @now
+        FROM @dialogs AS d
+        WHERE NOT EXISTS (SELECT 1 FROM [audit].[IdleWatch] AS iw WHERE iw.Handle = d.Handle);
+
+        COMMIT TRANSACTION;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Close them, one by one; a busy one is in use and stays                                   */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE @WhatIf = 0 AND EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.DialogId > @id AND d.Why IS NOT NULL)
+    BEGIN
+        SELECT TOP (1) @id = d.DialogId, @handle = d.Handle
+        FROM @dialogs AS d
+        WHERE d.DialogId > @id
+          AND d.Why IS NOT NULL
+        ORDER BY d.DialogId;
+
+        EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+
+        UPDATE @dialogs
+        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' ELSE N'failed: see ErrorLog' END
+        WHERE DialogId = @id;
+    END;
+
+    SELECT d.Handle, d.ConversationKey, d.Why, d.SendSequence AS Messages, d.Outcome
+    FROM @dialogs AS d
+    WHERE d.Why IS NOT NULL
+    ORDER BY d.DialogId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Conversations.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [audit].[vw_Conversations]
+AS
+/* Redial 0.1.0, configuration audit */
+/* Both sides of every conversation of this configuration; columns: see ufn_Conversations. */
+SELECT
+    f.Side, f.ConversationHandle, f.ConversationId, f.State, f.Purpose, f.ConversationKey, f.BegunUtc,
+    f.AgeSeconds, f.EndOfStreamUtc, f.Sent, f.Received, f.TimerDue, f.LifetimeUtc, f.ClosedUntilUtc, f.Priority
+FROM [audit].[ufn_Conversations]() AS f;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_DeadLetters.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [audit].[vw_DeadLetters]
+AS
+/* Redial 0.1.0, configuration audit */
+/* Dead letters without their bodies: who may list them need not be allowed to read what was sent.
+   HandledUtc NULL: nobody has replayed it yet. NOLOCK: never waits for a reader that is adding one. */
+SELECT
+    dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
+    dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,
+    DATALENGTH(dl.Body) AS BodyBytes
+FROM [audit].[DeadLetter] AS dl WITH (NOLOCK);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Errors.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [audit].[vw_Errors]
+AS
+/* Redial 0.1.0, configuration audit */
+/* What went wrong, from every table that says so; order it by HappenedUtc yourself. NOLOCK: whoever
+   watches must not wait for a reader that is just writing an error down.
+   Source: error (ErrorLog), poison (a row that made its transaction roll back), dead letter (without
+   its body), conversation (a dialog that ended with an Error message). */
+SELECT
+    el.AddedUtc AS HappenedUtc, N'error' AS Source, el.ProcedureName AS ObjectName, el.ConversationHandle,
+    el.MessageSequence, el.ErrorNumber AS Code, el.ErrorMessage AS ErrorText
+FROM [audit].[ErrorLog] AS el WITH (NOLOCK)
+UNION ALL
+SELECT
+    pa.LastUtc, N'poison', pa.MessageType, pa.ConversationHandle, pa.MessageSequence, pa.ErrorNumber,
+    CONCAT(pa.Attempts, N' rollback(s): ', pa.ErrorMessage)
+FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+UNION ALL
+SELECT
+    dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
+FROM [audit].[DeadLetter] AS dl WITH (NOLOCK)
+UNION ALL
+SELECT
+    cl.EndedUtc, N'conversation', cl.ConversationKey, cl.Handle, NULL, cl.Code, cl.Reason
+FROM [audit].[ConversationLog] AS cl WITH (NOLOCK)
+WHERE cl.Code <> 0
+  AND cl.EndedUtc IS NOT NULL;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Pending.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [audit].[vw_Pending]
+AS
+/* Redial 0.1.0, configuration audit */
+/* Messages that have not reached their queue, at most 10,000, without bodies; columns: see ufn_Pending. */
+SELECT
+    f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
+    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus
+FROM [audit].[ufn_Pending]() AS f;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Queues.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [audit].[vw_Queues]
+AS
+/* Redial 0.1.0, configuration audit */
+/* The two queues of this configuration, without reading them; columns: see ufn_Queues. */
+SELECT
+    f.Side, f.QueueName, f.Messages, f.IsReceiveEnabled, f.IsEnqueueEnabled, f.IsActivationEnabled,
+    f.ActivationProcedure, f.MaxReaders, f.IsRetentionEnabled, f.IsPoisonMessageHandlingEnabled
+FROM [audit].[ufn_Queues]() AS f;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 79_modules.signature.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -3096,6 +4722,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[DeploymentHistory]'),
                (N'[audit].[ErrorLog]'),
                (N'[audit].[Gate]'),
+               (N'[audit].[IdleWatch]'),
                (N'[audit].[Landing]'),
                (N'[audit].[LandingAcknowledged]'),
                (N'[audit].[MessageBatch]'),
@@ -3107,29 +4734,49 @@ IF EXISTS (SELECT 1
                (N'[audit].[ReceivedBatch]'),
                (N'[audit].[SessionConversations]'),
                (N'[audit].[Setting]'),
+               (N'[audit].[ufn_Conversations]'),
+               (N'[audit].[ufn_HealthBroker]'),
+               (N'[audit].[ufn_HealthConversations]'),
+               (N'[audit].[ufn_HealthData]'),
+               (N'[audit].[ufn_Leaked]'),
+               (N'[audit].[ufn_Pending]'),
+               (N'[audit].[ufn_Queues]'),
                (N'[audit].[ufn_ReadBatch]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
                (N'[audit].[usp_BeginConversation]'),
+               (N'[audit].[usp_CloseGate]'),
+               (N'[audit].[usp_Drain]'),
                (N'[audit].[usp_EndLeaked]'),
                (N'[audit].[usp_FindPoison]'),
+               (N'[audit].[usp_Health]'),
                (N'[audit].[usp_LandBatch]'),
                (N'[audit].[usp_LandRow]'),
                (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_OpenGate]'),
+               (N'[audit].[usp_PurgeDeadLetter]'),
                (N'[audit].[usp_PurgeLanding]'),
+               (N'[audit].[usp_PurgeLogs]'),
                (N'[audit].[usp_PurgePoison]'),
                (N'[audit].[usp_ReadErrorBody]'),
                (N'[audit].[usp_RecordPoison]'),
                (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ReplayDeadLetter]'),
                (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_RetireIdle]'),
                (N'[audit].[usp_SeesPending]'),
                (N'[audit].[usp_Send]'),
                (N'[audit].[usp_SendBatch]'),
                (N'[audit].[usp_SendEndOfStream]'),
                (N'[audit].[usp_SenderActivation]'),
                (N'[audit].[usp_SendMessages]'),
-               (N'[audit].[usp_TargetActivation]')
+               (N'[audit].[usp_TargetActivation]'),
+               (N'[audit].[vw_Conversations]'),
+               (N'[audit].[vw_DeadLetters]'),
+               (N'[audit].[vw_Errors]'),
+               (N'[audit].[vw_Pending]'),
+               (N'[audit].[vw_Queues]')
            ) AS needed (Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [audit].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -3159,6 +4806,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[DeploymentHistory]'),
                (N'[audit].[ErrorLog]'),
                (N'[audit].[Gate]'),
+               (N'[audit].[IdleWatch]'),
                (N'[audit].[Landing]'),
                (N'[audit].[LandingAcknowledged]'),
                (N'[audit].[MessageBatch]'),
@@ -3170,29 +4818,49 @@ IF EXISTS (SELECT 1
                (N'[audit].[ReceivedBatch]'),
                (N'[audit].[SessionConversations]'),
                (N'[audit].[Setting]'),
+               (N'[audit].[ufn_Conversations]'),
+               (N'[audit].[ufn_HealthBroker]'),
+               (N'[audit].[ufn_HealthConversations]'),
+               (N'[audit].[ufn_HealthData]'),
+               (N'[audit].[ufn_Leaked]'),
+               (N'[audit].[ufn_Pending]'),
+               (N'[audit].[ufn_Queues]'),
                (N'[audit].[ufn_ReadBatch]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
                (N'[audit].[usp_BeginConversation]'),
+               (N'[audit].[usp_CloseGate]'),
+               (N'[audit].[usp_Drain]'),
                (N'[audit].[usp_EndLeaked]'),
                (N'[audit].[usp_FindPoison]'),
+               (N'[audit].[usp_Health]'),
                (N'[audit].[usp_LandBatch]'),
                (N'[audit].[usp_LandRow]'),
                (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_OpenGate]'),
+               (N'[audit].[usp_PurgeDeadLetter]'),
                (N'[audit].[usp_PurgeLanding]'),
+               (N'[audit].[usp_PurgeLogs]'),
                (N'[audit].[usp_PurgePoison]'),
                (N'[audit].[usp_ReadErrorBody]'),
                (N'[audit].[usp_RecordPoison]'),
                (N'[audit].[usp_RecycleConversation]'),
+               (N'[audit].[usp_ReplayDeadLetter]'),
                (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_RetireIdle]'),
                (N'[audit].[usp_SeesPending]'),
                (N'[audit].[usp_Send]'),
                (N'[audit].[usp_SendBatch]'),
                (N'[audit].[usp_SendEndOfStream]'),
                (N'[audit].[usp_SenderActivation]'),
                (N'[audit].[usp_SendMessages]'),
-               (N'[audit].[usp_TargetActivation]')
+               (N'[audit].[usp_TargetActivation]'),
+               (N'[audit].[vw_Conversations]'),
+               (N'[audit].[vw_DeadLetters]'),
+               (N'[audit].[vw_Errors]'),
+               (N'[audit].[vw_Pending]'),
+               (N'[audit].[vw_Queues]')
            ) AS needed (Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [audit].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -3212,6 +4880,31 @@ BEGIN
         EXECUTE AS N'audit_module'
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 85_operations.grant.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What operators call and look at. The functions behind the views need no grant of their own: views and
+   functions have one owner. */
+GRANT EXECUTE ON OBJECT::[audit].[usp_Drain] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_OpenGate] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_Health] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_RetireIdle] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_ReplayDeadLetter] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeDeadLetter] TO [audit_operator];
+GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLogs] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_Conversations] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_Queues] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_Pending] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_Errors] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_DeadLetters] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[Gate] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[OperatorLog] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[Migration] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[Setting] TO [audit_operator];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -3266,10 +4959,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b921afeb2a7fc33dbd54c7a07e657bb4fa6326df73cae86ba10b04139451eef1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'43232a869fba2b65834e99450400054bbea91f35605097fa63283eb4432ad89c'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'b921afeb2a7fc33dbd54c7a07e657bb4fa6326df73cae86ba10b04139451eef1');
+    VALUES (N'audit', N'0.1.0', N'43232a869fba2b65834e99450400054bbea91f35605097fa63283eb4432ad89c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -13,6 +13,7 @@ DROP TABLE IF EXISTS [audit].[DeadLetter];
 DROP TABLE IF EXISTS [audit].[DeploymentHistory];
 DROP TABLE IF EXISTS [audit].[ErrorLog];
 DROP TABLE IF EXISTS [audit].[Gate];
+DROP TABLE IF EXISTS [audit].[IdleWatch];
 DROP TABLE IF EXISTS [audit].[Landing];
 DROP TABLE IF EXISTS [audit].[LandingAcknowledged];
 DROP TABLE IF EXISTS [audit].[Migration];

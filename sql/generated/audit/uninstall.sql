@@ -13,6 +13,21 @@ GO
    would drop services with messages in them. XACT_ABORT ends a batch at its first error. */
 SET XACT_ABORT ON;
 
+/* Agent jobs this configuration made. 14262: somebody has deleted it by hand. */
+DECLARE @job nvarchar(128);
+WHILE EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB')
+BEGIN
+    SELECT TOP (1) @job = o.Name FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' ORDER BY o.Name;
+    BEGIN TRY
+        EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+    END TRY
+    BEGIN CATCH
+        IF ERROR_NUMBER() <> 14262
+            THROW;
+    END CATCH;
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+END;
+
 /* Drain: EndOfStream on every dialog, then wait for both sides to end. CLOSED rows are only the
    target's memory of replays (F-106) and do not count. */
 DECLARE @handle uniqueidentifier;
@@ -70,6 +85,24 @@ BEGIN
 END;
 
 /* Database-wide objects: only what this configuration made. */
+IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/initiator')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/audit/initiator')
+    BEGIN
+        DROP BROKER PRIORITY [redial/audit/initiator];    /* a service a priority names cannot be dropped */
+    END;
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/audit/initiator';
+END;
+
+IF EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/audit/target')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/audit/target')
+    BEGIN
+        DROP BROKER PRIORITY [redial/audit/target];    /* a service a priority names cannot be dropped */
+    END;
+    DELETE FROM [audit].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/audit/target';
+END;
+
 IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/initiator')
    AND EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'SERVICE' AND o.Name = N'//redial/audit/initiator')
 BEGIN
@@ -131,17 +164,25 @@ DROP PROCEDURE IF EXISTS [audit].[usp_AcknowledgeLanding];
 DROP PROCEDURE IF EXISTS [audit].[usp_AcquireConversation];
 DROP PROCEDURE IF EXISTS [audit].[usp_ArmTimer];
 DROP PROCEDURE IF EXISTS [audit].[usp_BeginConversation];
+DROP PROCEDURE IF EXISTS [audit].[usp_CloseGate];
+DROP PROCEDURE IF EXISTS [audit].[usp_Drain];
 DROP PROCEDURE IF EXISTS [audit].[usp_EndLeaked];
 DROP PROCEDURE IF EXISTS [audit].[usp_FindPoison];
+DROP PROCEDURE IF EXISTS [audit].[usp_Health];
 DROP PROCEDURE IF EXISTS [audit].[usp_LandBatch];
 DROP PROCEDURE IF EXISTS [audit].[usp_LandRow];
 DROP PROCEDURE IF EXISTS [audit].[usp_LogError];
+DROP PROCEDURE IF EXISTS [audit].[usp_OpenGate];
+DROP PROCEDURE IF EXISTS [audit].[usp_PurgeDeadLetter];
 DROP PROCEDURE IF EXISTS [audit].[usp_PurgeLanding];
+DROP PROCEDURE IF EXISTS [audit].[usp_PurgeLogs];
 DROP PROCEDURE IF EXISTS [audit].[usp_PurgePoison];
 DROP PROCEDURE IF EXISTS [audit].[usp_ReadErrorBody];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecordPoison];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecycleConversation];
+DROP PROCEDURE IF EXISTS [audit].[usp_ReplayDeadLetter];
 DROP PROCEDURE IF EXISTS [audit].[usp_ResendPending];
+DROP PROCEDURE IF EXISTS [audit].[usp_RetireIdle];
 DROP PROCEDURE IF EXISTS [audit].[usp_SeesPending];
 DROP PROCEDURE IF EXISTS [audit].[usp_SendBatch];
 DROP PROCEDURE IF EXISTS [audit].[usp_SendEndOfStream];
@@ -176,6 +217,18 @@ BEGIN
 END;
 
 DROP VIEW IF EXISTS [audit].[Outbox];
+DROP VIEW IF EXISTS [audit].[vw_Conversations];
+DROP VIEW IF EXISTS [audit].[vw_DeadLetters];
+DROP VIEW IF EXISTS [audit].[vw_Errors];
+DROP VIEW IF EXISTS [audit].[vw_Pending];
+DROP VIEW IF EXISTS [audit].[vw_Queues];
+DROP FUNCTION IF EXISTS [audit].[ufn_Conversations];
+DROP FUNCTION IF EXISTS [audit].[ufn_HealthBroker];
+DROP FUNCTION IF EXISTS [audit].[ufn_HealthConversations];
+DROP FUNCTION IF EXISTS [audit].[ufn_HealthData];
+DROP FUNCTION IF EXISTS [audit].[ufn_Leaked];
+DROP FUNCTION IF EXISTS [audit].[ufn_Pending];
+DROP FUNCTION IF EXISTS [audit].[ufn_Queues];
 DROP FUNCTION IF EXISTS [audit].[ufn_ReadBatch];
 /* Types after the procedures that name them (F-160). */
 DROP TYPE IF EXISTS [audit].[MessageBatch];
