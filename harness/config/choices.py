@@ -93,8 +93,8 @@ class Validation(StrEnum):
 AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
     Key: (Key.SPID, Key.APPLICATION),
     Recycle: (Recycle.TIMER, Recycle.NEVER, Recycle.AGED_OUT),
-    TimerStrategy: (TimerStrategy.TWO_PHASE, TimerStrategy.ARTICLE),
-    LookupHint: (LookupHint.UPDLOCK,),
+    TimerStrategy: tuple(TimerStrategy),
+    LookupHint: tuple(LookupHint),
     Order: (Order.CONVERSATION, Order.KEY),
     Delivery: tuple(Delivery),
     Processing: tuple(Processing),

@@ -101,6 +101,14 @@ class Config(Section):
         return self.conversation.key in (Key.SPID, Key.APPLICATION, Key.POOL)
 
     @property
+    def in_one_transaction(self) -> bool:
+        """Whether the timer's row is asked for while RECEIVE holds the conversation group: the
+        comparison strategies that are not the article's own scripts."""
+        return self.conversation.timer_strategy in (
+            TimerStrategy.LOCK_TIMEOUT, TimerStrategy.LOCK_TIMEOUT_REARM, TimerStrategy.LOW_PRIORITY
+        )  # fmt: skip
+
+    @property
     def comparison_only(self) -> list[str]:
         """The choices that exist for comparison and must not be deployed for work."""
         found = []

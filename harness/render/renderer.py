@@ -131,9 +131,8 @@ def signed_procedures(files: Mapping[str, str]) -> list[str]:
 
 def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
     """The mutant asked for by name or by the config's strategy; an empty one for neither."""
-    strategy = config.conversation.timer_strategy
-    if name is None and strategy != TimerStrategy.TWO_PHASE:
-        name = strategy.value
+    if name is None and config.conversation.timer_strategy == TimerStrategy.ARTICLE:
+        name = TimerStrategy.ARTICLE.value
     try:
         return find_mutant(root, name) if name else Mutant("", "")
     except MutantError as error:

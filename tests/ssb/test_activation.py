@@ -220,3 +220,38 @@ def test_raising_the_maximum_takes_effect_at_once(world):
     world.activation(readers=2)
     world.advance(5)
     assert len(world.activated) == 2
+
+
+def test_a_message_whose_group_was_locked_is_looked_for_every_few_seconds(active):
+    """F-342: an empty RECEIVE passed over it; the queue has unread messages all the same."""
+    handle = send(active)
+    reader, holder = task(active), active.session().begin()
+    holder.timer(active.target(handle), 99_999)
+    reader.take()
+    assert monitor(active).state == INACTIVE
+    ends(active, reader)
+    assert active.activated == ["TQ"]
+    active.advance(5)
+    assert active.activated == ["TQ", "TQ"]
+    holder.commit()
+    reader = task(active)
+    reader.take()
+    reader.take()
+    ends(active, reader)
+    active.advance(60)
+    assert active.activated == ["TQ", "TQ"], "an empty queue is left alone"
+
+
+def test_the_end_of_a_transaction_that_waited_for_the_group_frees_its_messages_too(active):
+    handle = send(active)
+    first, second = active.session().begin(), active.session().begin()
+    first.timer(active.target(handle), 99_999)
+    with pytest.raises(Blocked):
+        second.timer(active.target(handle), 99_999)
+    first.rollback()
+    second.again()
+    reader = task(active)
+    reader.take()
+    ends(active, reader)
+    second.commit()
+    assert active.activated == ["TQ", "TQ"]

@@ -79,6 +79,7 @@ class QueueMonitor(Part):
             if self.state != INACTIVE:
                 self._become(INACTIVE)
             self._disarm()
+            self._look_again()
         elif self.state != RECEIVES:
             self._become(RECEIVES)
             self._arm()
@@ -182,6 +183,14 @@ class QueueMonitor(Part):
     def _arm(self) -> None:
         engine = self.queue.broker.engine
         if self._room() and ("ssb.monitor", self._key()) not in engine.timers.entries:
+            engine.timers.set(None, "ssb.monitor", self._key(),
+                              engine.clock.now() + ANOTHER_READER_S)
+
+    def _look_again(self) -> None:
+        """An empty RECEIVE passes over groups that are locked; whether or not the monitor hears
+        when they are free again, it looks every few seconds (F-342)."""
+        if self.queue.has_receivable():
+            engine = self.queue.broker.engine
             engine.timers.set(None, "ssb.monitor", self._key(),
                               engine.clock.now() + ANOTHER_READER_S)
 

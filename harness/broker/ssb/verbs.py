@@ -49,9 +49,10 @@ def lock_group(broker: Broker, transaction: Transaction, group: Group) -> None:
     """X on a conversation group to the end of the transaction. Raises Wait, 1222, 1205."""
     key = group.lock_key
     if key not in transaction.locks:
+        # Before it may wait: run again, the statement finds the lock granted and goes past here.
+        broker.note(transaction, ("ssb.group", group))
         heeds = value(broker.engine, "group_lock_timeout") == "1222"
         broker.engine.locks.acquire(transaction, key, "X", timeout=None if heeds else -1)
-        broker.note(transaction, ("ssb.group", group))
 
 
 def conversation(

@@ -1,0 +1,46 @@
+"""[comparison].lookup_hint: what holdlock and none get wrong, found by search, for the matrix."""
+
+from __future__ import annotations
+
+from harness.explore import Limits, search
+from harness.explore.strategies import hinted, lookup
+from harness.render import render
+
+
+def look_up(hint: str) -> str:
+    files = render(hinted(hint))
+    [text] = [text for name, text in files.items() if "usp_AcquireConversation" in name]
+    return text
+
+
+def test_the_hint_is_in_the_one_look_up_and_the_stamp_says_comparison_only():
+    assert "WITH (UPDLOCK, ROWLOCK, INDEX" in look_up("updlock")
+    assert "COMPARISON ONLY" not in look_up("updlock")
+    for hint, words in (("holdlock", "WITH (HOLDLOCK, ROWLOCK, INDEX"),
+                        ("none", "WITH (ROWLOCK, INDEX")):
+        assert f"COMPARISON ONLY: lookup_hint = {hint}" in look_up(hint)
+        assert words in look_up(hint)
+        assert "UPDLOCK" not in look_up(hint)
+
+
+def test_holdlock_deadlocks_on_conversion():
+    """Seed 000: "HOLDLOCK is not enough and UPDLOCK behaves better". Two that share the row both go
+    on to write it when its dialog has died (F-122)."""
+    result = search(lookup("holdlock", dead=True, firings=0), Limits(until="deadlock"))
+    print(result)
+    assert "deadlock" in result.violations
+
+
+def test_updlock_does_not_in_the_same_story():
+    result = search(lookup("updlock", dead=True, firings=0))
+    print(result)
+    assert result.exhausted
+    assert result.violations == {}
+
+
+def test_without_a_hint_a_message_follows_end_of_stream():
+    """F-123: nothing keeps the row between look-up and SEND."""
+    name = "acknowledged message lost"
+    result = search(lookup("none"), Limits(until=name))
+    print(result)
+    assert name in result.violations
