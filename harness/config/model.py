@@ -155,6 +155,13 @@ class Config(Section):
                 "conversation.timer_strategy: has no meaning without a timer; allowed: two_phase, "
                 "or recycle = timer"
             )
+        if chosen.timer_strategy == TimerStrategy.ARTICLE and (
+            chosen.key != Key.SPID or self.enveloped
+        ):
+            problems.append(
+                "conversation.timer_strategy: article stands for the article's own scripts; allowed: "
+                "key = spid, order = conversation, at_least_once, no envelope"
+            )
         if self.comparison.lookup_hint != LookupHint.UPDLOCK and (
             chosen.key not in (Key.SPID, Key.APPLICATION)
         ):

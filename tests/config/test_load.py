@@ -165,3 +165,26 @@ def test_the_error_text_names_the_file_and_counts_the_problems(tmp_path):
     with pytest.raises(ConfigError) as caught:
         load(path)
     assert str(caught.value).startswith(f"{path}: 1 problem\n  - conversation.key: ")
+
+
+@pytest.mark.parametrize("changes", [
+    {"conversation": {"timer_strategy": "article", "key": "application"}},
+    {"conversation": {"timer_strategy": "lock_timeout", "recycle": "never"}},
+    {"conversation": {"key": "pool"}, "comparison": {"lookup_hint": "none"}},
+], ids=["the article with another key", "a strategy without a timer", "a hint without a key's row"])
+def test_comparison_values_that_mean_nothing_together_are_refused(changes, monkeypatch):
+    from harness.config import choices
+
+    monkeypatch.setitem(choices.AVAILABLE, choices.Key, tuple(choices.Key))
+    data = load(SQL / "configs" / "audit.toml").model_dump(by_alias=True, mode="json")
+    for section, values in changes.items():
+        data[section] |= values
+    with pytest.raises(ValueError, match=r"timer_strategy|lookup_hint"):
+        Config.model_validate(data)
+
+
+@pytest.mark.parametrize("strategy", ["lock_timeout", "lock_timeout_rearm", "low_priority"])
+def test_what_is_for_comparison_says_so(strategy):
+    data = load(SQL / "configs" / "audit.toml").model_dump(by_alias=True, mode="json")
+    data["conversation"]["timer_strategy"] = strategy
+    assert Config.model_validate(data).comparison_only == [f"timer_strategy = {strategy}"]
