@@ -159,8 +159,8 @@ class Config(Section):
             chosen.key != Key.SPID or self.enveloped
         ):
             problems.append(
-                "conversation.timer_strategy: article stands for the article's own scripts; allowed: "
-                "key = spid, order = conversation, at_least_once, no envelope"
+                "conversation.timer_strategy: article stands for the article's own scripts; "
+                "allowed: key = spid, order = conversation, at_least_once, no envelope"
             )
         if self.comparison.lookup_hint != LookupHint.UPDLOCK and (
             chosen.key not in (Key.SPID, Key.APPLICATION)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import ConfigError, load, parse
+from harness.config import Config, ConfigError, load, parse
 from harness.config.choices import AVAILABLE, Delivery, Key, Order, Recycle, TimerStrategy
 
 AUDIT = Path(__file__).parents[2] / "sql" / "configs" / "audit.toml"
@@ -176,7 +176,7 @@ def test_comparison_values_that_mean_nothing_together_are_refused(changes, monke
     from harness.config import choices
 
     monkeypatch.setitem(choices.AVAILABLE, choices.Key, tuple(choices.Key))
-    data = load(SQL / "configs" / "audit.toml").model_dump(by_alias=True, mode="json")
+    data = load(AUDIT).model_dump(by_alias=True, mode="json")
     for section, values in changes.items():
         data[section] |= values
     with pytest.raises(ValueError, match=r"timer_strategy|lookup_hint"):
@@ -185,6 +185,6 @@ def test_comparison_values_that_mean_nothing_together_are_refused(changes, monke
 
 @pytest.mark.parametrize("strategy", ["lock_timeout", "lock_timeout_rearm", "low_priority"])
 def test_what_is_for_comparison_says_so(strategy):
-    data = load(SQL / "configs" / "audit.toml").model_dump(by_alias=True, mode="json")
+    data = load(AUDIT).model_dump(by_alias=True, mode="json")
     data["conversation"]["timer_strategy"] = strategy
     assert Config.model_validate(data).comparison_only == [f"timer_strategy = {strategy}"]
