@@ -16,6 +16,7 @@ from harness.explore.audit import (
     no_deadlock,
     no_orphan_dialog,
     nothing_left_behind,
+    send,
     small_config,
 )
 from harness.explore.world import Client, Scenario, World
@@ -93,3 +94,20 @@ def lookup(
         lambda: deployed(hinted(hint)), clients, on_every_state=no_deadlock,
         at_the_end=all_of(accounted({(0, 0): "A1", (1, 0): "B1"}), end_of_stream_once),
         in_one_go=frozenset({"TargetQueue"}), firings=firings, notes=(TARGET_IN_ONE_GO,))
+
+
+def dying(mutant: str | None = None) -> Scenario:
+    """A caller finds its dialog dead while activation drops the row of that dialog.
+
+    The target has ended the dialog while the initiator's activation was off; a DBA switches it on.
+    """
+    off, ends = _DIES
+    caller = Client(
+        "sender A", (f"BEGIN TRANSACTION; {send('A1')} COMMIT TRANSACTION;",), DATABASE,
+        (send("A0"), off, ends), TIDY)
+    dba = Client("DBA", (off.replace("OFF", "ON"),), DATABASE)
+    return Scenario(
+        f"{mutant or 'two_phase'}, 1 caller in own transaction, its dialog dead, RC",
+        lambda: deployed(small_config(), mutant=mutant), (caller, dba), on_every_state=no_deadlock,
+        at_the_end=all_of(accounted({(0, 0): "A1"}), nothing_left_behind, no_orphan_dialog),
+        in_one_go=frozenset({"TargetQueue"}), firings=0, notes=(TARGET_IN_ONE_GO,))
