@@ -1,0 +1,101 @@
+"""How far the grammar reaches: every rendered file, and everything public scripts use."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("sqlfluff", reason="sqlfluff is not installed: pip install '.[lint]'")
+
+import sqlfluff
+
+from harness.config import load
+from harness.coverage.examples import lists, more, script, surface
+from harness.lint import plugin
+from harness.lint.plugin import conversations, definitions, grammar, keys
+from harness.lint.seeds import seeds
+from harness.render import comparator_names, render
+from harness.render.renderer import SQL
+
+TESTED = ("4.5",)
+"""Versions of sqlfluff whose classes the plugin fits (pyproject.toml allows no other)."""
+
+NOT_OURS = {
+    "CREATE ASSEMBLY", "ALTER ASSEMBLY", "ALTER TRIGGER", "CursorDefault", "PageVerify",
+    "Parameterization", "TargetRecoveryTime", "UPDATE .WRITE", "column.modify()", "INSERT BULK",
+    "ALTER SCHEMA TRANSFER", "CHECKPOINT", "KILL", "BACKUP DATABASE", "ALTER LOGIN",
+    "FIPS_FLAGGER 'FULL'", "CURSOR_DEFAULT GLOBAL", "DELAYED_DURABILITY = ALLOWED",
+    "PAGE_VERIFY CHECKSUM", "PARAMETERIZATION FORCED", "PARAMETERIZATION SIMPLE",
+    "TARGET_RECOVERY_TIME = 60 SECONDS", "DISABLE_OPTIMIZED_PLAN_FORCING",
+    "TABLE HINT (t, NOLOCK)",
+}  # fmt: skip
+"""Constructs of docs/surface that sqlfluff's own tsql grammar does not know. None is of Service
+Broker, and none is in our templates; the list may only become shorter."""
+
+
+@pytest.fixture(scope="module")
+def raw():
+    """sqlfluff with the plugin, for plain text."""
+    from sqlfluff.core import FluffConfig, Linter
+
+    plugin.register()
+    return Linter(config=FluffConfig(overrides={"dialect": "tsql", "templater": "raw"}))
+
+
+def unparsed(using, sql: str) -> list[str]:
+    return [str(one)[:200] for one in using.parse_string(sql).violations]
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (SQL / "configs").glob("*.toml")))
+def test_every_rendered_file_of_a_configuration_parses(raw, name):
+    """install.sql is the others one after the other."""
+    files = sorted((SQL / "generated" / name).glob("*.sql"))
+    assert files
+    for path in files:
+        if path.name != "install.sql":
+            assert unparsed(raw, path.read_text(encoding="utf-8")) == [], path.name
+
+
+@pytest.mark.parametrize("name", ["article", *comparator_names(SQL)])
+def test_every_file_of_a_comparator_parses(raw, name):
+    config = load(SQL / "configs" / "audit.toml")
+    ours = render(config)
+    for file, text in render(config, mutant=name).items():
+        if ".procedure." in file and ours.get(file) != text:
+            assert unparsed(raw, text) == [], file
+
+
+def test_the_seeds_parse(raw):
+    for seed in seeds():
+        for file, text in seed.texts.items():
+            assert unparsed(raw, text) == [], file
+
+
+def test_everything_public_scripts_use_parses_but_what_is_listed(raw):
+    bad = {example.name for example in (*surface(), *more(), *lists())
+           if unparsed(raw, "\nGO\n".join(sql.rstrip() for sql in script(example)) + "\n")}
+    assert bad == NOT_OURS
+
+
+def test_nothing_of_service_broker_is_on_that_list():
+    words = ("DIALOG", "CONVERSATION", "SEND", "RECEIVE", "QUEUE", "SERVICE", "MESSAGE", "CONTRACT",
+             "ROUTE", "ENDPOINT", "PRIORITY", "CERTIFICATE", "MASTER KEY", "SIGNATURE")
+    assert [name for name in NOT_OURS if any(word in name for word in words)] == []
+
+
+def test_sqlfluff_is_a_version_the_plugin_was_fitted_to():
+    """Canary. When this fails after an upgrade: run this file and test_style.py; where the others
+    fail, compare the classes harness/lint/plugin/grammar.py changes (StatementSegment, BatchSegment,
+    FileSegment, ExecuteScriptSegment, WaitForStatementSegment, WithCompoundStatementSegment,
+    SecurableSegment, ExecuteAsClauseSegment) with sqlfluff's; then add the version to TESTED and to
+    pyproject.toml."""
+    assert ".".join(sqlfluff.__version__.split(".")[:2]) in TESTED
+
+
+def test_every_statement_of_ours_is_in_the_dialect():
+    from sqlfluff.core.dialects import load_raw_dialect
+
+    plugin.register()
+    assert grammar.installed()
+    known = load_raw_dialect("tsql")._library
+    statements = (*conversations.STATEMENTS, *definitions.STATEMENTS, *keys.STATEMENTS)
+    assert {one.__name__ for one in statements} <= set(known)
