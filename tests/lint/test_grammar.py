@@ -84,10 +84,10 @@ def test_nothing_of_service_broker_is_on_that_list():
 
 def test_sqlfluff_is_a_version_the_plugin_was_fitted_to():
     """Canary. When this fails after an upgrade: run this file and test_style.py; where the others
-    fail, compare the classes harness/lint/plugin/grammar.py changes (StatementSegment, BatchSegment,
-    FileSegment, ExecuteScriptSegment, WaitForStatementSegment, WithCompoundStatementSegment,
-    SecurableSegment, ExecuteAsClauseSegment) with sqlfluff's; then add the version to TESTED and to
-    pyproject.toml."""
+    fail, compare the classes that harness/lint/plugin/grammar.py changes with sqlfluff's:
+    StatementSegment, BatchSegment, FileSegment, ExecuteScriptSegment, WaitForStatementSegment,
+    WithCompoundStatementSegment, SecurableSegment, ExecuteAsClauseSegment. Then add the version to
+    TESTED and to pyproject.toml."""
     assert ".".join(sqlfluff.__version__.split(".")[:2]) in TESTED
 
 
