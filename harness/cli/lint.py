@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,11 +11,11 @@ from rich.table import Table
 from harness.cli.configs import load_named, names
 from harness.cli.errors import UserError, command
 from harness.lint.files import lint_file
+from harness.lint.oracle import OracleAbsent, findings, normal_form
 from harness.lint.rules import RULES
-from harness.render.renderer import SQL
+from harness.render.renderer import SQL, template_files
 
 ROOT = SQL.parent
-ORACLE = ROOT / "tools" / "tsql_oracle.py"
 Row = tuple[str, int, int, str, str]
 
 
@@ -54,27 +52,34 @@ def _rules(path: Path) -> list[Row]:
 
 
 def _package(console: Console, configs: list[str], fix: bool) -> list[Row]:
-    from harness.lint.style import lint_templates
+    """Each template once, by style, as a configuration that installs it renders it; each
+    configuration's rendered files by rules and by Microsoft's parser."""
+    from harness.lint.style import lint_templates, templates
 
     rows: list[Row] = []
+    left = templates()
     for name in configs:
-        load_named(name)
+        installed = set(template_files(load_named(name)))
+        mine = [path for path in left if path in installed or name == configs[-1]]
+        left = [path for path in left if path not in mine]
         if fix:
-            _fix(console, name)
-        with console.status(f"{name}: style of the templates"):
+            _fix(console, name, mine)
+        with console.status(f"{name}: style of {len(mine)} templates"):
             rows += [(_shown(one.path), one.line, one.column, one.code, one.text)
-                     for one in lint_templates(name)]
-        rendered = sorted((SQL / "generated" / name).glob("*.sql"))
+                     for one in lint_templates(name, mine)]
+        rendered = sorted((SQL / "generated" / name).rglob("*.sql"))
         rows += [row for path in rendered for row in _rules(path)]
         rows += _oracle(console, rendered)
     return rows
 
 
-def _fix(console: Console, config: str) -> None:
-    from harness.lint.style import FIXABLE, FixRefused, linter, mended, templates
+def _fix(console: Console, config: str, paths: list[Path]) -> None:
+    """Mend, once both parsers read the same in what was and in what will be."""
+    from harness.lint.style import FIXABLE, FixRefused, linter, mended, rendered
 
     using = linter(config, FIXABLE)
-    for path in templates():
+    changed: list[tuple[Path, str, str]] = []
+    for path in paths:
         text = path.read_text(encoding="utf-8")
         try:
             better = mended(text, str(path), using)
@@ -82,19 +87,28 @@ def _fix(console: Console, config: str) -> None:
             raise UserError(_shown(path), str(error), "look at what it would change: sqlfluff fix"
                             ) from error
         if better != text:
-            path.write_text(better, encoding="utf-8")
-            console.print(f"mended {_shown(path)}")
+            changed.append((path, text, better))
+    for path, text, better in changed:
+        try:
+            before, after = (normal_form(rendered(one, str(path), using)) for one in (text, better))
+        except OracleAbsent as error:
+            console.print(f"only our parser has compared before and after: {error}", markup=False)
+            before = after = ""
+        if before != after:
+            raise UserError(_shown(path), "Microsoft's parser reads something else in it once it is "
+                            "mended; nothing was written", "mend it by hand")
+        path.write_text(better, encoding="utf-8")
+        console.print(f"mended {_shown(path)}")
 
 
 def _oracle(console: Console, paths: list[Path]) -> list[Row]:
-    """What Microsoft's parser says; nothing, said so, where it cannot be had."""
-    done = subprocess.run([sys.executable, str(ORACLE), *map(str, paths)], capture_output=True,
-                          text=True, check=False)  # fmt: skip
-    if done.returncode == 2:
-        console.print("Microsoft's parser could not be run here: only ours has looked")
+    """What Microsoft's parser says; nothing, said so and why, where it cannot be run."""
+    try:
+        return [(_shown(paths[0].parent), 0, 0, "oracle", line) for line in findings(paths)]
+    except OracleAbsent as error:
+        console.print(f"Microsoft's parser could not be run, only ours has looked: {error}",
+                      markup=False)
         return []
-    return [(_shown(paths[0].parent), 0, 0, "oracle", line)
-            for line in done.stdout.splitlines() if line] if done.returncode else []
 
 
 def _shown(path: Path) -> str:

@@ -79,6 +79,11 @@ def mended(text: str, name: str, using: Linter) -> str:
     return better
 
 
+def rendered(template: str, name: str, using: Linter) -> str:
+    """A template's text as the configuration renders it."""
+    return using.lint_string(template, fname=name).templated_file.templated_str
+
+
 def same_meaning(before: Any, template: str, name: str, using: Linter) -> bool:
     """Whether a mended template still renders to the same statements."""
     after = using.lint_string(template, fname=name).templated_file

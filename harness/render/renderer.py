@@ -116,6 +116,16 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     return _with_installer(files, environment.globals["stamp"], config, here)
 
 
+def template_files(config: Config, root: Path = SQL) -> list[Path]:
+    """The templates this configuration installs, over all its databases. Raises RenderError."""
+    found: dict[Path, None] = {}
+    for here in sides(config):
+        environment = new_environment(config, here)
+        for source in _sources(root, Mutant("", ""), environment):
+            found[source.root / source.area / source.file] = None
+    return list(found)
+
+
 def signed_procedures(files: Mapping[str, str]) -> list[str]:
     """Names of the procedures that see pending messages only with a right of db_owner (F-113).
 
