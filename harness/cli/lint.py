@@ -95,8 +95,8 @@ def _fix(console: Console, config: str, paths: list[Path]) -> None:
             console.print(f"only our parser has compared before and after: {error}", markup=False)
             before = after = ""
         if before != after:
-            raise UserError(_shown(path), "Microsoft's parser reads something else in it once it is "
-                            "mended; nothing was written", "mend it by hand")
+            raise UserError(_shown(path), "Microsoft's parser reads something else in it once it "
+                            "is mended; it was not written", "mend it by hand")
         path.write_text(better, encoding="utf-8")
         console.print(f"mended {_shown(path)}")
 

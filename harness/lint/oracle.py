@@ -1,4 +1,4 @@
-"""Microsoft's own parser (tools/tsql_oracle.py), asked in a process of its own; it may be absent."""
+"""Microsoft's own parser (tools/tsql_oracle.py), in a process of its own; it may be absent."""
 
 from __future__ import annotations
 
