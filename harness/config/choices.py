@@ -91,11 +91,11 @@ class Validation(StrEnum):
 
 
 AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
-    Key: (Key.SPID, Key.APPLICATION),
-    Recycle: (Recycle.TIMER, Recycle.NEVER, Recycle.AGED_OUT),
+    Key: tuple(Key),
+    Recycle: tuple(Recycle),
     TimerStrategy: tuple(TimerStrategy),
     LookupHint: tuple(LookupHint),
-    Order: (Order.CONVERSATION, Order.KEY),
+    Order: tuple(Order),
     Delivery: tuple(Delivery),
     Processing: tuple(Processing),
     Signing: tuple(Signing),

@@ -14,6 +14,7 @@ AREAS = {
     "72_send": "initiator",
     "74_initiator": "initiator",
     "75_hook": "target",
+    "75_pool": "initiator",
     "76_target": "target",
 }
 """Template directories whose every object belongs to one side. The tables are the same on both, so

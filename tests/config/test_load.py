@@ -33,7 +33,8 @@ def test_the_shipped_config_is_valid():
     assert [t.name for t in config.all_message_types] == ["//redial/audit/event", "EndOfStream"]
 
 
-def test_five_errors_are_reported_at_once_each_with_key_rule_and_allowed_values():
+def test_five_errors_are_reported_at_once_each_with_key_rule_and_allowed_values(monkeypatch):
+    monkeypatch.setitem(AVAILABLE, Key, (Key.SPID,))
     text = audit_text(
         key='key = "pool"',
         encryption='encryption = "perhaps"',
