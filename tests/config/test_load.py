@@ -162,7 +162,7 @@ def test_a_file_that_cannot_be_read_is_a_config_error(tmp_path):
 
 def test_the_error_text_names_the_file_and_counts_the_problems(tmp_path):
     path = tmp_path / "audit.toml"
-    path.write_text(audit_text(key='key = "pool"'), encoding="utf-8")
+    path.write_text(audit_text(key='key = "colour"'), encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
         load(path)
     assert str(caught.value).startswith(f"{path}: 1 problem\n  - conversation.key: ")
