@@ -98,6 +98,13 @@ def test_fix_mends_layout_and_keeps_the_meaning():
     assert better == "SELECT {{ c.services.initiator | literal }} AS [A], 1 AS [B];\n"
 
 
+def test_fix_leaves_the_case_of_types_alone():
+    """A type may be somebody's own, and a database may tell its capitals apart."""
+    text = "declare @a [dbo].[MyType], @b INT;\n"
+    better = mended(text, "x.sql.j2", linter("audit", FIXABLE))
+    assert better == "DECLARE @a [dbo].[MyType], @b INT;\n"
+
+
 def test_fix_refuses_what_would_change_the_meaning(monkeypatch):
     using = linter("audit", FIXABLE)
     monkeypatch.setattr("harness.lint.style._trees", lambda sql: sql)  # the text itself differs
