@@ -214,6 +214,9 @@ class Config(Section):
         for where in ("initiator", "target"):
             if getattr(self.queues, where).casefold() in {n.casefold() for n in FIXED_OBJECTS}:
                 problems.append(f"queues.{where}: is the name of another object; allowed: others")
+        taken = {n.casefold() for n in (*FIXED_OBJECTS, self.queues.initiator, self.queues.target)}
+        if self.target.hook.casefold() in taken:
+            problems.append("target.hook: is the name of another object; allowed: others")
         contracts = [n.casefold() for n in (self.contract.name, *self.contract.previous)]
         if len(set(contracts)) < len(contracts):
             problems.append("contract.previous: a name is listed twice; allowed: each name once")

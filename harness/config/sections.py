@@ -156,7 +156,10 @@ class Initiator(Section):
 
 
 class Target(Section):
-    """Activation of the target's queue."""
+    """Activation of the target's queue, and what becomes of a message (docs/hook.md).
+
+    With readers * poison.limit above 4 that doomed rows never switch the queue off rests on F-162.
+    """
 
     readers: int = Field(default=1, ge=1, le=32_767)
     receive_batch: int = Field(default=500, ge=1, le=100_000)

@@ -105,6 +105,7 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     sources = _sources(root, change, environment)
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
     environment.globals["known"] = frozenset(s.object_kind for s in _scan(root / "templates"))
+    _check_hook(config, environment.globals["known"])
 
     def rendered(source: _Source, content_hash: str) -> str:
         return HEADER + _render_one(environment, source, change, content_hash)
@@ -137,6 +138,16 @@ def signed_procedures(files: Mapping[str, str]) -> list[str]:
         for name, procedure in found.items()
         if procedure and SIGNED.search(NO_CODE.sub("", files[name]))
     )
+
+
+def _check_hook(config: Config, known: frozenset[str]) -> None:
+    """The user's procedure must not be one of ours, which a deployment replaces."""
+    ours = {name.casefold() for name in known if name.endswith(".procedure")}
+    if f"{config.target.hook}.procedure".casefold() in ours:
+        raise RenderError(
+            f"target.hook: {config.target.hook!r} is a procedure of the package, which a "
+            "deployment replaces; allowed: another name"
+        )
 
 
 def _mutant(config: Config, root: Path, name: str | None) -> Mutant:

@@ -228,3 +228,10 @@ def mini(tmp_path: Path, template: str) -> Path:
     area.mkdir(parents=True)
     (area / "x.view.sql.j2").write_text(template, encoding="utf-8")
     return tmp_path
+
+
+@pytest.mark.parametrize("name", ["usp_Send", "USP_landbatch"])
+def test_a_hook_with_the_name_of_a_procedure_of_ours_is_refused(name):
+    config = AUDIT.model_copy(update={"target": AUDIT.target.model_copy(update={"hook": name})})
+    with pytest.raises(RenderError, match=r"target\.hook: .* allowed: another name"):
+        render(config)

@@ -1,5 +1,8 @@
 """usp_TargetActivation by several readers at once: promise F-162, and what F-145 feared.
 
+A.2 poison handling, batch / set-based receive, deadlock or concurrency tests: no reader stops the
+queue (thread ST, RW "OFF"), rows of one batch are told apart.
+
 A reader that lands a row stops at a door (a trigger that reads a locked row), so that all readers
 are inside their transactions at the same moment when it opens.
 """
@@ -25,9 +28,9 @@ AFTER_ROLLBACK = (
 )
 
 
-def lab_with(readers: int, **switches: object) -> Lab:
+def lab_with(readers: int, mutant: str | None = None, **switches: object) -> Lab:
     """Nobody is activated: the tests' own sessions are the readers."""
-    lab = Lab(configured(target={"receive_wait_ms": 0, "readers": readers}), **switches)
+    lab = Lab(configured(target={"receive_wait_ms": 0, "readers": readers}), mutant, **switches)
     lab.sa.execute(OFF)
     lab.advance(5)
     lab.sa.execute(DOOR)
@@ -113,7 +116,7 @@ def test_doomed_first_rows_neither(readers):
 
 
 def test_one_reader_meets_doomed_rows_in_many_conversations_one_after_the_other():
-    """Without the first row alone it went from one such conversation to the next."""
+    """F-269: nobody says which conversation the next RECEIVE takes, so it names the suspect."""
     lab = lab_with(1)
     conversations(lab, [["0x01", "0x66"] for _ in range(7)])
     race(lab, 1)
@@ -136,6 +139,13 @@ def test_where_the_lock_is_refused_eight_readers_reach_five_rollbacks_as_F_145_f
     """That the turn is what helps: nothing is lost, but the queue stops."""
     lab = lab_with(8, applock_when_doomed="refused")
     conversations(lab, [["0x66"] for _ in range(8)])
+    race(lab, 8)
+    assert not on(lab)
+
+
+def test_readers_that_take_no_turns_switch_the_queue_off():
+    lab = lab_with(8, "no_turn")
+    conversations(lab, [["0x01", "0x66"] for _ in range(8)])
     race(lab, 8)
     assert not on(lab)
 
