@@ -164,6 +164,38 @@ def test_it_holds_when_266_is_all_the_server_says(lab, what):
     assert at_rest(lab)
 
 
+COMMITS = {
+    "until nothing is open": "WHILE @@TRANCOUNT > 0 COMMIT TRANSACTION;",
+    "and raises": "WHILE @@TRANCOUNT > 0 COMMIT TRANSACTION; THROW 60001, N'no', 1;",
+    "and begins as many anew": "COMMIT TRANSACTION; COMMIT TRANSACTION; BEGIN TRANSACTION; "
+                               "BEGIN TRANSACTION;",
+}
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+@pytest.mark.parametrize("what", COMMITS)
+def test_a_hook_that_commits_the_receive_loses_nothing(what, delivery):
+    lab = Lab(configured(**HOOK, conversation={"delivery": delivery}))
+    hook(lab, POISON.format(COMMITS[what]))
+    three(lab)
+    resume(lab)
+    assert done(lab) == [b"\x01", b"\x66"]
+    assert [(n, code) for n, _, code in dead(lab)] == [(1, 50213), (2, 50213)]
+    if delivery == "exactly_once":
+        assert lab.rows("SELECT COUNT(*) FROM audit.Inbox;") == [(1,)]
+    assert lab.rows("SELECT COUNT(*) FROM audit.PoisonAttempt;") == [(0,)]
+    assert at_rest(lab)
+
+
+def test_an_error_of_the_hooks_own_is_never_taken_for_the_servers(lab):
+    hook(lab, POISON.format("RAISERROR(N'high', 18, 1);"))
+    three(lab)
+    resume(lab)
+    assert done(lab) == [b"\x01", b"\x03"]
+    assert dead(lab) == [(1, b"\x66", 50000)]
+    assert lab.errors() == [] and at_rest(lab)
+
+
 def test_the_message_of_an_ended_transaction_names_the_procedure_and_the_last_error(lab):
     hook(lab, POISON.format(DOOMED["a ROLLBACK and an error"][0]))
     three(lab)
