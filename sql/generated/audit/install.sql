@@ -1376,22 +1376,37 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    UPDATE [audit].[PoisonAttempt]
-    SET Attempts = Attempts + 1,
-        LastUtc = SYSUTCDATETIME(),
-        ErrorNumber = ERROR_NUMBER(),
-        ErrorMessage = LEFT(ERROR_MESSAGE(), 3000)
-    WHERE ConversationHandle = @handle
-      AND MessageSequence = @sequence
-      AND MessageType = @messageType;
+    DECLARE @number int = ERROR_NUMBER();
+    DECLARE @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000);
+    DECLARE @written bit = 0;
 
-    IF @@ROWCOUNT = 0
+    WHILE @written = 0
     BEGIN
-        INSERT INTO [audit].[PoisonAttempt]
-            (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
-        VALUES
-            (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+        UPDATE [audit].[PoisonAttempt]
+        SET Attempts = Attempts + 1,
+            LastUtc = SYSUTCDATETIME(),
+            ErrorNumber = @number,
+            ErrorMessage = @message
+        WHERE ConversationHandle = @handle
+          AND MessageSequence = @sequence
+          AND MessageType = @messageType;
+        IF @@ROWCOUNT > 0
+            RETURN 0;
+
+        BEGIN TRY
+            INSERT INTO [audit].[PoisonAttempt]
+                (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
+            VALUES
+                (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), @number, @message);
+            SET @written = 1;
+        END TRY
+        BEGIN CATCH
+            IF ERROR_NUMBER() <> 2627 OR XACT_STATE() = -1
+                THROW;                  /* 2627: another reader recorded it first; count on */
+        END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2805,8 +2820,10 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        IF XACT_STATE() <> 1
-            THROW;                      /* doomed: usp_FindPoison finds the row after the rollback */
+        /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
+           trouble (disk, memory): no row is to blame. */
+        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17
+            THROW;
         ROLLBACK TRANSACTION BeforeLanding;
     END CATCH;
 
@@ -2830,8 +2847,9 @@ BEGIN
             EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
         END TRY
         BEGIN CATCH
-            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
-                THROW;                  /* doomed, or the transaction is not ours any more */
+            /* Doomed, or the server's own trouble. */
+            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
+                THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [audit].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
@@ -2890,13 +2908,17 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
-            SET @failed = @failed + 1;
+            /* A deadlock (1205), a lock that did not come (1222) and the server's own trouble say
+               nothing against a row. */
+            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            BEGIN
+                EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+                SET @failed = @failed + 1;
+            END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. A deadlock (1205) and a lock that did not come
-       (1222) say nothing against a row. */
+    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
         EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
 END;
@@ -3064,7 +3086,8 @@ BEGIN
             /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
             /*    on without it. Not after a deadlock: the others wait for what is held here.          */
             /* ------------------------------------------------------------------------------------ */
-            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205 AND ERROR_SEVERITY() < 17
+            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205
+               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 BEGIN TRY
                     EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
@@ -3081,15 +3104,16 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows;
                 SET @suspect = @handle;
             END
             ELSE
             BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
-                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
+                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
+                   no row. */
                 IF @turn >= 0
                     EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
                 RETURN 1;
@@ -4959,10 +4983,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'43232a869fba2b65834e99450400054bbea91f35605097fa63283eb4432ad89c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f9bce338bf0d97bd8444edf69fac517795e8b4ec8cbd7b73f925f37905a4649f'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'43232a869fba2b65834e99450400054bbea91f35605097fa63283eb4432ad89c');
+    VALUES (N'audit', N'0.1.0', N'f9bce338bf0d97bd8444edf69fac517795e8b4ec8cbd7b73f925f37905a4649f');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
