@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 from functools import cache
 from itertools import product
 from typing import Any
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES, shown
+from harness.broker.engine.switches import SWITCHES, check, shown
 from harness.broker.instance.instance import PASSWORD, USER, Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
@@ -24,6 +26,12 @@ KEYS = tuple(key.value for key in AVAILABLE[Key])
 
 SHARED_ROW = tuple(key for key in KEYS if key in {"spid", "application", "pool"})
 """Those whose sender owns a row of SessionConversations."""
+
+BATCH = " in a batch"
+"""Behind a key: the caller sends by usp_SendBatch, a message at a time, instead of usp_Send."""
+
+WAYS = (*KEYS, *(key + BATCH for key in KEYS if key in {"spid", "application"}))
+ROW_WAYS = tuple(way for way in WAYS if way.removesuffix(BATCH) in SHARED_ROW)
 
 NEVER = {"single", "message"}
 """Keys that know no recycling."""
@@ -50,7 +58,13 @@ def switched(*names: str) -> Any:
 
 
 keys = pytest.mark.parametrize("key", KEYS)
+ways = pytest.mark.parametrize("key", WAYS)
 row_keys = pytest.mark.parametrize("key", SHARED_ROW)
+row_ways = pytest.mark.parametrize("key", ROW_WAYS)
+
+WHEN_COMPILED = frozenset({"openjson_too_long"})
+"""Switches that a procedure is compiled with; the others are asked at every statement, so they can
+be set on an instance that is deployed already."""
 
 
 @cache
@@ -74,14 +88,16 @@ def _deployed(config: str, switches: tuple) -> tuple[Instance, Snapshot]:
 class Stage:
     """A database with the configuration and a table dbo.Orders (Id) of the caller's own."""
 
-    KEYS = KEYS
-
     def __init__(self, key: str = "spid", switches: dict | None = None, **sections: dict) -> None:
-        self.config = configured(key, **sections)
-        self.key = key
+        self.key, self.batch = key.removesuffix(BATCH), key.endswith(BATCH)
+        self.refusal = 50150 if self.batch else 50100
+        self.config = configured(self.key, **sections)
         text = self.config.model_dump_json(by_alias=True)
-        self.instance, moment = _deployed(text, tuple(sorted((switches or {}).items())))
+        switches = switches or {}
+        self.instance, moment = _deployed(
+            text, tuple((name, value) for name, value in switches.items() if name in WHEN_COMPILED))
         moment.restore()
+        self.instance.engine.switches = check(switches)
         self.dba = Caller(self)
 
     def caller(self) -> Caller:
@@ -90,7 +106,14 @@ class Stage:
 
     # ------------------------------------------------------------------ calls
     def send(self, body: str, key: str = "k1") -> str:
-        """A call of usp_Send as this key wants it. body: hexadecimal digits."""
+        """A call of usp_Send (or usp_SendBatch) as this key wants it. body: hexadecimal digits."""
+        if self.batch:
+            element = {"ordinal": 1, "type": "//redial/audit/event",
+                       "body": base64.b64encode(bytes.fromhex(body)).decode(),
+                       "key": key if self.key == "application" else None}
+            return ("EXECUTE audit.usp_SendBatch @fromService = N'//redial/audit/initiator', "
+                    "@toService = N'//redial/audit/target', @onContract = "
+                    f"N'//redial/audit/contract', @json = N'[{json.dumps(element)}]';")
         last = f", N'{key}'" if self.key == "application" else ""
         return ("EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
                 f"N'//redial/audit/contract', N'//redial/audit/event', 0x{body}{last};")

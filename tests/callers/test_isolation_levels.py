@@ -2,7 +2,7 @@
 
 import pytest
 
-from .stage import Stage, keys, row_keys, switched
+from .stage import Stage, row_ways, switched, ways
 
 LEVELS = ["READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE", "SNAPSHOT"]
 VERSIONS = pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])
@@ -17,7 +17,7 @@ def on_stage(key, rcsi=False, switches=None):
     return stage
 
 
-@keys
+@ways
 @VERSIONS
 @pytest.mark.parametrize("level", LEVELS)
 def test_it_sends_under_every_level_and_gives_the_callers_back(key, rcsi, level):
@@ -38,7 +38,7 @@ def test_it_sends_under_every_level_and_gives_the_callers_back(key, rcsi, level)
     stage.is_clean()
 
 
-@keys
+@ways
 @VERSIONS
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_callers_level_ties_no_other_key_to_it(key, rcsi, level):
@@ -52,7 +52,7 @@ def test_the_callers_level_ties_no_other_key_to_it(key, rcsi, level):
     t1.does(f"SET TRANSACTION ISOLATION LEVEL {level}; BEGIN TRANSACTION; "
             "SELECT COUNT(*) FROM dbo.Orders;" + stage.send("01", "k1"))
     sql = f"SET TRANSACTION ISOLATION LEVEL {level};" + stage.send("02", "k2")
-    if key == "single":
+    if stage.key == "single":
         t2.blocks(sql)
     else:
         t2.does(sql)
@@ -62,7 +62,7 @@ def test_the_callers_level_ties_no_other_key_to_it(key, rcsi, level):
     stage.is_clean()
 
 
-@keys
+@ways
 @switched("snapshot_level_taken", "snapshot_3952_ends", "snapshot_updlock_conflict",
           "snapshot_insert_over_deleted")
 def test_a_snapshot_caller_that_has_read_sends_and_goes_on(key, switches):
@@ -79,7 +79,7 @@ def test_a_snapshot_caller_that_has_read_sends_and_goes_on(key, switches):
     stage.is_clean()
 
 
-@keys
+@ways
 @switched("snapshot_level_taken")
 def test_a_snapshot_caller_whose_first_access_is_the_send_is_told_or_goes_on(key, switches):
     """F-144: 1 T1, SNAPSHOT, sends first. 2 Its next read.
@@ -99,7 +99,7 @@ def test_a_snapshot_caller_whose_first_access_is_the_send_is_told_or_goes_on(key
     stage.is_clean()
 
 
-@row_keys
+@row_ways
 @switched("snapshot_level_taken", "snapshot_updlock_conflict")
 def test_a_row_changed_since_a_callers_snapshot_raises_no_3960(key, switches):
     """1 T1, SNAPSHOT, reads. 2 Its dialog is replaced by others meanwhile. 3 It sends: no conflict.
@@ -120,7 +120,7 @@ def test_a_row_changed_since_a_callers_snapshot_raises_no_3960(key, switches):
     stage.is_clean()
 
 
-@keys
+@ways
 @switched("broker_error_dooms", "snapshot_level_taken")
 @pytest.mark.parametrize("level", ["SERIALIZABLE", "SNAPSHOT"])
 def test_a_dead_dialog_under_a_strict_level_is_replaced_or_an_error_raised(key, level, switches):
@@ -141,7 +141,7 @@ def test_a_dead_dialog_under_a_strict_level_is_replaced_or_an_error_raised(key, 
     stage.is_clean()
 
 
-@keys
+@ways
 def test_uncommitted_rows_of_others_are_not_taken_for_dialogs(key):
     """1 T1's first send is not committed. 2 T2, READ UNCOMMITTED, sends. 3 T1 rolls back."""
     stage = on_stage(key)

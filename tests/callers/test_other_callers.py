@@ -6,7 +6,7 @@ One that comes over MARS is no caller here: the embedded broker refuses MARS at 
 
 import pytest
 
-from .stage import Stage, keys, switched
+from .stage import Stage, keys, switched, ways
 
 RELAY = """
 CREATE PROCEDURE dbo.Relay AS
@@ -76,7 +76,7 @@ def test_an_activated_caller_on_a_dead_dialog_loses_nothing(key, switches):
     stage.is_clean()
 
 
-@keys
+@ways
 @pytest.mark.parametrize("first", ["EXECUTE AS USER = N'app';", "EXECUTE AS USER = N'app' WITH NO "
                                                                 "REVERT;"])
 def test_an_impersonating_caller_sends_and_stays_who_it_was(key, first):
@@ -89,7 +89,7 @@ def test_an_impersonating_caller_sends_and_stays_who_it_was(key, first):
     stage.is_clean()
 
 
-@keys
+@ways
 def test_a_caller_from_another_database_sends(key):
     """1 T1 works in another database and calls by three-part name, in and out of a transaction."""
     stage = Stage(key)
@@ -101,7 +101,7 @@ def test_a_caller_from_another_database_sends(key):
     stage.is_clean()
 
 
-@keys
+@ways
 def test_thirty_levels_down_it_still_sends(key):
     """1 A procedure calls itself 25 times, then sends: the nesting limit of 32 leaves room."""
     stage = Stage(key)
@@ -113,7 +113,7 @@ def test_thirty_levels_down_it_still_sends(key):
     stage.is_clean()
 
 
-@keys
+@ways
 @pytest.mark.parametrize("own", [True, False], ids=["its own transaction", "the caller's"])
 def test_at_the_nesting_limit_a_clear_error_comes_and_nothing_is_sent(key, own):
     """1 A procedure nests as deep as it goes, then sends: 217, no message. 2 T1 rolls back."""

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from .stage import Stage, keys, switched
+from .stage import Stage, keys, switched, ways
 
 OPTIONS = ("QUOTED_IDENTIFIER OFF", "ARITHABORT OFF", "ANSI_NULL_DFLT_ON OFF",
            "CURSOR_CLOSE_ON_COMMIT ON", "IMPLICIT_TRANSACTIONS ON", "NOCOUNT ON", "XACT_ABORT ON",
@@ -45,7 +45,7 @@ def test_nothing_a_sender_touches_wants_a_callers_options(key):
             assert found == [], f"{name}: {WANTS_OPTIONS}"
 
 
-@keys
+@ways
 @pytest.mark.parametrize("option", OPTIONS)
 def test_whatever_the_option_the_message_arrives_whole_and_the_option_stays(key, option):
     """1 T1 sets an option, sends twice. 2 Both bodies arrive whole.
@@ -61,7 +61,7 @@ def test_whatever_the_option_the_message_arrives_whole_and_the_option_stays(key,
     stage.is_clean()
 
 
-@keys
+@ways
 @pytest.mark.parametrize("option", OPTIONS)
 @switched("broker_error_dooms")
 def test_a_dead_dialog_is_replaced_whatever_the_option(key, option, switches):
@@ -79,7 +79,7 @@ def test_a_dead_dialog_is_replaced_whatever_the_option(key, option, switches):
     stage.is_clean()
 
 
-@keys
+@ways
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 @switched("broker_error_dooms")
 def test_a_wrapper_made_with_its_options_off_sends(key, abort, switches):

@@ -2,10 +2,10 @@
 
 import pytest
 
-from .stage import NEVER, SHARED_ROW, Stage, keys, switched
+from .stage import NEVER, SHARED_ROW, WAYS, Stage, switched, ways
 
-WAITS = [(key, lock) for key in Stage.KEYS for lock in ("R", "G")
-         if key != "message" and not (lock == "R" and key in {*NEVER, "pool"})]
+WAITS = [(way, lock) for way in WAYS for lock in ("R", "G")
+         if way != "message" and not (lock == "R" and way in {*NEVER, "pool"})]
 """What a sender of each key can be made to wait for. A pool's sender passes over busy rows, and
 with single and message there is no R."""
 
@@ -153,7 +153,7 @@ def test_a_lock_timeout_in_a_try_leaves_the_rest_of_the_transaction(key, lock, t
     stage.is_clean()
 
 
-@keys
+@ways
 def test_a_first_send_that_is_cancelled_or_reset_midway_leaves_no_dialog(key):
     """1 T1's first send stays open in its transaction. 2 The pool resets the connection."""
     stage = Stage(key)

@@ -266,3 +266,100 @@ def test_an_application_needs_execute_on_procedure_and_type_only():
         t1.starts(f"EXECUTE AS USER = N'app'; {call}")
         assert t1.errors == [229]
         t1.does("IF USER_NAME() = N'app' REVERT;")
+
+
+# ---------------------------------------------------------------------- with other choices
+ENVELOPE = ("SELECT l.ConversationKey, l.KeySequence, l.MessageId, l.Body FROM audit.Landing AS l "
+            f"WHERE l.MessageType = N'{EVENT}' ORDER BY l.RowVersion;")
+
+
+def test_with_order_by_key_the_stamps_follow_the_ordinals_of_each_key():
+    """Seeds' order per key: stamps 1, 2, 3 per key, going on where the last send ended."""
+    stage = Stage("application", conversation={"order": "key"})
+    t1 = stage.caller()
+    t1.does(stage.send("0A", "b"))
+    t1.does(batch(stage, "01", "02", "03", "04", "05", keys=["a", "b"]))
+    t1.does(stage.send("06", "b"))
+    landed = stage.dba.rows(ENVELOPE)
+    assert [(n, body.hex()) for key, n, _, body in landed if key == "a"] == [
+        (1, "01"), (2, "03"), (3, "05")]
+    assert [(n, body.hex()) for key, n, _, body in landed if key == "b"] == [
+        (1, "0a"), (2, "02"), (3, "04"), (4, "06")]
+    stage.is_clean()
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["its own transaction", "the caller's"])
+def test_a_replay_leaves_no_gap_in_the_stamps_and_keeps_the_ids(own):
+    """1 Key b's dialog dies. 2 A batch over a and b is replayed: the stamps have no gap."""
+    stage = Stage("application", conversation={"order": "key", "delivery": "exactly_once"})
+    t1 = stage.caller()
+    t1.does(batch(stage, "01", "02", keys=["a", "b"]))
+    ((handle,),) = stage.dba.rows("SELECT Handle FROM audit.SessionConversations WHERE "
+                                  "ConversationKey = N'b';")
+    stage.dba.does(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    text = batch(stage, "03", "04", "05", keys=["a", "b"])
+    t1.does(text if own else f"BEGIN TRANSACTION; {text} COMMIT;")
+    assert t1.out.result_sets[-1].rows == [(3, 2, 1, 1, 3)]
+    landed = stage.dba.rows(ENVELOPE)
+    assert sorted((key, n, body.hex()) for key, n, _, body in landed) == [
+        ("a", 1, "01"), ("a", 2, "03"), ("a", 3, "05"), ("b", 1, "02"), ("b", 2, "04")]
+    assert len({made for _, _, made, _ in landed} - {None}) == 5
+    stage.is_clean()
+
+
+def test_a_retry_of_a_batch_with_its_ids_lands_once():
+    """A client that does not know whether its batch arrived sends it again with the same ids."""
+    stage = Stage(conversation={"delivery": "exactly_once"})
+    t1 = stage.caller()
+    ids = [f"00000000-0000-0000-0000-00000000000{n}" for n in (1, 2)]
+    call = as_json([element(n, bytes([n]), id=ids[n - 1]) for n in (1, 2)])
+    t1.does(call)
+    t1.does(call)
+    assert stage.landed() == ["01", "02"]
+    stage.is_clean()
+
+
+def test_ids_that_would_lose_a_message_are_refused():
+    """The target drops the second message of an id: two of one batch must not have the same."""
+    t1 = Stage(conversation={"delivery": "exactly_once"}).caller()
+    same, zero = "6F9619FF-8B86-D011-B42D-00C04FC964FF", "00000000-0000-0000-0000-000000000000"
+    text = t1.fails(as_json([element(1, id=same), element(2, id=same.lower()), element(3),
+                             element(4, id=zero)]), 50150)
+    for part in ("Ordinal 1: MessageId is also another message's",
+                 "Ordinal 2: MessageId is also another message's",
+                 "Ordinal 4: MessageId must be NULL or an id of its own"):
+        assert part in text
+    assert "Ordinal 3" not in text
+
+
+def test_a_dialog_whose_time_has_come_is_closed_by_the_batch_that_finds_it():
+    """aged_out: the count is looked at once per batch, so a batch is never split by it."""
+    stage = Stage(conversation={"recycle": "aged_out"},
+                  aged_out={"after_messages": 2, "spread_messages": 0})
+    t1 = stage.caller()
+    t1.does(batch(stage, "01", "02", "03"))
+    t1.does(batch(stage, "04", "05"))
+    assert stage.landed() == ["01", "02", "03", "04", "05"]
+    dialogs = stage.dba.rows("SELECT COUNT(*) FROM audit.Landing GROUP BY ConversationId "
+                             "ORDER BY MIN(RowVersion);")
+    assert [count for count, in dialogs] == [4, 2]  # three and EndOfStream, two
+    stage.is_clean()
+
+
+@pytest.mark.parametrize(("keys_", "wrong"), [
+    (["", "b"], "Ordinal 1"), (["a", "b" * 201], "Ordinal 2"), (["a", "b" * 4000], "Ordinal 2")])
+def test_a_key_too_short_or_too_long_is_named(keys_, wrong):
+    stage = Stage("application")
+    t1 = stage.caller()
+    text = t1.fails(batch(stage, "01", "02", keys=keys_), 50150)
+    assert f"{wrong}: MessageKey must be 1 to 200 characters long" in text
+    stage.is_clean()
+
+
+def test_keys_the_collation_holds_equal_share_a_dialog_and_one_row():
+    stage = Stage("application")
+    t1 = stage.caller()
+    assert t1.rows(batch(stage, "01", "02", "03", keys=["k", "K", "k "])) == [(3, 1, 0, 1, 3)]
+    assert stage.dba.rows("SELECT COUNT(*) FROM audit.SessionConversations;") == [(1,)]
+    assert stage.landed() == ["01", "02", "03"]
+    stage.is_clean()
