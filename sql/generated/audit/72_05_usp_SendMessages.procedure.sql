@@ -174,7 +174,7 @@ BEGIN
                 IF @ownsTransaction = 0 AND @callerAborts = 1
                     SET XACT_ABORT ON;
 
-                SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m WHERE m.Ordinal > @ordinal);
+                SET @ordinal = (SELECT TOP (1) m.Ordinal FROM @messages AS m WHERE m.Ordinal > @ordinal ORDER BY m.Ordinal);
             END;
 
             IF @ownsTransaction = 1
