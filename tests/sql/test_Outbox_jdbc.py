@@ -1,4 +1,4 @@
-"""Microsoft's JDBC driver sends in bulk: addBatch into Outbox, a TVP, and bulk copies fail.
+"""Microsoft's JDBC driver sends in bulk: addBatch into Outbox, a TVP, and bulk copies fail."""
 
 import shutil
 import subprocess
