@@ -42,6 +42,9 @@ SCRIPTS = "99_"
 NO_CODE = re.compile(r"/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
 """Comments and literals of rendered T-SQL."""
 
+MODULE = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(procedure|function|view)\.sql")
+"""A rendered file that makes a module: its name and kind."""
+
 SIGNED = re.compile(r"sys\.transmission_queue|IS_MEMBER\s*\(", re.IGNORECASE)
 """What a procedure reads that must be signed where the module user is not in db_owner (F-113)."""
 
@@ -130,14 +133,20 @@ def template_files(config: Config, root: Path = SQL) -> list[Path]:
 def signed_procedures(files: Mapping[str, str]) -> list[str]:
     """Names of the procedures that see pending messages only with a right of db_owner (F-113).
 
-    files: of one side, text by name.
+    Themselves, or through a view or an inline function, which is part of their statement and
+    cannot be signed. files: of one side, text by name.
     """
-    found = {name: re.fullmatch(r"\d\d_(?:\d\d_)?(.+)\.procedure\.sql", name) for name in files}
-    return sorted(
-        procedure[1]
-        for name, procedure in found.items()
-        if procedure and SIGNED.search(NO_CODE.sub("", files[name]))
-    )
+    code, kinds = {}, {}
+    for name, text in files.items():
+        if found := MODULE.fullmatch(name):
+            code[found[1]], kinds[found[1]] = NO_CODE.sub("", text), found[2]
+    reading = {name for name, text in code.items() if SIGNED.search(text)}
+    more = reading
+    while more:
+        inline = [f"[{name}]" for name in more if kinds[name] != "procedure"]
+        more = {n for n, text in code.items() if any(i in text for i in inline)} - reading
+        reading |= more
+    return sorted(name for name in reading if kinds[name] == "procedure")
 
 
 def _check_hook(config: Config, known: frozenset[str]) -> None:
