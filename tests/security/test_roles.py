@@ -16,7 +16,13 @@ from tests.sql.lab import AUDIT, Lab, configured
 SENDER, OPERATOR, READER = "sender", "operator", "reader"
 EXECUTE, SELECT = frozenset({"EXECUTE"}), frozenset({"SELECT"})
 
-NOBODY: dict[str, frozenset[str]] = {}
+
+
+def each(*names: str, right: dict[str, frozenset[str]] | None = None) -> dict[str, dict]:
+    """The same decision for several objects; without a right: nobody's."""
+    return {name: dict(right or {}) for name in names}
+
+
 DECIDED: dict[str, dict[str, frozenset[str]]] = {
     # what applications call
     "usp_Send": {SENDER: EXECUTE},
@@ -24,27 +30,26 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     "MessageBatch": {SENDER: EXECUTE},
     "Outbox": {SENDER: frozenset({"SELECT", "INSERT"})},
     # what operators call
-    **dict.fromkeys((
+    **each(
         "usp_ResendPending", "usp_EndLeaked", "usp_PurgeInbox", "usp_PurgeLanding",
         "usp_PurgePoison", "usp_Drain", "usp_OpenGate", "usp_Health", "usp_RetireIdle",
         "usp_ReplayDeadLetter", "usp_PurgeDeadLetter", "usp_PurgeLogs",
-    ), {OPERATOR: EXECUTE}),
+        right={OPERATOR: EXECUTE}),
     "usp_AcknowledgeLanding": {OPERATOR: EXECUTE, READER: EXECUTE},
     # what operators and readers look at
-    **dict.fromkeys((
+    **each(
         "DeadLetter", "ErrorLog", "PoisonAttempt", "DeploymentHistory", "LandingAcknowledged",
         "OperatorLog", "Migration", "Setting", "Gate", "vw_Conversations", "vw_Queues",
         "vw_Pending", "vw_Errors", "vw_DeadLetters",
-    ), {OPERATOR: SELECT}),
+        right={OPERATOR: SELECT}),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},
     "Landing": {READER: SELECT},
     # tables a sender or a reader of a queue locks: through our procedures only
-    **dict.fromkeys(("SessionConversations", "KeySequence", "Inbox", "OwnedObject", "IdleWatch"),
-                    NOBODY),
+    **each("SessionConversations", "KeySequence", "Inbox", "OwnedObject", "IdleWatch"),
     # queues: RECEIVE would take messages away, SELECT would wait for their readers
-    **dict.fromkeys(("InitiatorQueue", "TargetQueue"), NOBODY),
+    **each("InitiatorQueue", "TargetQueue"),
     # parts of others
-    **dict.fromkeys((
+    **each(
         "usp_AcquireConversation", "usp_BeginConversation", "usp_SendEndOfStream", "usp_ArmTimer",
         "usp_SendMessages", "usp_WaitForSlot", "usp_CloseEverlasting", "usp_CloseGate",
         "usp_RecycleConversation", "usp_RecycleInOneTransaction", "usp_SenderActivation",
@@ -53,7 +58,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_ProcessMessage", "ReceivedBatch", "ufn_ReadBatch", "ufn_ReadEnvelope",
         "ufn_WriteEnvelope", "ufn_Conversations", "ufn_Leaked", "ufn_Pending", "ufn_Queues",
         "ufn_HealthBroker", "ufn_HealthConversations", "ufn_HealthData",
-    ), NOBODY),
+    ),
 }
 
 GRANTED = """
