@@ -10,7 +10,7 @@ from harness.config.choices import Signing
 from harness.deploy.apply import use
 from harness.deploy.errors import DeployError
 from harness.deploy.port import Connect
-from harness.render import Side, render, sides, signed_procedures
+from harness.render import Side, render, sides, signed_modules
 from harness.render.quoting import literal, quote_name
 
 
@@ -152,7 +152,7 @@ def _principal(connection: Any, config: Config, files: dict[str, str]) -> list[s
     return findings + [
         f"{quote_name(config.schema_name)}.{quote_name(name)} is not signed, so it sees no pending "
         "message. Next: invoke deploy."
-        for name in signed_procedures(files) if name not in signed
+        for name in signed_modules(files) if name not in signed
     ]  # fmt: skip
 
 

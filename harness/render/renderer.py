@@ -45,6 +45,9 @@ NO_CODE = re.compile(r"/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
 MODULE = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(procedure|function|view)\.sql")
 """A rendered file that makes a module: its name and kind."""
 
+INLINE = re.compile(r"\bRETURNS\s+TABLE\b", re.IGNORECASE)
+"""An inline table-valued function."""
+
 SIGNED = re.compile(r"sys\.transmission_queue|IS_MEMBER\s*\(", re.IGNORECASE)
 """What a procedure reads that must be signed where the module user is not in db_owner (F-113)."""
 
@@ -114,7 +117,7 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
         return HEADER + _render_one(environment, source, change, content_hash)
 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
-    environment.globals["signed"] = signed_procedures({s.output: parts[s] for s in parts})
+    environment.globals["signed"] = signed_modules({s.output: parts[s] for s in parts})
     digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
     files = {source.output: rendered(source, digest) for source in sources}
     return _with_installer(files, environment.globals["stamp"], config, here)
@@ -130,23 +133,25 @@ def template_files(config: Config, root: Path = SQL) -> list[Path]:
     return list(found)
 
 
-def signed_procedures(files: Mapping[str, str]) -> list[str]:
-    """Names of the procedures that see pending messages only with a right of db_owner (F-113).
+def signed_modules(files: Mapping[str, str]) -> list[str]:
+    """Names of the modules that see pending messages only with a right of db_owner (F-113).
 
-    Themselves, or through a view or an inline function, which is part of their statement and
-    cannot be signed. files: of one side, text by name.
+    Themselves, or through a view or an inline function, which is part of the statement it is in
+    and cannot be signed; other functions are modules of their own (F-241). files: of one side.
     """
-    code, kinds = {}, {}
+    code, inline = {}, set()
     for name, text in files.items():
         if found := MODULE.fullmatch(name):
-            code[found[1]], kinds[found[1]] = NO_CODE.sub("", text), found[2]
+            code[found[1]] = NO_CODE.sub("", text)
+            if found[2] == "view" or INLINE.search(code[found[1]]):
+                inline.add(found[1])
     reading = {name for name, text in code.items() if SIGNED.search(text)}
     more = reading
     while more:
-        inline = [f"[{name}]" for name in more if kinds[name] != "procedure"]
-        more = {n for n, text in code.items() if any(i in text for i in inline)} - reading
+        parts = [f"[{name}]" for name in more & inline]
+        more = {n for n, text in code.items() if any(part in text for part in parts)} - reading
         reading |= more
-    return sorted(name for name in reading if kinds[name] == "procedure")
+    return sorted(reading - inline)
 
 
 def _check_hook(config: Config, known: frozenset[str]) -> None:
@@ -197,7 +202,7 @@ def _chosen(root: Path, environment: Environment) -> dict[str, _Source]:
     chosen: dict[str, _Source] = {}
     for source in _scan(root):
         shown = f"{root.name}/{source.area}/{source.file}"
-        if not environment.globals["here"].holds(source.area):
+        if not environment.globals["here"].holds(source.area, source.object_kind.split(".")[0]):
             continue
         condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
         try:

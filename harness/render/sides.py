@@ -20,6 +20,13 @@ AREAS = {
 """Template directories whose every object belongs to one side. The tables are the same on both, so
 that whatever is installed finds what it names; other templates ask ``here`` in their first line."""
 
+OBJECTS = {
+    **dict.fromkeys(("usp_OpenGate", "usp_CloseGate", "usp_Drain", "usp_RetireIdle",
+                     "usp_ReplayDeadLetter"), "initiator"),
+    **dict.fromkeys(("usp_AcknowledgeLanding", "usp_PurgeLanding", "usp_PurgeInbox"), "target"),
+}
+"""Procedures of one side in directories that have both."""
+
 
 @dataclass(frozen=True)
 class Side:
@@ -43,9 +50,9 @@ class Side:
         """Whether the other side is in another database."""
         return not (self.initiator and self.target)
 
-    def holds(self, area: str) -> bool:
-        """Whether the objects of a template directory belong here."""
-        side = AREAS.get(area)
+    def holds(self, area: str, name: str) -> bool:
+        """Whether the object of a template, in a directory, belongs here."""
+        side = AREAS.get(area) or OBJECTS.get(name)
         return side is None or bool(getattr(self, side))
 
 
