@@ -4587,6 +4587,55 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 79_modules.signature.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
+   earlier deployment with security.signing = "certificate" made is dropped. */
+SET XACT_ABORT ON;
+
+DECLARE @signer sysname = NULL;
+
+BEGIN TRANSACTION;
+
+DECLARE @oldSigner sysname;
+DECLARE @dropSigner nvarchar(max);
+DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+    SELECT ct.name
+    FROM sys.certificates AS ct
+    WHERE LEFT(ct.name, 21) = N'redial_audit_signing_'
+      AND LEN(ct.name) = 57   /* a GUID behind it: no other configuration's */
+      AND ct.name <> ISNULL(@signer, N'');
+OPEN oldSigners;
+FETCH NEXT FROM oldSigners INTO @oldSigner;
+WHILE @@FETCH_STATUS = 0
+BEGIN
+    SET @dropSigner = NULL;
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
+    FROM sys.crypt_properties AS cp
+    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
+    WHERE ct.name = @oldSigner AND cp.class = 1;
+
+    IF @dropSigner IS NULL
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
+            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
+                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
+        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
+        FETCH NEXT FROM oldSigners INTO @oldSigner;
+    END;
+
+    EXECUTE sys.sp_executesql @dropSigner;
+END;
+CLOSE oldSigners;
+DEALLOCATE oldSigners;
+
+COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 79_vw_Conversations.view.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -4679,55 +4728,6 @@ SELECT
     f.Side, f.QueueName, f.Messages, f.IsReceiveEnabled, f.IsEnqueueEnabled, f.IsActivationEnabled,
     f.ActivationProcedure, f.MaxReaders, f.IsRetentionEnabled, f.IsPoisonMessageHandlingEnabled
 FROM [audit].[ufn_Queues]() AS f;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 79_modules.signature.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
-   earlier deployment with security.signing = "certificate" made is dropped. */
-SET XACT_ABORT ON;
-
-DECLARE @signer sysname = NULL;
-
-BEGIN TRANSACTION;
-
-DECLARE @oldSigner sysname;
-DECLARE @dropSigner nvarchar(max);
-DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-    SELECT ct.name
-    FROM sys.certificates AS ct
-    WHERE LEFT(ct.name, 21) = N'redial_audit_signing_'
-      AND LEN(ct.name) = 57   /* a GUID behind it: no other configuration's */
-      AND ct.name <> ISNULL(@signer, N'');
-OPEN oldSigners;
-FETCH NEXT FROM oldSigners INTO @oldSigner;
-WHILE @@FETCH_STATUS = 0
-BEGIN
-    SET @dropSigner = NULL;
-    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
-        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
-    FROM sys.crypt_properties AS cp
-    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
-    WHERE ct.name = @oldSigner AND cp.class = 1;
-
-    IF @dropSigner IS NULL
-    BEGIN
-        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
-            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
-                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
-        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
-        FETCH NEXT FROM oldSigners INTO @oldSigner;
-    END;
-
-    EXECUTE sys.sp_executesql @dropSigner;
-END;
-CLOSE oldSigners;
-DEALLOCATE oldSigners;
-
-COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -4983,10 +4983,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd2cdab2b975b5d26b49c692647faf3342c8965a64af7950aeade58afa53201b0'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2481183d9b31c114a90b5bc322e4ad66cfe99aa53c668ef3492fa709b00317b0'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'd2cdab2b975b5d26b49c692647faf3342c8965a64af7950aeade58afa53201b0');
+    VALUES (N'audit', N'0.1.0', N'2481183d9b31c114a90b5bc322e4ad66cfe99aa53c668ef3492fa709b00317b0');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
