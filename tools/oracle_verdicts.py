@@ -23,13 +23,14 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from harness.config import Config, load  # noqa: E402 - a tool runs from a bare clone
-from harness.config.choices import TimerStrategy  # noqa: E402
+from harness.config.choices import LookupHint, TimerStrategy  # noqa: E402
 from harness.render import comparator_names, render  # noqa: E402
 from harness.render.renderer import SQL  # noqa: E402
 
 VERDICTS = ROOT / "tests" / "sql" / "oracle_verdicts.txt"
 ORACLE = ROOT / "tools" / "tsql_oracle.py"
 GRAMMARS = ("130", "150")
+STAMP = re.compile(r"/\* Redial [^*]*\*/")
 PARTS = "comparators/"
 """Begins the names of what is judged by grammar only: procedures without the rest."""
 
@@ -41,18 +42,36 @@ def installations() -> dict[str, dict[str, str]]:
         config = load(path)
         found[config.name] = render(config)
         found[f"{config.name}/article"] = render(article(config))
+    audit = load(SQL / "configs" / "audit.toml")
     for name in comparator_names(SQL):
-        found[f"{PARTS}{name}"] = {
-            script: text for script, text in
-            render(load(SQL / "configs" / "audit.toml"), mutant=name).items()
-            if ".procedure." in script and found["audit"].get(script) != text}
+        found[f"{PARTS}{name}"] = _theirs(render(audit, mutant=name), found["audit"])
+    for strategy in TimerStrategy:
+        if strategy not in (TimerStrategy.TWO_PHASE, TimerStrategy.ARTICLE):
+            scripts = render(_with(audit, "conversation", timer_strategy=strategy))
+            found[f"{PARTS}{strategy.value}"] = _theirs(scripts, found["audit"])
+    for hint in LookupHint:
+        if hint != LookupHint.UPDLOCK:
+            scripts = render(_with(audit, "comparison", lookup_hint=hint))
+            found[f"{PARTS}lookup_{hint.value}"] = _theirs(scripts, found["audit"])
     return found
+
+
+def _with(config: Config, section: str, **values: object) -> Config:
+    """``config`` with other values in one section."""
+    changed = getattr(config, section).model_copy(update=values)
+    return config.model_copy(update={section: changed})
+
+
+def _theirs(scripts: dict[str, str], ours: dict[str, str]) -> dict[str, str]:
+    """Procedures that say something else than ours, whatever their stamps."""
+    return {script: text for script, text in scripts.items()
+            if ".procedure." in script
+            and STAMP.sub("", text) != STAMP.sub("", ours.get(script, ""))}
 
 
 def article(config: Config) -> Config:
     """``config`` with the comparison strategy of the 2007 article."""
-    conversation = config.conversation.model_copy(update={"timer_strategy": TimerStrategy.ARTICLE})
-    return config.model_copy(update={"conversation": conversation})
+    return _with(config, "conversation", timer_strategy=TimerStrategy.ARTICLE)
 
 
 def hashes() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""`invoke explore`: the shipped procedures and the article's, searched and reported."""
+"""`invoke explore`: the shipped procedures and what they are compared with, searched."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable
 from rich.console import Console
 
 from harness.explore.audit import article, two_phase
+from harness.explore.comparators import forum_aged, forum_pair, shared_dialog
 from harness.explore.search import Limits, search, shortest
+from harness.explore.strategies import lookup, strategy
 from harness.explore.trace import replay
 from harness.explore.world import Scenario
 
@@ -18,6 +20,16 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "two_phase-cancel": lambda: two_phase(in_transaction=True, cancels=1),
     "article": lambda: article(in_transaction=False),
     "article-transaction": lambda: article(in_transaction=True),
+    "forum_pair": lambda: forum_pair(in_transaction=False),
+    "forum_pair-transaction": lambda: forum_pair(in_transaction=True),
+    "forum_aged": lambda: forum_aged(in_transaction=False, job=True),
+    "forum_aged-transaction": lambda: forum_aged(in_transaction=True, job=True),
+    "shared_dialog": shared_dialog,
+    "lock_timeout": lambda: strategy("lock_timeout"),
+    "lock_timeout_rearm": lambda: strategy("lock_timeout_rearm"),
+    "low_priority": lambda: strategy("low_priority"),
+    "holdlock": lambda: lookup("holdlock", dead=True, firings=0),
+    "no_hint": lambda: lookup("none"),
 }
 """What can be searched by name."""
 
