@@ -99,7 +99,7 @@ AVAILABLE: dict[type[StrEnum], tuple[StrEnum, ...]] = {
     Delivery: tuple(Delivery),
     Processing: tuple(Processing),
     Signing: tuple(Signing),
-    EnableBroker: (EnableBroker.ROLLBACK_IMMEDIATE,),
+    EnableBroker: tuple(EnableBroker),
     Validation: tuple(Validation),
 }
 """What templates exist for; a modelled value outside is refused by name, never ignored."""

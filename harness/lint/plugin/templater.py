@@ -34,6 +34,7 @@ class RedialTemplater(JinjaTemplater):
         environment.globals["installed"] = frozenset(
             ".".join(re.sub(r"^\d\d_", "", path.name).split(".")[:2])
             for path in (SQL / "templates").glob("*/*.sql.j2"))
+        environment.globals["known"] = environment.globals["installed"]
         return environment
 
     def _get_env_context(

@@ -15,7 +15,7 @@ from harness.broker.exec.ddl.common import dotted
 from harness.broker.exec.ddl.drop import drops
 from harness.broker.exec.ddl.naming import check_length
 from harness.broker.exec.ddl.principals import find_owner
-from harness.broker.exec.security import has_permission
+from harness.broker.exec.security import has_permission, securable
 from harness.broker.ssb import ddl, names
 from harness.broker.ssb.queue import Queue
 from harness.tsql import ast
@@ -232,6 +232,9 @@ def dropper(mapping: str, what: str, drop: Any) -> Any:
         else:
             may_change(s, found, "drop", what, "CONTROL")
         drop(broker, s.work(), name.name)
+        if found is not None and mapping != "priorities":  # its permissions and properties too
+            place = securable(found, s.database)
+            s.database.forget(s.work(), place.class_, place.major)
         s.work().log_used += LOG
 
     return drop_one

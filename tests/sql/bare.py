@@ -1,0 +1,152 @@
+"""An embedded database nothing is installed in: for tests that install, change and remove."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from harness.broker.instance.instance import PASSWORD, USER, Instance
+from harness.broker.instance.requests import Batch
+from harness.broker.instance.results import Collector
+from harness.config import Config
+from harness.render import render
+from harness.tsql import split_batches
+
+from . import catalog
+from .lab import AUDIT, Client, Lab
+
+BEFORE = Path(__file__).parent / "fixtures" / "audit_d4f2818.sql"
+"""install.sql of the audit configuration as it was before migrations, settings and marks."""
+
+
+def another(config: Config, **sections: dict[str, object]) -> Config:
+    """``config`` with other values in some sections, checked by the model's rules."""
+    plain = config.model_dump(mode="json", by_alias=True)
+    for section, values in sections.items():
+        if isinstance(values, dict):
+            plain[section].update(values)
+        else:
+            plain[section] = values
+    return Config.model_validate(plain)
+
+
+def second(config: Config = AUDIT, **sections: object) -> Config:
+    """A configuration of its own beside ``config`` that shares its message types and contract."""
+    return another(
+        config, name="second", schema="second",
+        services={"initiator": "//second/initiator", "target": "//second/target"},
+        roles={"module": "second_module", "sender": "second_sender"},
+        **sections,
+    )  # fmt: skip
+
+
+def installation(config: Config) -> list[str]:
+    """The batches of install.sql, in order."""
+    return list(_batches(_Same(config), "install.sql"))
+
+
+def removal(config: Config, purge: bool = True) -> list[str]:
+    """The batches of uninstall.sql, and of purge_data.sql."""
+    names = ("uninstall.sql", "purge_data.sql") if purge else ("uninstall.sql",)
+    return [sql for name in names for sql in _batches(_Same(config), name)]
+
+
+class _Same:
+    """A configuration as a key: equal where its fields are."""
+
+    def __init__(self, config: Config) -> None:
+        self.config, self.text = config, config.model_dump_json()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.text == self.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+@lru_cache(maxsize=200)
+def _rendered(same: _Same) -> dict[str, str]:
+    return render(same.config)
+
+
+@lru_cache(maxsize=600)
+def _batches(same: _Same, name: str) -> tuple[str, ...]:
+    return tuple(batch.sql for batch in split_batches(_rendered(same)[name]))
+
+
+class Bare(Lab):
+    """A fresh database with the lab's helpers; ``run`` moves time while a batch waits."""
+
+    def __init__(self, config: Config = AUDIT, **switches: object) -> None:
+        self.config = config
+        self.instance = Instance(seed=1, switches=switches)
+        setup = self.instance.login(USER, PASSWORD, "master")
+        setup.sink = Collector()
+        setup.submit(Batch("CREATE DATABASE lab;"))
+        self.settle()
+        self.sa = Client(self)
+
+    def attempt(self, sql: str, seconds: int = 200) -> list[int]:
+        """Run one batch to its end, time passing; the numbers of its errors."""
+        self.sa.submit(sql)
+        for _ in range(seconds):
+            if self.sa.out.finished:
+                break
+            self.advance(1)
+        assert self.sa.out.finished, f"still waits: {sql[:200]}"
+        return [error.number for error in self.sa.errors]
+
+    def run(self, batches: list[str]) -> None:
+        """Every batch; the first error fails the test."""
+        for sql in batches:
+            assert self.attempt(sql) == [], (self.sa.errors, sql[:300])
+
+    def stops(self, batches: list[str]) -> int:
+        """As sqlcmd -b: up to the first batch that fails; its error's number, 0 for none."""
+        for sql in batches:
+            numbers = self.attempt(sql)
+            if numbers:
+                return numbers[0]
+        return 0
+
+    def killed_after(self, batches: list[str], statements: int) -> bool:
+        """Run batches one after the other and KILL the session after so many statements.
+
+        False when they end before.
+        """
+        usual, self.instance.quantum = self.instance.quantum, 1
+        session = self.sa.session
+        try:
+            for sql in batches:
+                out = session.sink = Collector()
+                session.submit(Batch(sql))
+                while not out.finished:
+                    if statements == 0:
+                        self.instance.kill(session.id)
+                        return True
+                    statements -= 1
+                    if not self.instance.pump(1) and not out.finished:
+                        self.instance.clock.advance(0.5)
+        finally:
+            self.instance.quantum = usual
+            self.settle()
+            self.sa = Client(self)
+        return False
+
+    def deploy(self, config: Config) -> None:
+        self.config = config
+        self.run(installation(config))
+
+    def remove(self, config: Config, purge: bool = True) -> None:
+        self.run(removal(config, purge))
+
+    def catalog(self) -> catalog.Snapshot:
+        return catalog.snapshot(self.rows)
+
+    def data(self, schema: str) -> dict[str, list[tuple]]:
+        """Every row of every table of a schema, without times and counters."""
+        names = self.rows(
+            "SELECT t.name FROM sys.tables AS t WHERE t.schema_id = "
+            f"SCHEMA_ID(N'{schema}') ORDER BY t.name;"
+        )
+        return {name: self.rows(f"SELECT * FROM [{schema}].[{name}];") for (name,) in names}

@@ -1,0 +1,122 @@
+"""What a configuration made goes with it, what it found stays, whoever goes first."""
+
+import pytest
+
+from harness.config import Config
+
+from . import catalog
+from .bare import Bare, another, installation, second
+from .lab import AUDIT, Client, send
+
+CONTRACTS = "SELECT COUNT(*) FROM sys.service_contracts WHERE name LIKE N'//redial/%';"
+HOSTILE = another(
+    AUDIT, name="hostile", schema="sch]ema'; DROP TABLE x--",
+    services={"initiator": "//in'it]iator", "target": "//tar]get'"},
+    queues={"initiator": "In]'itiator", "target": "Tar]'get"},
+    contract={"name": "con]tract'", "end_of_stream": "End]Of'Stream"},
+    message_types=[{"name": "ty]pe'", "validation": "none"}],
+    roles={"module": "mod]ule'", "sender": "sen]der'", "operator": "oper]ator'",
+           "reader": "rea]der'"},
+)  # fmt: skip
+
+
+@pytest.fixture
+def bare() -> Bare:
+    return Bare()
+
+
+@pytest.mark.parametrize("config", [AUDIT, HOSTILE], ids=["audit", "hostile names"])
+def test_uninstall_and_purge_leave_the_catalog_identical_to_before(bare: Bare, config: Config):
+    """A.2 upgrades: uninstall --purge-data."""
+    before = bare.catalog()
+    bare.deploy(config)
+    assert catalog.difference(before, bare.catalog()) != []
+    bare.remove(config)
+    assert catalog.difference(before, bare.catalog()) == []
+
+
+@pytest.mark.parametrize("first_out", [0, 1])
+def test_two_configs_that_share_contract_types_and_roles_go_in_either_order(bare, first_out):
+    """A.2: two configs in one database; the maker of the shared objects may go first."""
+    before = bare.catalog()
+    configs = [AUDIT, second()]
+    bare.deploy(configs[0])
+    only_first = bare.catalog()
+    bare.deploy(configs[1])
+    leaver, stayer = configs[first_out], configs[1 - first_out]
+    bare.remove(leaver)
+    if leaver is configs[1]:
+        assert catalog.difference(only_first, bare.catalog()) == []
+    text = send("0x77").replace("audit.usp_Send", f"{stayer.schema_name}.usp_Send")
+    text = text.replace("//redial/audit/initiator", stayer.services.initiator)
+    text = text.replace("//redial/audit/target", stayer.services.target)
+    Client(bare).execute(text)
+    bare.advance(5)
+    landed = bare.rows(f"SELECT Body FROM {stayer.schema_name}.Landing;")
+    assert landed == [(b"\x77",)]
+    bare.remove(stayer)
+    assert catalog.difference(before, bare.catalog()) == []
+
+
+def test_what_was_there_before_is_never_dropped(bare):
+    bare.run([
+        "CREATE USER audit_module WITHOUT LOGIN;",
+        "CREATE ROLE audit_sender; CREATE ROLE audit_operator; CREATE ROLE audit_reader;",
+        "CREATE SCHEMA audit AUTHORIZATION dbo;",
+        "CREATE MESSAGE TYPE EndOfStream VALIDATION = EMPTY;",
+        "CREATE MESSAGE TYPE [//redial/audit/event] VALIDATION = NONE;",
+        "CREATE CONTRACT [//redial/audit/contract] ([//redial/audit/event] SENT BY INITIATOR, "
+        "EndOfStream SENT BY INITIATOR);",
+    ])  # fmt: skip
+    before = bare.catalog()
+    bare.deploy(AUDIT)
+    Client(bare).execute(send("0x01"))
+    bare.advance(5)
+    assert bare.bodies() == [b"\x01"]
+    bare.remove(AUDIT)
+    assert catalog.difference(before, bare.catalog()) == []
+
+
+def test_a_membership_of_db_owner_that_was_there_before_stays(bare):
+    bare.run([
+        "CREATE USER audit_module WITHOUT LOGIN;",
+        "ALTER ROLE db_owner ADD MEMBER audit_module;",
+    ])  # fmt: skip
+    before = bare.catalog()
+    bare.deploy(AUDIT)
+    bare.remove(AUDIT)
+    assert catalog.difference(before, bare.catalog()) == []
+
+
+def test_a_service_of_somebody_else_is_refused_before_anything_is_changed(bare):
+    bare.run([
+        "CREATE QUEUE dbo.Theirs;",
+        "CREATE SERVICE [//redial/audit/target] ON QUEUE dbo.Theirs;",
+    ])  # fmt: skip
+    assert bare.stops(installation(AUDIT)) == 50194
+    bare.run(["DROP SERVICE [//redial/audit/target]; DROP QUEUE dbo.Theirs;"])
+    bare.deploy(AUDIT)
+
+
+def test_a_shared_message_type_with_another_validation_is_refused(bare):
+    bare.deploy(AUDIT)
+    other = second(
+        contract={"name": "//second/contract"},
+        message_types=[{"name": "//redial/audit/event", "validation": "well_formed_xml"}],
+    )
+    assert bare.stops(installation(other)) == 50193
+
+
+def test_a_contract_somebody_elses_service_still_uses_stays_and_goes_with_a_later_owner(bare):
+    bare.deploy(AUDIT)
+    bare.run([
+        "CREATE QUEUE dbo.Theirs;",
+        "CREATE SERVICE [//theirs] ON QUEUE dbo.Theirs ([//redial/audit/contract]);",
+    ])  # fmt: skip
+    bare.remove(AUDIT)
+    assert bare.rows(CONTRACTS) == [(1,)]
+    bare.run(["DROP SERVICE [//theirs]; DROP QUEUE dbo.Theirs;"])
+    bare.deploy(AUDIT)
+    bare.remove(AUDIT)
+    assert bare.rows(CONTRACTS) == [(0,)]
+    assert bare.rows("SELECT COUNT(*) FROM sys.extended_properties;") == [(0,)]
