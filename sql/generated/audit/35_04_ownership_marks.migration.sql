@@ -8,6 +8,7 @@ IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 4)
 BEGIN
     IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NOT NULL
     BEGIN
+        DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [audit].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
         DECLARE @adoptKind nvarchar(30);
         DECLARE @adoptName sysname;
         DECLARE @adoptClass tinyint;
@@ -15,52 +16,58 @@ BEGIN
         DECLARE @adoptStatement nvarchar(400);
         DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 
-        IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+        /* From before: then the principals and the schema were made the same way. */
+        IF @adoptLeft > 0
+        BEGIN
+            IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 4   /* USER */
                      AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
                      AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
             @level0type = N'USER', @level0name = N'audit_module';
-        IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+            IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 4   /* USER */
                      AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
                      AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
             @level0type = N'USER', @level0name = N'audit_sender';
-        IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+            IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 4   /* USER */
                      AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
                      AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
             @level0type = N'USER', @level0name = N'audit_operator';
-        IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+            IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 4   /* USER */
                      AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
                      AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
             @level0type = N'USER', @level0name = N'audit_reader';
-        IF SCHEMA_ID(N'audit') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+            IF SCHEMA_ID(N'audit') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 3   /* SCHEMA */
                      AND ep.major_id = SCHEMA_ID(N'audit')
                      AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
             @level0type = N'SCHEMA', @level0name = N'audit';
-        IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+            IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 4   /* USER */
                      AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
                      AND ep.name = N'Redial.db_owner')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'audit',
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'audit',
             @level0type = N'USER', @level0name = N'audit_module';
+        END;
 
-        WHILE EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o)
+        WHILE @adoptLeft > 0
         BEGIN
-            SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name FROM [audit].[OwnedObject] AS o;
+            SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
+            FROM [audit].[OwnedObject] AS o
+            WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
                 WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
@@ -86,6 +93,7 @@ BEGIN
             END;
             DELETE FROM [audit].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
             COMMIT TRANSACTION;
+            SET @adoptLeft = @adoptLeft - 1;
         END;
     END;
 

@@ -9,7 +9,7 @@ BEGIN
     BEGIN TRANSACTION;
     IF ISNULL((SELECT TOP (1) h.Version FROM [audit].[DeploymentHistory] AS h
                ORDER BY h.DeploymentId DESC), N'uninstalled') <> N'uninstalled'
-       AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st)
+       AND NOT EXISTS (SELECT 1 FROM [audit].[Setting])
         INSERT INTO [audit].[Setting] (Name, Value)
         VALUES
             (N'conversation.key', N'spid'),

@@ -19,7 +19,7 @@ IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/
 BEGIN
     SET @found = NULL;
     SELECT TOP (1) @found = t.Name
-    FROM (VALUES (N'//redial/audit/event'), (N'EndOfStream')) AS t (Name)
+    FROM (SELECT N'//redial/audit/event' AS Name UNION ALL SELECT N'EndOfStream' AS Name) AS t
     WHERE NOT EXISTS (SELECT 1
                       FROM sys.service_contract_message_usages AS u
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
@@ -158,6 +158,7 @@ BEGIN
         FROM [audit].[Gate] AS g
         WHERE g.ConfigId = 1 AND g.IsOpen = 1;
         IF @@ROWCOUNT = 1
+           AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
             INSERT INTO [audit].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
         COMMIT TRANSACTION;
         SET LOCK_TIMEOUT -1;
@@ -175,25 +176,28 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @hasRow bit;
     DECLARE @open int = 1;
-    DECLARE @tries int = 0;
+    DECLARE @until datetime2(3) = SYSUTCDATETIME();
     DECLARE @busy bit;
     DECLARE @rows bigint;
     DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
 
     /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
     SET LOCK_TIMEOUT 2000;
-    WHILE @open > 0 AND @tries < 120
+    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+    WHILE @open > 0 AND SYSUTCDATETIME() < @until
     BEGIN
-        SET @tries = @tries + 1;
         SET @busy = 0;
         DELETE FROM @handles;
 
         BEGIN TRY
-            /* Meets every row, so it waits for one that a sender is just making: neither that row nor its
-               dialog would be seen below. READCOMMITTEDLOCK: the same under READ_COMMITTED_SNAPSHOT. */
+            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+               just making one: what it goes on to begin would not be seen below (F-196). */
+            BEGIN TRANSACTION;
             SELECT @rows = COUNT_BIG(*)
-            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-            FROM [audit].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK);
+            FROM [audit].[SessionConversations] AS sc
+                /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+                WITH (UPDLOCK, ROWLOCK);
+            COMMIT TRANSACTION;
 
             /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
                they keep to their end, so none is at work now that the gate is closed. */

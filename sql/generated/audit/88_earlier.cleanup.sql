@@ -5,7 +5,7 @@ GO
 DROP PROCEDURE IF EXISTS [audit].[usp_PurgeInbox];
 DROP FUNCTION IF EXISTS [audit].[ufn_ReadEnvelope];
 DROP FUNCTION IF EXISTS [audit].[ufn_WriteEnvelope];
-GO
+
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
 IF OBJECT_ID(N'[audit].[Inbox]', N'U') IS NOT NULL
 BEGIN
@@ -21,14 +21,7 @@ BEGIN
     ELSE
         DROP TABLE [audit].[KeySequence];
 END;
-IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NOT NULL
-BEGIN
-    IF EXISTS (SELECT 1 FROM [audit].[OwnedObject])
-        PRINT N'Table [audit].[OwnedObject] is of an earlier choice and has rows: kept.';
-    ELSE
-        DROP TABLE [audit].[OwnedObject];
-END;
-GO
+
 /* Versions of the contract that are no longer listed. The target service lets go of one when no
    conversation is on it: what ALTER SERVICE .. DROP CONTRACT does to those is told in two ways (F-193). */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
@@ -47,7 +40,7 @@ WHERE ep.name = @mark
   AND sc.name NOT IN (N'//redial/audit/contract')
   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
 
-WHILE EXISTS (SELECT 1 FROM @old AS o)
+WHILE EXISTS (SELECT 1 FROM @old)
 BEGIN
     SELECT TOP (1) @name = o.Name FROM @old AS o;
     DELETE FROM @old WHERE Name = @name;
@@ -130,9 +123,9 @@ BEGIN
         SET @releaseStatement = CONCAT(N'DROP ', @releaseKind, N' ', QUOTENAME(@releaseName), N';');
         EXECUTE sys.sp_executesql @releaseStatement;
     END
-    ELSE IF @releaseClass = 16
+    ELSE IF @releaseClass <> 17
     BEGIN
-        SET @releaseStatement = CONCAT(N'REVOKE REFERENCES ON CONTRACT::', QUOTENAME(@releaseName), N' FROM ', N'[audit_module]', N';');
+        SET @releaseStatement = CONCAT(N'REVOKE REFERENCES ON ', @releaseKind, N'::', QUOTENAME(@releaseName), N' FROM ', N'[audit_module]', N';');
         EXECUTE sys.sp_executesql @releaseStatement;
     END;
     COMMIT TRANSACTION;
@@ -140,8 +133,10 @@ END;
 
 GO
 /* Queues of an earlier choice, once no service is on them. */
-DECLARE @name nvarchar(400) = NULL;
-DECLARE @statement nvarchar(600);
+DECLARE @name nvarchar(400);
+DECLARE @queue nvarchar(600);
+DECLARE @statement nvarchar(800);
+DECLARE @tries int;
 DECLARE @old TABLE (Name nvarchar(400) NOT NULL);
 
 INSERT INTO @old (Name)
@@ -150,15 +145,36 @@ FROM [audit].[Setting] AS st
 WHERE st.Name IN (N'queues.initiator', N'queues.target')
   AND st.Value NOT IN (N'InitiatorQueue', N'TargetQueue');
 
-WHILE EXISTS (SELECT 1 FROM @old AS o)
+WHILE EXISTS (SELECT 1 FROM @old)
 BEGIN
     SELECT TOP (1) @name = o.Name FROM @old AS o;
     DELETE FROM @old WHERE Name = @name;
-    SET @statement = CONCAT(N'[audit].', QUOTENAME(@name));
-    IF OBJECT_ID(@statement, N'SQ') IS NOT NULL
-       AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@statement, N'SQ'))
+    SET @queue = CONCAT(N'[audit].', QUOTENAME(@name));
+    IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        SET @statement = CONCAT(N'DROP QUEUE ', @statement, N';');
+        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+        EXECUTE sys.sp_executesql @statement;
+
+        /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
+           wait: a reader then finds the queue gone and says so in ErrorLog, once. */
+        SET @tries = 0;
+        BEGIN TRY
+            WHILE @tries < 60
+                  AND EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
+                              WHERE t.database_id = DB_ID() AND t.queue_id = OBJECT_ID(@queue, N'SQ'))
+            BEGIN
+                SET @tries = @tries + 1;
+                WAITFOR DELAY '00:00:00.500';
+            END;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            PRINT ERROR_MESSAGE();
+        END CATCH;
+
+        SET @statement = CONCAT(N'DROP QUEUE ', @queue, N';');
         EXECUTE sys.sp_executesql @statement;
     END;
 END;

@@ -6,14 +6,20 @@ GO
    the data of a running installation after the refusal below. */
 SET XACT_ABORT ON;
 
-IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NOT NULL
+IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NOT NULL OR OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NOT NULL
     THROW 50141, N'The queues are still there: run uninstall.sql first.', 1;
+
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+
+/* Every table of every choice. */
 DROP TABLE IF EXISTS [audit].[ConversationLog];
 DROP TABLE IF EXISTS [audit].[DeadLetter];
 DROP TABLE IF EXISTS [audit].[DeploymentHistory];
 DROP TABLE IF EXISTS [audit].[ErrorLog];
 DROP TABLE IF EXISTS [audit].[Gate];
 DROP TABLE IF EXISTS [audit].[IdleWatch];
+DROP TABLE IF EXISTS [audit].[Inbox];
+DROP TABLE IF EXISTS [audit].[KeySequence];
 DROP TABLE IF EXISTS [audit].[Landing];
 DROP TABLE IF EXISTS [audit].[LandingAcknowledged];
 DROP TABLE IF EXISTS [audit].[Migration];
@@ -22,46 +28,179 @@ DROP TABLE IF EXISTS [audit].[OwnedObject];
 DROP TABLE IF EXISTS [audit].[PoisonAttempt];
 DROP TABLE IF EXISTS [audit].[SessionConversations];
 DROP TABLE IF EXISTS [audit].[Setting];
-/* A role somebody is a member of is somebody's, and a schema with other objects in it too. */
+
+/* What was there before the first deployment has no mark and stays. A role somebody is a member of is
+   somebody's, and a schema with other objects in it too. */
 IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
-                   WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'audit_sender'))
 BEGIN
-    DROP ROLE [audit_sender];
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'audit_sender';
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+       AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
+                       WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'audit_sender'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'audit_sender';
+        DROP ROLE [audit_sender];
+    END;
+    COMMIT TRANSACTION;
 END;
 
 IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
-                   WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'audit_operator'))
 BEGIN
-    DROP ROLE [audit_operator];
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'audit_operator';
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+       AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
+                       WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'audit_operator'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'audit_operator';
+        DROP ROLE [audit_operator];
+    END;
+    COMMIT TRANSACTION;
 END;
 
 IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
-                   WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'audit_reader'))
 BEGIN
-    DROP ROLE [audit_reader];
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'audit_reader';
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+       AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
+                       WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'audit_reader'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'audit_reader';
+        DROP ROLE [audit_reader];
+    END;
+    COMMIT TRANSACTION;
 END;
 
+/* The membership first: a user that was there before keeps only what it had. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name = N'Redial.db_owner')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+BEGIN
+    IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
+        ALTER ROLE [db_owner] DROP MEMBER [audit_module];
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name = N'Redial.db_owner')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.db_owner',
+        @level0type = N'USER', @level0name = N'audit_module';
+END;
+
+/* Schema and user go together or not at all: the mark of the user carries the schema's id. */
+BEGIN TRANSACTION;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'audit_module';
 IF SCHEMA_ID(N'audit') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(N'audit'))
-   AND NOT EXISTS (SELECT 1 FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N'audit'))
-   AND EXISTS (SELECT 1 FROM sys.schemas AS s
-               WHERE s.name = N'audit'
-                 AND s.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
-    DROP SCHEMA [audit];
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'audit')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(N'audit'))
+       AND NOT EXISTS (SELECT 1 FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N'audit'))
+       AND NOT EXISTS (SELECT 1 FROM sys.xml_schema_collections AS x WHERE x.schema_id = SCHEMA_ID(N'audit'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'audit')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'SCHEMA', @level0name = N'audit';
+        DROP SCHEMA [audit];
+    END
+    ELSE IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'audit')
+                 AND ep.name = N'Redial.made')
+            AND EXISTS (SELECT 1 FROM sys.schemas AS s
+                        WHERE s.name = N'audit'
+                          AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'audit_module'))
+        REVOKE CONTROL ON SCHEMA::[audit] FROM [audit_module];
 END;
 
-IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name = N'Redial.made')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
    AND NOT EXISTS (SELECT 1 FROM sys.schemas AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
    AND NOT EXISTS (SELECT 1 FROM sys.service_contracts AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
    AND NOT EXISTS (SELECT 1 FROM sys.service_message_types AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
    AND NOT EXISTS (SELECT 1 FROM sys.services AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'audit_module'))
 BEGIN
-    IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
-        ALTER ROLE [db_owner] DROP MEMBER [audit_module];
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'audit_module';
     DROP USER [audit_module];
 END;
+COMMIT TRANSACTION;
 GO
