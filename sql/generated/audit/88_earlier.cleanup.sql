@@ -2,7 +2,10 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* What earlier choices installed and these do not: nothing calls it any more. */
+DROP PROCEDURE IF EXISTS [audit].[usp_CloseEverlasting];
 DROP PROCEDURE IF EXISTS [audit].[usp_PurgeInbox];
+DROP PROCEDURE IF EXISTS [audit].[usp_RecycleInOneTransaction];
+DROP PROCEDURE IF EXISTS [audit].[usp_WaitForSlot];
 DROP FUNCTION IF EXISTS [audit].[ufn_ReadEnvelope];
 DROP FUNCTION IF EXISTS [audit].[ufn_WriteEnvelope];
 

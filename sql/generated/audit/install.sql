@@ -112,8 +112,9 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Service Broker must be on. ENABLE_BROKER keeps the broker's guid and needs the database for
-   itself, hence ROLLBACK IMMEDIATE (F-101): where the broker is off, every other session of the
-   database is cut off, once. Switch it on in a quiet hour before the first deployment to avoid that.
+   itself (F-101). database.enable_broker says how it may come by that, once, where the broker is off:
+   rollback_immediate cuts every other session of the database off; wait lets them end, however long
+   that takes (ALTER DATABASE heeds no LOCK_TIMEOUT); never leaves it to you, in a quiet hour.
    A restored copy beside its original is refused (9772): only you can know whether it may have
    NEW_BROKER, which deletes its conversations. Managed Instance (engine edition 8) has it on and
    refuses the statement (F-102), so it is issued only where it is off and may be switched. */
@@ -130,19 +131,31 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* The one principal every procedure of this configuration runs as: a user nobody can log in with.
-   It owns the schema, the services and the contract, so ownership gives it all it needs and the
-   application is granted EXECUTE on usp_Send alone. */
+   It owns the schema and the services, so ownership gives it nearly all it needs and the application
+   is granted EXECUTE on usp_Send alone. One transaction: what is made is marked as made (F-190). */
 IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE USER [audit_module] WITHOUT LOGIN;
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_module';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
-   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
+   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end.
+   The mark says that the membership is ours to take away; a mark without it does no harm. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'audit_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name = N'Redial.db_owner')
+        EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_module';
     ALTER ROLE [db_owner] ADD MEMBER [audit_module];
 END;
 GO
@@ -154,8 +167,13 @@ SET QUOTED_IDENTIFIER ON;
 GO
 IF SCHEMA_ID(N'audit') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     EXECUTE sys.sp_executesql
         N'CREATE SCHEMA [audit] AUTHORIZATION [audit_module];';
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'SCHEMA', @level0name = N'audit';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -177,22 +195,74 @@ SET QUOTED_IDENTIFIER ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE ROLE [audit_sender];
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_sender';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE ROLE [audit_operator];
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_operator';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE ROLE [audit_reader];
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_reader';
+    COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 20_04_marks.property.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Principals may be shared by configurations: each leaves its own mark, and the last one out drops. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_module';
+IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_sender';
+IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_operator';
+IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+        @level0type = N'USER', @level0name = N'audit_reader';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -454,8 +524,9 @@ GO
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* Database-wide objects this configuration created (services, contract, message types have no
-   schema). Uninstall drops these and nothing else. */
+/* Objects this configuration created that cannot carry a mark (20_security/marks.inc.j2): Agent jobs,
+   broker priorities. Uninstall drops these and nothing else of their kinds. Versions before the marks
+   listed services, the contract and message types here too; migration 4 moved them. */
 IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NULL
 BEGIN
     CREATE TABLE [audit].[OwnedObject]
@@ -613,27 +684,520 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 40_01_message_types.message_type.sql
+-- 35_04_ownership_marks.migration.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/audit/event')
+/* Migration 4: what OwnedObject listed is marked on the objects themselves (F-190). Each object in a
+   transaction of its own, and looked up before it is marked: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 4)
 BEGIN
-    CREATE MESSAGE TYPE [//redial/audit/event]
-        AUTHORIZATION [audit_module]
-        VALIDATION = NONE;
-    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'//redial/audit/event');
+    IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NOT NULL
+    BEGIN
+        DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [audit].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
+        DECLARE @adoptKind nvarchar(30);
+        DECLARE @adoptName sysname;
+        DECLARE @adoptClass tinyint;
+        DECLARE @adoptId int;
+        DECLARE @adoptStatement nvarchar(400);
+        DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+
+        /* From before: then the principals and the schema were made the same way. */
+        IF @adoptLeft > 0
+        BEGIN
+            IF DATABASE_PRINCIPAL_ID(N'audit_module') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+            @level0type = N'USER', @level0name = N'audit_module';
+            IF DATABASE_PRINCIPAL_ID(N'audit_sender') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_sender')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+            @level0type = N'USER', @level0name = N'audit_sender';
+            IF DATABASE_PRINCIPAL_ID(N'audit_operator') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_operator')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+            @level0type = N'USER', @level0name = N'audit_operator';
+            IF DATABASE_PRINCIPAL_ID(N'audit_reader') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_reader')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+            @level0type = N'USER', @level0name = N'audit_reader';
+            IF SCHEMA_ID(N'audit') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 3   /* SCHEMA */
+                     AND ep.major_id = SCHEMA_ID(N'audit')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+            @level0type = N'SCHEMA', @level0name = N'audit';
+            IF IS_ROLEMEMBER(N'db_owner', N'audit_module') = 1
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'audit_module')
+                     AND ep.name = N'Redial.db_owner')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'audit',
+            @level0type = N'USER', @level0name = N'audit_module';
+        END;
+
+        WHILE @adoptLeft > 0
+        BEGIN
+            SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
+            FROM [audit].[OwnedObject] AS o
+            WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
+            SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
+            SET @adoptId = CASE @adoptClass
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
+
+            BEGIN TRANSACTION;
+            IF @adoptId IS NOT NULL
+            BEGIN
+                IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                               WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
+                    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+                        @level0type = @adoptKind, @level0name = @adoptName;
+                IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                               WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
+                    EXECUTE sys.sp_addextendedproperty @name = @adoptMark, @value = N'audit',
+                        @level0type = @adoptKind, @level0name = @adoptName;
+                IF @adoptClass <> 17
+                BEGIN
+                    SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
+                    EXECUTE sys.sp_executesql @adoptStatement;
+                END;
+            END;
+            DELETE FROM [audit].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
+            COMMIT TRANSACTION;
+            SET @adoptLeft = @adoptLeft - 1;
+        END;
+    END;
+
+    INSERT INTO [audit].[Migration] (Number, Name)
+    VALUES (4, N'ownership_marks');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 35_05_settings.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 5: an installation from before Setting had one choice of everything; written down, so that
+   a change can be told from a first deployment. One transaction, and looked up before it runs. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [audit].[Migration] AS m WHERE m.Number = 5)
+BEGIN
+    BEGIN TRANSACTION;
+    IF ISNULL((SELECT TOP (1) h.Version FROM [audit].[DeploymentHistory] AS h
+               ORDER BY h.DeploymentId DESC), N'uninstalled') <> N'uninstalled'
+       AND NOT EXISTS (SELECT 1 FROM [audit].[Setting])
+        INSERT INTO [audit].[Setting] (Name, Value)
+        VALUES
+            (N'conversation.key', N'spid'),
+            (N'conversation.recycle', N'timer'),
+            (N'conversation.order', N'conversation'),
+            (N'conversation.delivery', N'at_least_once'),
+            (N'envelope.who', N'0');
+    INSERT INTO [audit].[Migration] (Number, Name)
+    VALUES (5, N'settings');
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 38_change.guard.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What must be right before anything that is at work is changed; and, where a choice differs from the
+   installed one, the change itself: gate closed, every dialog ended on both sides, rows taken away.
+   The procedures that follow find nothing in flight that they would read otherwise than it was written,
+   and 92_settings opens the gate again. Choices that only new dialogs or readers see (encryption,
+   lifetime, timer, batch, readers, processing, a contract's new version) drain nothing.
+   The rule of the gate: a drain that does not finish opens it again, for nothing has been replaced. A
+   deployment that stops later leaves it closed until it is run again, with the old choices or the new. */
+SET XACT_ABORT ON;
+SET IMPLICIT_TRANSACTIONS OFF;
+
+DECLARE @message nvarchar(2048);
+DECLARE @found nvarchar(400);
+
+/* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/audit/contract')
+BEGIN
+    SET @found = NULL;
+    SELECT TOP (1) @found = t.Name
+    FROM (SELECT N'//redial/audit/event' AS Name UNION ALL SELECT N'EndOfStream' AS Name) AS t
+    WHERE NOT EXISTS (SELECT 1
+                      FROM sys.service_contract_message_usages AS u
+                      INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+                      INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+                      WHERE sc.name = N'//redial/audit/contract'
+                        AND mt.name = t.Name
+                        AND u.is_sent_by_initiator = 1);
+    IF @found IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'Message type ''', @found, N''' is not in the contract ''//redial/audit/contract'' of this database, and a contract cannot be altered. Next: give contract.name a new value and list the old one in contract.previous; then deploy. Nothing was changed.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50192, @message, 1;
+    END;
+END;
+
+/* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
+SET @found = NULL;
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'//redial/audit/event' AND mt.validation <> 'N')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
+    SET @found = N'//redial/audit/event';
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))))
+    SET @found = N'EndOfStream';
+IF @found IS NOT NULL
+BEGIN
+    SET @message = CONCAT(N'Message type ''', @found, N''' has another validation in this database, and somebody else uses it. Next: use its validation, or a type of another name. Nothing was changed.');
+    SET @message = REPLACE(@message, N'%', N'%%');
+    THROW 50193, @message, 1;
+END;
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/initiator')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/audit/initiator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    THROW 50194, N'Service ''//redial/audit/initiator'' is in this database already and was not made by a deployment of schema ''audit''. Next: choose another name for it in [services]. Nothing was changed.', 1;
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/target')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/audit/target')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    THROW 50194, N'Service ''//redial/audit/target'' is in this database already and was not made by a deployment of schema ''audit''. Next: choose another name for it in [services]. Nothing was changed.', 1;
+
+/* -- 3  What differs from the installed choices ------------------------------------------------- */
+DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
+DECLARE @changed nvarchar(1000) = N'';
+INSERT INTO @wanted (Name, Value, Drains)
+VALUES
+    (N'config_id', N'1', 1),
+    (N'conversation.key', N'spid', 1),
+    (N'conversation.recycle', N'timer', 1),
+    (N'conversation.timer_strategy', N'two_phase', 1),
+    (N'conversation.order', N'conversation', 1),
+    (N'conversation.delivery', N'at_least_once', 1),
+    (N'envelope.who', N'0', 1),
+    (N'contract.end_of_stream', N'EndOfStream', 1),
+    (N'services.initiator', N'//redial/audit/initiator', 1),
+    (N'services.target', N'//redial/audit/target', 1),
+    (N'queues.initiator', N'InitiatorQueue', 1),
+    (N'queues.target', N'TargetQueue', 1),
+    (N'target.database', N'', 1),
+    (N'pool.size', N'0', 1),
+    (N'target.processing', N'land', 0),
+    (N'conversation.encryption', N'0', 0),
+    (N'conversation.lifetime_seconds', N'2592000', 0),
+    (N'contract.name', N'//redial/audit/contract', 0),
+    (N'roles.module', N'audit_module', 0);
+
+IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st
+           INNER JOIN @wanted AS w ON w.Name = st.Name
+           WHERE st.Name = N'roles.module' AND st.Value <> w.Value)
+    THROW 50195, N'The installed procedures of schema ''audit'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
+
+SELECT @changed = CONCAT(@changed, w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
+FROM @wanted AS w
+INNER JOIN [audit].[Setting] AS st ON st.Name = w.Name
+WHERE w.Drains = 1
+  AND st.Value <> w.Value
+  /* A larger pool only gets more rows. */
+  AND (w.Name <> N'pool.size' OR TRY_CONVERT(int, w.Value) < TRY_CONVERT(int, st.Value));
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'//redial/audit/event' AND mt.validation <> 'N')
+    SET @changed = CONCAT(@changed, N'validation of //redial/audit/event; ');
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+    SET @changed = CONCAT(@changed, N'validation of EndOfStream; ');
+
+/* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
+   on, so those dialogs go first. */
+SELECT @changed = CONCAT(@changed, N'contract ', sc.name, N' no longer listed; ')
+FROM sys.service_contracts AS sc
+INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
+WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))
+  AND sc.name NOT IN (N'//redial/audit/contract')
+  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
+              WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
+
+IF @changed <> N''
+BEGIN
+    /* -- 4  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
+    DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/audit/initiator');
+    DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/audit/target');
+    DECLARE @everlasting int;
+
+    IF COL_LENGTH(N'[audit].[SessionConversations]', N'ConversationKey') IS NULL
+       OR (OBJECT_ID(N'[audit].[usp_Send]', N'P') IS NOT NULL
+           AND OBJECT_ID(N'[audit].[usp_AcquireConversation]', N'P') IS NULL)
+    BEGIN
+        SET @message = CONCAT(N'The installed usp_Send does not read the gate, so nobody can be kept out while this changes: ', @changed,
+            N'Next: deploy once with the installed choices (or uninstall), then with the new ones. Nothing was changed.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50191, @message, 1;
+    END;
+
+    PRINT CONCAT(N'Changing with a drain: ', @changed);
+    BEGIN TRY
+        SET LOCK_TIMEOUT 30000;
+        BEGIN TRANSACTION;
+        UPDATE g
+        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+        FROM [audit].[Gate] AS g
+        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+        IF @@ROWCOUNT = 1
+           AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
+            INSERT INTO [audit].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+        COMMIT TRANSACTION;
+        SET LOCK_TIMEOUT -1;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET LOCK_TIMEOUT -1;
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+        THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
+    END CATCH;
+
+    /* -- 5  Drain; then take the rows away ------------------------------------------------------ */
+    DECLARE @handle uniqueidentifier;
+    DECLARE @hasRow bit;
+    DECLARE @open int = 1;
+    DECLARE @until datetime2(3) = SYSUTCDATETIME();
+    DECLARE @busy bit;
+    DECLARE @rows bigint;
+    DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
+
+    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
+    SET LOCK_TIMEOUT 2000;
+    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+    WHILE @open > 0 AND SYSUTCDATETIME() < @until
+    BEGIN
+        SET @busy = 0;
+        DELETE FROM @handles;
+
+        BEGIN TRY
+            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+               just making one: what it goes on to begin would not be seen below (F-196). */
+            BEGIN TRANSACTION;
+            SELECT @rows = COUNT_BIG(*)
+            FROM [audit].[SessionConversations] AS sc
+                /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+                WITH (UPDLOCK, ROWLOCK);
+            COMMIT TRANSACTION;
+
+            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
+               they keep to their end, so none is at work now that the gate is closed. */
+            INSERT INTO @handles (Handle, HasRow)
+            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
+            FROM sys.conversation_endpoints AS ce
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            LEFT JOIN [audit].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+            /* lint: allow SB13: as above */
+            LEFT JOIN [audit].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
+            WHERE s.name = @initiator
+              AND ce.is_initiator = 1
+              AND ce.state IN ('SO', 'CO')
+              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+            SET @busy = 1;
+        END CATCH;
+
+        WHILE EXISTS (SELECT 1 FROM @handles AS h)
+        BEGIN
+            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
+            DELETE FROM @handles WHERE Handle = @handle;
+            IF @hasRow = 1
+            BEGIN
+                IF OBJECT_ID(N'[audit].[usp_RecycleConversation]', N'P') IS NOT NULL
+                    EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            END
+            ELSE IF OBJECT_ID(N'[audit].[usp_SendEndOfStream]', N'P') IS NOT NULL
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
+                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                    IF EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl
+                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
+                        EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
+                    COMMIT TRANSACTION;
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 0
+                        ROLLBACK TRANSACTION;
+                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                        THROW;
+                END CATCH;
+            END;
+        END;
+
+        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+        SELECT @open = COUNT(*)
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE s.name IN (@initiator, @target)
+          AND ce.state <> 'CD';
+        IF @busy = 1
+            SET @open = @open + 1;
+
+        IF @open > 0
+            WAITFOR DELAY '00:00:00.500';
+    END;
+    SET LOCK_TIMEOUT -1;
+
+    IF @open > 0
+    BEGIN
+        /* Dialogs without a row stay the dialog of everybody until they have ended, so their senders
+           must stay out once EndOfStream is on its way; rows are gone with theirs. */
+        SET @everlasting = 0;
+        SELECT @everlasting = COUNT(*)
+        FROM [audit].[Setting] AS st
+        WHERE st.Name = N'conversation.key' AND st.Value = N'single';
+        BEGIN TRANSACTION;
+        IF @everlasting = 0
+           AND EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+        BEGIN
+            DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
+            UPDATE g
+            SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
+            FROM [audit].[Gate] AS g
+            WHERE g.ConfigId = 1;
+        END;
+        COMMIT TRANSACTION;
+        SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
+            CASE (SELECT g.IsOpen FROM [audit].[Gate] AS g WHERE g.ConfigId = 1)
+                WHEN 1 THEN N'The gate is open again. ' ELSE N'The gate is closed until a deployment finishes. ' END,
+            N'Next: look at [audit].[ErrorLog] and [audit].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50190, @message, 1;
+    END;
+
+    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+       closed gate has no mark, and is the operator's to open. */
+    BEGIN TRANSACTION;
+    UPDATE [audit].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
+    /* lint: allow SB13: every row, and the gate keeps senders out */
+    DELETE FROM [audit].[SessionConversations];
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 40_01_message_types.message_type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Owned by dbo, not by our user: another configuration may share a type and outlive us. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/audit/event')
+BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE MESSAGE TYPE [//redial/audit/event]
+        AUTHORIZATION [dbo]
+        VALIDATION = NONE;
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 15   /* MESSAGE TYPE */
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+            @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
+    COMMIT TRANSACTION;
+END;
+/* Another validation than the configuration's: mended where the type is ours alone. 38_change has
+   refused anything else, and has drained (what is on its way was validated by the old rule). */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+                    WHERE mt.name = N'//redial/audit/event' AND mt.validation = 'N')
+BEGIN
+    ALTER MESSAGE TYPE [//redial/audit/event] VALIDATION = NONE;
+END;
+
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+        @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE MESSAGE TYPE [EndOfStream]
-        AUTHORIZATION [audit_module]
+        AUTHORIZATION [dbo]
         VALIDATION = EMPTY;
-    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'EndOfStream');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 15   /* MESSAGE TYPE */
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+            @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
+    COMMIT TRANSACTION;
 END;
+/* Another validation than the configuration's: mended where the type is ours alone. 38_change has
+   refused anything else, and has drained (what is on its way was validated by the old rule). */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+                    WHERE mt.name = N'EndOfStream' AND mt.validation = 'E')
+BEGIN
+    ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
+END;
+
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+        @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -641,17 +1205,45 @@ GO
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* One way: every type is sent by the initiator. */
+/* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/audit/contract')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE CONTRACT [//redial/audit/contract]
-        AUTHORIZATION [audit_module]
+        AUTHORIZATION [dbo]
     (
         [//redial/audit/event] SENT BY INITIATOR,
         [EndOfStream] SENT BY INITIATOR
     );
-    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/audit/contract');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 16   /* CONTRACT */
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+            @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
+    COMMIT TRANSACTION;
 END;
+
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 16   /* CONTRACT */
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+        @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* BEGIN DIALOG needs REFERENCES on the contract (begin-dialog-conversation page); the owner is dbo.
+   On the types it makes them visible to usp_AcquireConversation (metadata-visibility-configuration). */
+GRANT REFERENCES ON CONTRACT::[//redial/audit/contract] TO [audit_module];
+GRANT REFERENCES ON MESSAGE TYPE::[//redial/audit/event] TO [audit_module];
+GRANT REFERENCES ON MESSAGE TYPE::[EndOfStream] TO [audit_module];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -683,22 +1275,73 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/initiator')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE SERVICE [//redial/audit/initiator]
         AUTHORIZATION [audit_module]
         ON QUEUE [audit].[InitiatorQueue];
-    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/initiator');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'SERVICE', @level0name = N'//redial/audit/initiator';
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/audit/initiator') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/audit/initiator')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+            @level0type = N'SERVICE', @level0name = N'//redial/audit/initiator';
+    COMMIT TRANSACTION;
+END;
+/* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
+                    WHERE s.name = N'//redial/audit/initiator'
+                      AND s.service_queue_id = OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ'))
+BEGIN
+    ALTER SERVICE [//redial/audit/initiator] ON QUEUE [audit].[InitiatorQueue];
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/target')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE SERVICE [//redial/audit/target]
         AUTHORIZATION [audit_module]
         ON QUEUE [audit].[TargetQueue] ([//redial/audit/contract]);
-    INSERT INTO [audit].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/audit/target');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'SERVICE', @level0name = N'//redial/audit/target';
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/audit/target') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/audit/target')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+            @level0type = N'SERVICE', @level0name = N'//redial/audit/target';
+    COMMIT TRANSACTION;
+END;
+/* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
+                    WHERE s.name = N'//redial/audit/target'
+                      AND s.service_queue_id = OBJECT_ID(N'[audit].[TargetQueue]', N'SQ'))
+BEGIN
+    ALTER SERVICE [//redial/audit/target] ON QUEUE [audit].[TargetQueue];
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* A new version of the contract beside those that live dialogs still use: conversations that exist
+   are not touched by ADD CONTRACT (alter-service page). 88_cleanup takes versions away again. */
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/audit/contract')
+   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
+                   INNER JOIN sys.services AS s ON s.service_id = u.service_id
+                   INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+                   WHERE s.name = N'//redial/audit/target' AND sc.name = N'//redial/audit/contract')
+BEGIN
+    ALTER SERVICE [//redial/audit/target] (ADD CONTRACT [//redial/audit/contract]);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -1077,10 +1720,10 @@ BEGIN
     FROM [audit].[DeploymentHistory] AS h
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [audit].[Migration]) < 3
+    IF (SELECT COUNT(*) FROM [audit].[Migration]) < 5
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[audit].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+        VALUES (10, N'migration missing', N'[audit].[Migration]', NULL, N'Version 0.1.0 knows 5 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
     END;
 
     RETURN;
@@ -4977,17 +5620,261 @@ GRANT SELECT ON OBJECT::[audit].[ConversationLog] TO [audit_reader];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 88_earlier.cleanup.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What earlier choices installed and these do not: nothing calls it any more. */
+DROP PROCEDURE IF EXISTS [audit].[usp_CloseEverlasting];
+DROP PROCEDURE IF EXISTS [audit].[usp_PurgeInbox];
+DROP PROCEDURE IF EXISTS [audit].[usp_RecycleInOneTransaction];
+DROP PROCEDURE IF EXISTS [audit].[usp_WaitForSlot];
+DROP FUNCTION IF EXISTS [audit].[ufn_ReadEnvelope];
+DROP FUNCTION IF EXISTS [audit].[ufn_WriteEnvelope];
+
+/* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[audit].[Inbox]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [audit].[Inbox])
+        PRINT N'Table [audit].[Inbox] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [audit].[Inbox];
+END;
+IF OBJECT_ID(N'[audit].[KeySequence]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [audit].[KeySequence])
+        PRINT N'Table [audit].[KeySequence] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [audit].[KeySequence];
+END;
+
+/* Versions of the contract that are no longer listed. The target service lets go of one when no
+   conversation is on it: what ALTER SERVICE .. DROP CONTRACT does to those is told in two ways (F-193). */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
+DECLARE @name sysname = NULL;
+DECLARE @statement nvarchar(600);
+DECLARE @old TABLE (Name sysname NOT NULL PRIMARY KEY);
+
+INSERT INTO @old (Name)
+SELECT sc.name
+FROM sys.service_contracts AS sc
+INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
+INNER JOIN sys.service_contract_usages AS u ON u.service_contract_id = sc.service_contract_id
+INNER JOIN sys.services AS s ON s.service_id = u.service_id
+WHERE ep.name = @mark
+  AND s.name = N'//redial/audit/target'
+  AND sc.name NOT IN (N'//redial/audit/contract')
+  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
+
+WHILE EXISTS (SELECT 1 FROM @old)
+BEGIN
+    SELECT TOP (1) @name = o.Name FROM @old AS o;
+    DELETE FROM @old WHERE Name = @name;
+    SET @statement = CONCAT(N'ALTER SERVICE ', N'[//redial/audit/target]', N' (DROP CONTRACT ', QUOTENAME(@name), N');');
+    EXECUTE sys.sp_executesql @statement;
+END;
+
+DECLARE @released TABLE
+(
+    Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Kind nvarchar(30) NOT NULL,
+    Class tinyint NOT NULL,
+    Id int NOT NULL,
+    Name sysname NOT NULL
+);
+DECLARE @ordinal int = 0;
+DECLARE @releaseKind nvarchar(30);
+DECLARE @releaseClass tinyint;
+DECLARE @releaseId int;
+DECLARE @releaseName sysname;
+DECLARE @users int;
+DECLARE @releaseStatement nvarchar(400);
+
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'SERVICE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.services AS x ON x.service_id = ep.major_id
+WHERE ep.class = 17
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/audit/initiator', N'//redial/audit/target');
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'CONTRACT', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
+WHERE ep.class = 16
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/audit/contract');
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
+WHERE ep.class = 15
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/audit/event', N'EndOfStream');
+
+WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
+BEGIN
+    SELECT TOP (1) @ordinal = r.Ordinal, @releaseKind = r.Kind, @releaseClass = r.Class, @releaseId = r.Id, @releaseName = r.Name
+    FROM @released AS r
+    WHERE r.Ordinal > @ordinal
+    ORDER BY r.Ordinal;
+
+    /* Who else: other configurations, services bound to a contract, conversations on it (a CLOSED one
+       too: what DROP CONTRACT does to it is unknown, F-193), contracts with a type in them. */
+    SET @users = (SELECT COUNT(*) FROM sys.extended_properties AS ep
+                  WHERE ep.class = @releaseClass AND ep.major_id = @releaseId
+                    AND ep.name LIKE N'Redial.user.%' AND ep.name <> @mark)
+        + CASE @releaseClass
+            WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+            WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            ELSE 0 END;
+
+    IF @users > 0
+    BEGIN
+        PRINT CONCAT(@releaseKind, N' ', QUOTENAME(@releaseName), N' is no longer configured but still in use: kept, the next deployment asks again.');
+        CONTINUE;
+    END;
+
+    BEGIN TRANSACTION;
+    EXECUTE sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    IF @users = 0
+       AND EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = @releaseClass AND ep.major_id = @releaseId AND ep.name = N'Redial.made')
+    BEGIN
+        /* First the mark: that DROP takes an object's properties along is nowhere promised (F-190). */
+        EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        SET @releaseStatement = CONCAT(N'DROP ', @releaseKind, N' ', QUOTENAME(@releaseName), N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END
+    ELSE IF @releaseClass <> 17
+    BEGIN
+        SET @releaseStatement = CONCAT(N'REVOKE REFERENCES ON ', @releaseKind, N'::', QUOTENAME(@releaseName), N' FROM ', N'[audit_module]', N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END;
+    COMMIT TRANSACTION;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* Queues of an earlier choice, once no service is on them. */
+DECLARE @name nvarchar(400);
+DECLARE @queue nvarchar(600);
+DECLARE @statement nvarchar(800);
+DECLARE @tries int;
+DECLARE @old TABLE (Name nvarchar(400) NOT NULL);
+
+INSERT INTO @old (Name)
+SELECT st.Value
+FROM [audit].[Setting] AS st
+WHERE st.Name IN (N'queues.initiator', N'queues.target')
+  AND st.Value NOT IN (N'InitiatorQueue', N'TargetQueue');
+
+WHILE EXISTS (SELECT 1 FROM @old)
+BEGIN
+    SELECT TOP (1) @name = o.Name FROM @old AS o;
+    DELETE FROM @old WHERE Name = @name;
+    SET @queue = CONCAT(N'[audit].', QUOTENAME(@name));
+    IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
+    BEGIN
+        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+        EXECUTE sys.sp_executesql @statement;
+
+        /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
+           wait: a reader then finds the queue gone and says so in ErrorLog, once. */
+        SET @tries = 0;
+        BEGIN TRY
+            WHILE @tries < 60
+                  AND EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
+                              WHERE t.database_id = DB_ID() AND t.queue_id = OBJECT_ID(@queue, N'SQ'))
+            BEGIN
+                SET @tries = @tries + 1;
+                WAITFOR DELAY '00:00:00.500';
+            END;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            PRINT ERROR_MESSAGE();
+        END CATCH;
+
+        SET @statement = CONCAT(N'DROP QUEUE ', @queue, N';');
+        EXECUTE sys.sp_executesql @statement;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2481183d9b31c114a90b5bc322e4ad66cfe99aa53c668ef3492fa709b00317b0'
+           ORDER BY h.DeploymentId DESC), N'') <> N'777ac7846ee82545a8bf6aa03a02e1462db72e1c7acffd603eb2f8fb875577a9'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'2481183d9b31c114a90b5bc322e4ad66cfe99aa53c668ef3492fa709b00317b0');
+    VALUES (N'audit', N'0.1.0', N'777ac7846ee82545a8bf6aa03a02e1462db72e1c7acffd603eb2f8fb875577a9');
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 92_settings.data.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The choices installed from here on, and the gate that 38_change has closed, in one transaction: a
+   deployment that stops before it is still the change of choices it was. Changes only what differs. */
+SET XACT_ABORT ON;
+
+DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
+INSERT INTO @wanted (Name, Value, Drains)
+VALUES
+    (N'config_id', N'1', 1),
+    (N'conversation.key', N'spid', 1),
+    (N'conversation.recycle', N'timer', 1),
+    (N'conversation.timer_strategy', N'two_phase', 1),
+    (N'conversation.order', N'conversation', 1),
+    (N'conversation.delivery', N'at_least_once', 1),
+    (N'envelope.who', N'0', 1),
+    (N'contract.end_of_stream', N'EndOfStream', 1),
+    (N'services.initiator', N'//redial/audit/initiator', 1),
+    (N'services.target', N'//redial/audit/target', 1),
+    (N'queues.initiator', N'InitiatorQueue', 1),
+    (N'queues.target', N'TargetQueue', 1),
+    (N'target.database', N'', 1),
+    (N'pool.size', N'0', 1),
+    (N'target.processing', N'land', 0),
+    (N'conversation.encryption', N'0', 0),
+    (N'conversation.lifetime_seconds', N'2592000', 0),
+    (N'contract.name', N'//redial/audit/contract', 0),
+    (N'roles.module', N'audit_module', 0);
+
+BEGIN TRANSACTION;
+UPDATE st
+SET Value = w.Value, ChangedUtc = SYSUTCDATETIME()
+FROM [audit].[Setting] AS st
+INNER JOIN @wanted AS w ON w.Name = st.Name
+WHERE st.Value IS NULL OR st.Value <> w.Value;
+
+INSERT INTO [audit].[Setting] (Name, Value)
+SELECT w.Name, w.Value
+FROM @wanted AS w
+WHERE NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = w.Name);
+
+IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
+BEGIN
+    DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
+    UPDATE g
+    SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment finished'
+    FROM [audit].[Gate] AS g
+    WHERE g.ConfigId = 1;
+END;
+COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
