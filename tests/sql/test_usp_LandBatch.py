@@ -4,6 +4,9 @@ import uuid
 
 import pytest
 
+from harness.render import render
+from harness.tsql import split_batches
+
 from .lab import Client, Lab, configured, send
 
 WHO = {"envelope": {"who": True}}
@@ -130,3 +133,16 @@ def test_it_refuses_to_run_outside_a_transaction():
         )
         == 50212
     )
+
+
+def test_a_later_version_brings_a_type_of_its_own_and_then_the_old_one_can_go():
+    """F-160: a type in use cannot be dropped or altered, so its name changes."""
+    lab = Lab()
+    assert lab.sa.fail("DROP TYPE audit.ReceivedBatch;") == 3732
+    for name, text in render(lab.config).items():
+        if "ReceivedBatch" in text and name[:2].isdigit():
+            for batch in split_batches(text.replace("ReceivedBatch", "ReceivedBatch2")):
+                lab.sa.execute(batch.sql)
+    lab.sa.execute("DROP TYPE audit.ReceivedBatch;")
+    land(lab, [b"1", b"2"])
+    assert lab.bodies() == [b"1", b"2"]
