@@ -1860,6 +1860,7 @@ BEGIN
     SELECT 50, N'poison messages', N'[audit].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
         N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'
     FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -5331,6 +5332,7 @@ SELECT
     pa.LastUtc, N'poison', pa.MessageType, pa.ConversationHandle, pa.MessageSequence, pa.ErrorNumber,
     CONCAT(pa.Attempts, N' rollback(s): ', pa.ErrorMessage)
 FROM [audit].[PoisonAttempt] AS pa WITH (NOLOCK)
+WHERE pa.Attempts > 0   /* 0: the mark of a batch in a hook (F-163) */
 UNION ALL
 SELECT
     dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
@@ -5815,10 +5817,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'777ac7846ee82545a8bf6aa03a02e1462db72e1c7acffd603eb2f8fb875577a9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2ac84e143e4b3818b09bcb3255a6b2f3e6c51be28e1bf200634d07398f4c718b'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'777ac7846ee82545a8bf6aa03a02e1462db72e1c7acffd603eb2f8fb875577a9');
+    VALUES (N'audit', N'0.1.0', N'2ac84e143e4b3818b09bcb3255a6b2f3e6c51be28e1bf200634d07398f4c718b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
