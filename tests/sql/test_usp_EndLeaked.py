@@ -1,4 +1,8 @@
-"""usp_EndLeaked: shows by default, and ends only what nobody needs any more."""
+"""usp_EndLeaked: shows by default, and ends only what nobody needs any more.
+
+A.2 leak cleanup: script (Rusanu, dialog pool), comment (Blumin), job (ryanmwright), CLEANUP
+(SqlDependencyEx, SqlTableDependency).
+"""
 
 import pytest
 
@@ -48,6 +52,7 @@ def test_by_default_it_only_shows(lab):
 
 
 def test_a_disconnected_endpoint_with_nothing_left_is_ended(lab):
+    """Threads dyatchenko#64, ST#30, ST#56: hundreds of thousands of DISCONNECTED_INBOUND."""
     disconnected(lab, unread=0)
     read(lab)
     assert ("DI", 0) in lab.endpoints()
@@ -62,6 +67,75 @@ def test_a_disconnected_endpoint_with_unread_messages_is_kept(lab):
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     lab.advance(30)
     assert lab.bodies() == [b"\x01", b"\x02", b"\x02"]
+
+
+def test_so_many_at_a_time_and_the_rest_with_the_next_call(lab):
+    """Threads ST#30 (600,000 half open conversations), ST#56: a bounded call makes progress."""
+    clients = [Client(lab) for _ in range(3)]
+    for client in clients:
+        client.execute(send("0x01"))
+    lab.advance(5)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    for (handle,) in lab.rows(INITIATOR):
+        lab.sa.execute(f"END CONVERSATION '{handle}';")
+    lab.settle()
+    for _ in clients:
+        read(lab)
+    left = []
+    for _ in range(3):
+        lab.rows(f"{LEAKED} @WhatIf = 0, @most = 2;")
+        left.append(lab.endpoints().count(("DI", 0)))
+    assert left == [1, 0, 0]
+
+
+def test_a_closed_endpoint_is_cleaned_up_only_past_its_time(lab):
+    """Seed 003: CLOSED for 30 minutes; and R. Rusanu 2014: some of them for ever.
+
+    The stand-in removes them in time, so time passes here without anybody looking.
+    """
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(10)
+    assert lab.endpoints() == [("CD", 0)]
+    assert lab.rows(f"{LEAKED};") == []
+    lab.instance.engine.timers.entries.clear()
+    lab.instance.clock.advance(31 * 60)
+    assert outcomes(lab, 1) == [("CLOSED", "END WITH CLEANUP", "would be cleaned up")]
+    assert outcomes(lab, 0) == [("CLOSED", "END WITH CLEANUP", "done")]
+    assert lab.endpoints() == []
+
+
+def test_a_dialog_no_row_leads_to_is_closed_in_order(lab):
+    """A row deleted by hand: the target gets EndOfStream, reads what came before and ends first."""
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute("DELETE FROM audit.SessionConversations;")
+    assert outcomes(lab, 0) == [("CONVERSING", "CLOSE", "done")]
+    lab.advance(5)
+    assert lab.endpoints() == [("CD", 0)]
+    assert [kind for _, kind, _ in lab.landed()][-1] == "EndOfStream"
+    assert lab.rows("SELECT Action FROM audit.OperatorLog;") == [("end leaked",)]
+
+
+def test_a_dialog_that_is_closing_and_a_private_one_are_no_leaks(lab):
+    """The target is off, so both stay open: their EndOfStream has been sent."""
+    client = Client(lab)
+    client.execute(send("0x01"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.sa.execute(
+        "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence, MessageType) "
+        "VALUES (N'target', NEWID(), 0, N'//redial/audit/event');"
+        "EXECUTE audit.usp_ReplayDeadLetter 1, @reason = N'x', @WhatIf = 0;"
+    )
+    assert ("CO", 1) in lab.endpoints()
+    assert lab.rows(f"{LEAKED};") == []
+    purposes = "SELECT DISTINCT Purpose FROM audit.vw_Conversations WHERE Side = N'initiator';"
+    assert sorted(lab.rows(purposes)) == [("closing",), ("resend",)]
+
+
+def test_an_argument_out_of_range_is_refused(lab):
+    for wrong in ("@most = 0", "@most = 100001", "@WhatIf = NULL"):
+        assert lab.sa.fail(f"{LEAKED} {wrong};") == 50132
 
 
 def test_a_row_whose_dialog_is_gone_is_deleted(lab):

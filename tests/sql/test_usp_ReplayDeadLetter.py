@@ -6,7 +6,7 @@ ServiceBusWatcher, thread goal "a DBA can list, replay and purge poison messages
 
 import pytest
 
-from .lab import ERROR, Client, Lab, send
+from .lab import ERROR, Client, Lab, configured, send
 
 EVENT = "//redial/audit/event"
 REPLAY = "EXECUTE audit.usp_ReplayDeadLetter {}, @reason = N'mended', @WhatIf = 0;"
@@ -111,6 +111,30 @@ def test_a_poisoned_message_is_listed_mended_and_replayed(lab):
     assert size == 2
     lab.sa.execute("ALTER TABLE audit.Landing DROP CONSTRAINT poison;")
     lab.rows(REPLAY.format(letter))
+    lab.advance(5)
+    assert lab.bodies() == [b"\x01", b"\x03", b"\xba\xd0"]
+
+
+def test_the_stamps_of_a_message_are_kept_and_a_repeat_is_still_dropped():
+    """order = key, exactly_once, who: the envelope goes out as it was, so the inbox knows it."""
+    lab = Lab(
+        configured(
+            conversation={"order": "key", "delivery": "exactly_once"}, envelope={"who": True}
+        )
+    )
+    lab.sa.execute("ALTER TABLE audit.Landing ADD CONSTRAINT poison CHECK (Body <> 0xBAD0);")
+    client = Client(lab)
+    for body in ("0x01", "0xBAD0", "0x03"):
+        client.execute(send(body))
+    lab.advance(5)
+    assert lab.bodies() == [b"\x01", b"\x03"]
+    lab.sa.execute("ALTER TABLE audit.Landing DROP CONSTRAINT poison;")
+    lab.rows(REPLAY.format("1"))
+    lab.advance(5)
+    stamps = "SELECT KeySequence, SenderLogin FROM audit.Landing WHERE Body = 0xBAD0;"
+    assert lab.rows(stamps) == [(2, "sa")]
+    lab.sa.execute("UPDATE audit.DeadLetter SET HandledUtc = NULL;")  # as if by mistake
+    lab.rows(REPLAY.format("1"))
     lab.advance(5)
     assert lab.bodies() == [b"\x01", b"\x03", b"\xba\xd0"]
 
