@@ -36,6 +36,16 @@ DRAIN = (
 MARKER = "CREATE TABLE dbo.AfterDrain (Messages int NOT NULL);"
 
 
+def with_key(key: str) -> Config:
+    """The small configuration with another key; a pool of two slots."""
+    data = small_config().model_dump(by_alias=True, mode="json")
+    data["conversation"]["key"] = key
+    if key in ("single", "message"):
+        data["conversation"]["recycle"] = "never"
+    data["pool"] = {"size": 2, "wait_ms": 1000}
+    return Config.model_validate(data)
+
+
 def in_a_tidy_transaction(body: str) -> str:
     """A caller's own transaction around one send, rolled back when it is refused."""
     return (
