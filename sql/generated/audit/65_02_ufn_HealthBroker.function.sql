@@ -71,7 +71,7 @@ BEGIN
     IF (SELECT COUNT(*) FROM [audit].[ufn_Queues]()) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: deploy again.');
     END;
 
     /* ----------------------------------------------------------------------------------------- */

@@ -1687,7 +1687,7 @@ BEGIN
     IF (SELECT COUNT(*) FROM [audit].[ufn_Queues]()) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: deploy again.');
     END;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -4054,7 +4054,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
                  WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
                  ELSE N'passes over the dialogs' END AS Detail
         UNION ALL
-        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now, or they were dead'
         UNION ALL
         SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
         WHERE @left <> 0 OR @left IS NULL
@@ -5817,10 +5817,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2ac84e143e4b3818b09bcb3255a6b2f3e6c51be28e1bf200634d07398f4c718b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3351ea21e81b46b25423c6a569774f10662276e8c4e3a4751f138fd0e5e60444'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'2ac84e143e4b3818b09bcb3255a6b2f3e6c51be28e1bf200634d07398f4c718b');
+    VALUES (N'audit', N'0.1.0', N'3351ea21e81b46b25423c6a569774f10662276e8c4e3a4751f138fd0e5e60444');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
