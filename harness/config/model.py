@@ -47,7 +47,8 @@ FIXED_OBJECTS = frozenset(
     {
         "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog", "Gate",
         "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Inbox", "Migration",
-        "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send",
+        "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send", "usp_SendBatch",
+        "usp_SendMessages", "ufn_ReadBatch", "Outbox", "Outbox_Insert",
     }
 )  # fmt: skip
 """Names of the schema that templates use; a queue cannot take one."""

@@ -234,6 +234,24 @@ def test_a_distributed_transaction_is_refused_and_nothing_sent():
     assert "627" in text
 
 
+@pytest.mark.parametrize("abort", ["OFF", "ON"])
+def test_its_row_can_be_caught_by_insert_execute(abort):
+    """1 Key b's dialog dies. 2 T1 catches the answer of a batch over a and b in a table (F-335)."""
+    stage = Stage("application")
+    t1 = stage.caller()
+    t1.does("CREATE TABLE dbo.Answer (a int, b int, c int, d int, e int);")
+    t1.does(batch(stage, "01", "02", keys=["a", "b"]))
+    ((handle,),) = stage.dba.rows("SELECT Handle FROM audit.SessionConversations WHERE "
+                                  "ConversationKey = N'b';")
+    stage.dba.does(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    t1.does(f"SET XACT_ABORT {abort};" + batch(stage, "03", "04", keys=["a", "b"]).replace(
+        "EXECUTE audit", "INSERT INTO dbo.Answer EXECUTE audit"))
+    assert t1.rows("SELECT * FROM dbo.Answer;") == [(2, 2, 1, 1, 2)]
+    assert stage.landed() == ["01", "02", "03", "04"]
+    assert t1.value("@@OPTIONS & 16384") == (16384 if abort == "ON" else 0)
+    stage.is_clean()
+
+
 @keys
 def test_a_callers_savepoint_keeps_its_place(key):
     """1 T1 saves, sends a batch, rolls back to its savepoint: the row stays, the batch goes."""
