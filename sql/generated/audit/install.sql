@@ -2588,9 +2588,7 @@ BEGIN
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
-        FROM @wrong AS w
-        WHERE w.WrongId > @wrongId
-        ORDER BY w.WrongId;
+        FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
         IF @@ROWCOUNT = 0
             BREAK;
         SET @problems = @problems + @problem;
@@ -2605,9 +2603,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 2  What a replay must find again: keys                                                  */
     /* ----------------------------------------------------------------------------------------- */
-    SET @sent = (SELECT COUNT(*) FROM @messages);
-    SET @dialogs = 0;
-    SET @replays = 0;
+    SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
 
@@ -2625,8 +2621,7 @@ BEGIN
         SET @attempt = @attempt + 1;
 
         BEGIN TRY
-            SET @keyNumber = 1;
-            SET @handle = NULL;
+            SELECT @keyNumber = 1, @handle = NULL;
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
@@ -2704,9 +2699,15 @@ BEGIN
 
             IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* A caller who catches our error and commits must not commit half a batch. */
+            /* A caller who catches our error and commits must not commit half a batch. XACT_ABORT ON:
+               where this is refused (in INSERT ... EXECUTE, F-335) it dooms the transaction. */
             IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
+            BEGIN
+                SET XACT_ABORT ON;
                 ROLLBACK TRANSACTION @savepoint;
+                IF @callerAborts = 0
+                    SET XACT_ABORT OFF;
+            END;
 
             /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. */
             IF @error NOT IN (8426, 8429, 2627)
@@ -5817,10 +5818,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3351ea21e81b46b25423c6a569774f10662276e8c4e3a4751f138fd0e5e60444'
+           ORDER BY h.DeploymentId DESC), N'') <> N'58689e166f411a559cafce0e4377743911bff86f0337a917ec337ff58af8e817'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'3351ea21e81b46b25423c6a569774f10662276e8c4e3a4751f138fd0e5e60444');
+    VALUES (N'audit', N'0.1.0', N'58689e166f411a559cafce0e4377743911bff86f0337a917ec337ff58af8e817');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
