@@ -117,3 +117,16 @@ def test_a_type_added_without_a_new_version_is_refused_before_anything_changes(b
     before = bare.catalog()
     assert bare.stops(installation(version(V1, [], EVENT, NOTE))) == 50192
     assert bare.catalog() == before
+
+
+def test_a_priority_follows_the_contract_so_that_the_old_version_can_go():
+    bare = Bare()
+    first = another(AUDIT, priority={"level": 7})
+    bare.deploy(first)
+    Client(bare).execute(call("0x01"))
+    second = another(TWO, priority={"level": 7}, contract={"name": V2, "previous": []})
+    bare.deploy(second)
+    bare.advance(3600)
+    bare.deploy(second)
+    assert bare.rows(CONTRACTS) == [(V2,)]
+    assert bare.rows("SELECT DISTINCT priority FROM sys.conversation_priorities;") == [(7,)]
