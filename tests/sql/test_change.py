@@ -107,7 +107,9 @@ def test_any_choice_of_key_and_recycle_becomes_any_other_without_losing_a_messag
         senders.send(before)
         senders.send(before)
         bare.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
-        assert change(bare, senders, before, after) > 0, "nobody met the gate"
+        kept_out = change(bare, senders, before, after)
+        # A dialog for each message has its EndOfStream already: nothing to wait for.
+        assert kept_out > 0 or old[0] == Key.MESSAGE, "nobody met the gate"
         assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(True,)]
         senders.send(after)
         senders.check()
