@@ -96,7 +96,7 @@ VALUES
     (N'queues.initiator', N'InitiatorQueue', 1),
     (N'queues.target', N'TargetQueue', 1),
     (N'target.database', N'', 1),
-    (N'pool.size', N'0', 1),
+    (N'pool.size', N'0', 0),
     (N'target.processing', N'land', 0),
     (N'conversation.encryption', N'0', 0),
     (N'conversation.lifetime_seconds', N'2592000', 0),
@@ -112,9 +112,7 @@ SELECT @changed = CONCAT(@changed, w.Name, N' ', st.Value, N' -> ', w.Value, N';
 FROM @wanted AS w
 INNER JOIN [audit].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value
-  /* A larger pool only gets more rows. */
-  AND (w.Name <> N'pool.size' OR TRY_CONVERT(int, w.Value) < TRY_CONVERT(int, st.Value));
+  AND st.Value <> w.Value;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name = N'//redial/audit/event' AND mt.validation <> 'N')
     SET @changed = CONCAT(@changed, N'validation of //redial/audit/event; ');
@@ -137,7 +135,6 @@ BEGIN
     /* -- 4  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
     DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/audit/initiator');
     DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/audit/target');
-    DECLARE @everlasting int;
 
     IF COL_LENGTH(N'[audit].[SessionConversations]', N'ConversationKey') IS NULL
        OR (OBJECT_ID(N'[audit].[usp_Send]', N'P') IS NOT NULL
@@ -266,15 +263,10 @@ BEGIN
 
     IF @open > 0
     BEGIN
-        /* Dialogs without a row stay the dialog of everybody until they have ended, so their senders
-           must stay out once EndOfStream is on its way; rows are gone with theirs. */
-        SET @everlasting = 0;
-        SELECT @everlasting = COUNT(*)
-        FROM [audit].[Setting] AS st
-        WHERE st.Name = N'conversation.key' AND st.Value = N'single';
+        /* Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and key =
+           single looks at ConversationLog. */
         BEGIN TRANSACTION;
-        IF @everlasting = 0
-           AND EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+        IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
         BEGIN
             DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
             UPDATE g

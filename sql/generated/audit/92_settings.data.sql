@@ -21,7 +21,7 @@ VALUES
     (N'queues.initiator', N'InitiatorQueue', 1),
     (N'queues.target', N'TargetQueue', 1),
     (N'target.database', N'', 1),
-    (N'pool.size', N'0', 1),
+    (N'pool.size', N'0', 0),
     (N'target.processing', N'land', 0),
     (N'conversation.encryption', N'0', 0),
     (N'conversation.lifetime_seconds', N'2592000', 0),

@@ -916,7 +916,7 @@ VALUES
     (N'queues.initiator', N'InitiatorQueue', 1),
     (N'queues.target', N'TargetQueue', 1),
     (N'target.database', N'', 1),
-    (N'pool.size', N'0', 1),
+    (N'pool.size', N'0', 0),
     (N'target.processing', N'land', 0),
     (N'conversation.encryption', N'0', 0),
     (N'conversation.lifetime_seconds', N'2592000', 0),
@@ -932,9 +932,7 @@ SELECT @changed = CONCAT(@changed, w.Name, N' ', st.Value, N' -> ', w.Value, N';
 FROM @wanted AS w
 INNER JOIN [audit].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value
-  /* A larger pool only gets more rows. */
-  AND (w.Name <> N'pool.size' OR TRY_CONVERT(int, w.Value) < TRY_CONVERT(int, st.Value));
+  AND st.Value <> w.Value;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name = N'//redial/audit/event' AND mt.validation <> 'N')
     SET @changed = CONCAT(@changed, N'validation of //redial/audit/event; ');
@@ -957,7 +955,6 @@ BEGIN
     /* -- 4  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
     DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/audit/initiator');
     DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [audit].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/audit/target');
-    DECLARE @everlasting int;
 
     IF COL_LENGTH(N'[audit].[SessionConversations]', N'ConversationKey') IS NULL
        OR (OBJECT_ID(N'[audit].[usp_Send]', N'P') IS NOT NULL
@@ -1086,15 +1083,10 @@ BEGIN
 
     IF @open > 0
     BEGIN
-        /* Dialogs without a row stay the dialog of everybody until they have ended, so their senders
-           must stay out once EndOfStream is on its way; rows are gone with theirs. */
-        SET @everlasting = 0;
-        SELECT @everlasting = COUNT(*)
-        FROM [audit].[Setting] AS st
-        WHERE st.Name = N'conversation.key' AND st.Value = N'single';
+        /* Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and key =
+           single looks at ConversationLog. */
         BEGIN TRANSACTION;
-        IF @everlasting = 0
-           AND EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+        IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
         BEGIN
             DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
             UPDATE g
@@ -5818,10 +5810,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'58689e166f411a559cafce0e4377743911bff86f0337a917ec337ff58af8e817'
+           ORDER BY h.DeploymentId DESC), N'') <> N'83778d81b42def3b71b0d8a4993c044c8e76d0c5ee27f283398ffff414fa0773'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'58689e166f411a559cafce0e4377743911bff86f0337a917ec337ff58af8e817');
+    VALUES (N'audit', N'0.1.0', N'83778d81b42def3b71b0d8a4993c044c8e76d0c5ee27f283398ffff414fa0773');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5850,7 +5842,7 @@ VALUES
     (N'queues.initiator', N'InitiatorQueue', 1),
     (N'queues.target', N'TargetQueue', 1),
     (N'target.database', N'', 1),
-    (N'pool.size', N'0', 1),
+    (N'pool.size', N'0', 0),
     (N'target.processing', N'land', 0),
     (N'conversation.encryption', N'0', 0),
     (N'conversation.lifetime_seconds', N'2592000', 0),
