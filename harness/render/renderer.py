@@ -20,7 +20,7 @@ from jinja2.bccache import Bucket
 from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedError
 
 from harness.config import Config
-from harness.config.choices import TimerStrategy
+from harness.config.choices import Signing, TimerStrategy
 from harness.render.installer import installer
 from harness.render.mutants import Mutant, MutantError, find_mutant
 from harness.render.quoting import literal, message_text, quote_name, single_quoted
@@ -267,11 +267,22 @@ def new_environment(config: Config, here: Side | None = None) -> Environment:
         here=here or sides(config)[-1],
         signed=[],
         signer_prefix=f"redial_{config.name}_signing_",
+        unseen=_unseen(config),
         own=lambda name: f"{schema}.{quote_name(name)}",
         stamp=f"Redial {VERSION}, configuration {config.name}{warning}",
         version=VERSION,
     )
     return environment
+
+
+def _unseen(config: Config) -> dict[str, str]:
+    """Why a procedure may not see pending messages (F-113), and the next command."""
+    module = config.roles.module
+    if config.security.signing == Signing.CERTIFICATE:
+        return {"why": "it is not signed any more, as after every change of its text",
+                "next": "deploy again, which signs it"}
+    return {"why": f"user '{module}' must be a member of db_owner",
+            "next": f"ALTER ROLE db_owner ADD MEMBER {quote_name(module)}"}
 
 
 def _render_one(

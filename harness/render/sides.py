@@ -34,7 +34,8 @@ class Side:
 
     folder: of its files, below the configuration's. queues: the names. services: (name, queue,
     whether dialogs may target it). own_key, other_key: names of the certificates of the dialogs
-    between two databases, of the user who owns the other one, of binding and route.
+    between two databases, of the user who owns the other one, of binding and route. database: the
+    target's; without one a word that no installed template shows.
     """
 
     initiator: bool
@@ -44,6 +45,7 @@ class Side:
     services: tuple[tuple[str, str, bool], ...]
     own_key: str
     other_key: str
+    database: str
 
     @property
     def apart(self) -> bool:
@@ -69,6 +71,7 @@ def sides(config: Config) -> list[Side]:
             queues=tuple(queue for (queue, _), _ in pairs),
             services=tuple((service, queue, open_) for (queue, service), open_ in pairs),
             own_key=keys[not sends], other_key=keys[sends],
+            database=config.target.database or "target",
         )  # fmt: skip
 
     if config.target.database is None:

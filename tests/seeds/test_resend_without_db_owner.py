@@ -47,7 +47,7 @@ def test_the_dialog_stays_with_all_that_is_pending(failed):
 def test_the_error_log_says_who_must_become_what_and_what_to_call_then(failed):
     [(number, text)] = failed.errors()
     assert number is None
-    assert "user 'audit_module' is not a member of db_owner" in text
+    assert "user 'audit_module' must be a member of db_owner" in text
     assert f"@handle = '{failed.handles(1)[0]}', @code = -8489" in text
 
 

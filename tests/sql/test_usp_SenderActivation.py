@@ -111,7 +111,7 @@ def test_without_db_owner_nothing_is_ended_and_the_log_says_what_to_do(lab, clie
     assert ("DI", 1) in lab.endpoints()
     ((procedure, _, text),) = lab.errors()
     assert procedure == "usp_SenderActivation"
-    assert "'audit_module' is not a member of db_owner" in text
+    assert "'audit_module' must be a member of db_owner" in text
     assert "EXECUTE [audit].[usp_ResendPending] @handle = '" in text
     assert lab.rows("SELECT 1 FROM sys.service_queues WHERE is_receive_enabled = 0;") == []
 
