@@ -1689,7 +1689,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'pending messages not visible', N'audit_module', NULL,
-            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [audit_module]; unless that is what you chose.');
+            N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
@@ -3314,7 +3314,7 @@ BEGIN
                 END
                 ELSE
                 BEGIN
-                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''audit_module'' is not a member of db_owner. Add it, then EXECUTE [audit].[usp_ResendPending] @handle = ''',
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; then EXECUTE [audit].[usp_ResendPending] @handle = ''',
                         @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
                     EXECUTE [audit].[usp_LogError] @procedureName = N'usp_SenderActivation',
                         @handle = @handle, @sequence = @sequence, @message = @description;
@@ -5810,10 +5810,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'83778d81b42def3b71b0d8a4993c044c8e76d0c5ee27f283398ffff414fa0773'
+           ORDER BY h.DeploymentId DESC), N'') <> N'62f6d9bb33b5279ca90c968a6d6e2b2cdf6d0d65ca2c5e84e4106503970d7283'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'83778d81b42def3b71b0d8a4993c044c8e76d0c5ee27f283398ffff414fa0773');
+    VALUES (N'audit', N'0.1.0', N'62f6d9bb33b5279ca90c968a6d6e2b2cdf6d0d65ca2c5e84e4106503970d7283');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
