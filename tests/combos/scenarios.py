@@ -42,7 +42,7 @@ def _private_dialogs(lab: Lab) -> bool:
 
 
 def _hooked(lab: Lab) -> bool:
-    return getattr(lab.config.target, "processing", "land") == "hook"
+    return lab.config.target.processing.value == "hook"
 
 
 def _pending_on_a_live_dialog(lab: Lab) -> int:
@@ -100,9 +100,9 @@ def a_callers_retry_with_its_message_id_lands_once(lab: Lab) -> None:
     assert [str(row["MessageId"]).upper() for row in rows] == [number]
 
 
-@scenario(unless=lambda lab: not getattr(getattr(lab.config, "envelope", None), "who", False))
+@scenario(unless=lambda lab: not lab.config.envelope.who or _hooked(lab))
 def the_envelope_tells_who_sent(lab: Lab) -> None:
-    """Login, program, host and time of the caller, for a body and for none."""
+    """Login, program, host and time of the caller, for a body and for none. A hook is not told."""
     lab.caller("A").send(lab.body(), None)
     lab.rest(5)
     for row in lab.landed():
