@@ -15,6 +15,8 @@ from .variants import listing
 
 LISTING = listing()
 VARIANTS = {variant.name: variant for variant in LISTING.variants}
+TWICE = set({(v.key, v.recycle): v.name for v in LISTING.variants if not v.comparison}.values())
+"""Deployed a second time at once: one for each way to find and replace a dialog."""
 
 
 def test_the_list_of_variants_is_printed_and_names_each_once(capsys):
@@ -31,7 +33,8 @@ def test_a_variant_works_survives_and_goes(name):
         lab = Lab(instance, variant.config)
         before = read(lab.rows)
         lab.deploy()
-        lab.deploy()
+        if name in TWICE:
+            lab.deploy()
         moment = instance.snapshot()
         for called in [scenarios.COMPARED] if variant.comparison else scenarios.ALL:
             function, unless = scenarios.ALL[called]

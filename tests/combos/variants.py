@@ -45,7 +45,8 @@ MODES: dict[str, dict[str, Any]] = {
     "batch": {"readers": 3, "receive_batch": 500, "receive_wait_ms": 1000},
     "one": {"readers": 1, "receive_batch": 1, "receive_wait_ms": 0},
 }
-"""receive mode: sets by several readers that wait, or one row by one reader that leaves at once."""
+"""Receive mode: sets by several readers that wait, or one row by one reader that leaves at once.
+It is the target's alone, so it is dealt in turn: each value of every choice meets both."""
 
 KEYS = ("spid", "application", "pool", "single", "message")
 RECYCLES = ("never", "timer", "aged_out")
@@ -144,8 +145,12 @@ def combination(
 
 def _candidates() -> list[tuple[str, dict[str, Any], bool]]:
     """Name, content, whether it is for comparison."""
-    axes = (KEYS, RECYCLES, ORDERS, DELIVERIES, WHO, PROCESSINGS, MODES)
-    found = [("-".join(chosen), combination(*chosen), False) for chosen in product(*axes)]
+    axes = (KEYS, RECYCLES, ORDERS, DELIVERIES, WHO, PROCESSINGS)
+    found = []
+    for numbers in product(*map(range, map(len, axes))):
+        mode = tuple(MODES)[sum(numbers) % len(MODES)]
+        chosen = [axis[number] for axis, number in zip(axes, numbers)]
+        found.append(("-".join((*chosen, mode)), combination(*chosen, mode), False))
     found += [(name, merged(changes), False) for name, changes in EXTRAS.items()]
     plain = ("timer", "conversation", "at_least_once", "anonymous", "land", "batch")
     found += [
