@@ -27,7 +27,8 @@ def test_the_list_of_variants_is_printed_and_names_each_once(capsys):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_works_survives_and_goes(name):
-    """A.2 idempotent deploy, rollback / uninstall: no peer's is tested; ours in every variant."""
+    """A.2 idempotent deploy, rollback / uninstall, templates / multi-service config: RW renders one
+    pair and tests nothing; Flyway's clean leaves contracts, types and live dialogs."""
     variant = VARIANTS[name]
     with empty_instance() as instance:
         lab = Lab(instance, variant.config)
