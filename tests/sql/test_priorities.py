@@ -45,7 +45,9 @@ def test_another_level_counts_for_conversations_begun_from_then_on():
 
 
 def test_a_higher_priority_is_received_first_whatever_came_first():
-    """A second pair on the same queue, without a level, sends first and is read last."""
+    """A.2 priorities: Apress chapter 10; thread FRK#2187.
+
+    A second pair on the same queue, without a level, sends first and is read last."""
     lab = Lab(configured(priority={"level": 9}))
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     lab.sa.execute(

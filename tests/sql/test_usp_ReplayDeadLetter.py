@@ -100,7 +100,9 @@ def test_what_no_caller_could_send_is_not_sent_again(lab):
 
 
 def test_a_poisoned_message_is_listed_mended_and_replayed(lab):
-    """From the poison to the landing table, as an operator does it."""
+    """A.2 poison handling: jdaigle lists, resends and purges, without saying who did and why.
+
+    From the poison to the landing table, as an operator does it."""
     lab.sa.execute("ALTER TABLE audit.Landing ADD CONSTRAINT poison CHECK (Body <> 0xBAD0);")
     client = Client(lab)
     for body in ("0x01", "0xBAD0", "0x03"):

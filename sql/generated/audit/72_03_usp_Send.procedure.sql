@@ -29,6 +29,8 @@ BEGIN
     DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
     DECLARE @handle uniqueidentifier;
     DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @body varbinary(max);
+    DECLARE @keySequence bigint = NULL;
     DECLARE @error int;
     DECLARE @attempt int = 0;
 
@@ -79,19 +81,14 @@ BEGIN
                 @ownsTransaction = @ownsTransaction,
                 @handle = @handle OUTPUT;
 
+            SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+
             /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
             IF @ownsTransaction = 0
                 SET XACT_ABORT OFF;
 
-            IF @messageBody IS NULL
-            BEGIN
-                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
-            END
-            ELSE
-            BEGIN
-                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
-            END;
+            SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
             IF @ownsTransaction = 0 AND @callerAborts = 1
                 SET XACT_ABORT ON;

@@ -2,7 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLogs]
-    @olderThanDays int = NULL,          /* 0 to 36500; NULL: none, [retention].log_days is 0 (for ever) */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: 90 */
     @WhatIf bit = 1,                    /* 1: only show how many would be removed */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each batch */
@@ -17,7 +17,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
 
-    DECLARE @days int = ISNULL(@olderThanDays, NULL);
+    DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
     DECLARE @conversations bigint = 0;
@@ -26,7 +26,7 @@ BEGIN
     IF @Help = 1
     BEGIN
         PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
-  @olderThanDays  0 to 36500 days; no default here, [retention].log_days is 0 (for ever)
+  @olderThanDays  0 to 36500 days; 90 by default
   @WhatIf         1 (default): only show; 0: do it
   @Debug          1: print each batch
 Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';

@@ -20,7 +20,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
 
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, NULL);
+    DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @deleted int = 1;
@@ -32,7 +32,7 @@ BEGIN
     IF @Help = 1
     BEGIN
         PRINT N'usp_PurgePoison: forgets failed attempts (PoisonAttempt) of conversations that are gone.
-  @olderThanDays  days since the last attempt, 0 to 36500; default: none, retention.log_days is 0 (for ever)
+  @olderThanDays  days since the last attempt, 0 to 36500; default: retention.log_days = 90
   @batch          rows of one transaction, 1 to 4900; default 1000
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
@@ -44,7 +44,7 @@ Example:
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgePoison must be called outside a transaction: it deletes in small ones.', 1;
     IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
-        SET @errors = @errors + N'@olderThanDays must be 0 to 36500; it has no default here: retention.log_days is 0 (for ever). ';
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
     IF @errors <> N''

@@ -1,0 +1,1 @@
+"""docs/features.md: what peers do, what we do, and the tests that prove ours."""

@@ -1,0 +1,18 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF DATABASE_PRINCIPAL_ID(N'orders_sender') IS NULL
+BEGIN
+    CREATE ROLE [orders_sender];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'orders_operator') IS NULL
+BEGIN
+    CREATE ROLE [orders_operator];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'orders_reader') IS NULL
+BEGIN
+    CREATE ROLE [orders_reader];
+END;
+GO

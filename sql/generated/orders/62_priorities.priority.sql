@@ -1,0 +1,38 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Level 8 for conversations begun from now on, both sides: each endpoint is matched by itself, when
+   it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
+   What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
+   that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
+   needs the database for itself, and is for you to do in a quiet hour (F-173). */
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/initiator')
+BEGIN
+    CREATE BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/orders/target',
+             PRIORITY_LEVEL = 8);
+    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
+END
+ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
+                WHERE cp.name = N'redial/orders/initiator' AND cp.priority <> 8)
+BEGIN
+    ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION SET (PRIORITY_LEVEL = 8);
+END;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
+BEGIN
+    CREATE BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/target],
+             REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
+             PRIORITY_LEVEL = 8);
+    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
+END
+ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
+                WHERE cp.name = N'redial/orders/target' AND cp.priority <> 8)
+BEGIN
+    ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION SET (PRIORITY_LEVEL = 8);
+END;
+GO

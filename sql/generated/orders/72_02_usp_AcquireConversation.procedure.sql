@@ -1,0 +1,114 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_AcquireConversation]
+    @conversationKey nvarchar(200),
+    @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'orders_module'
+AS
+/* Redial 0.1.0, configuration orders */
+/* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
+   owns the row R to its end: nobody closes the dialog before the caller's SEND commits.
+   Raises 2627 when another transaction made the key's row meanwhile (look it up again), 50102 when the
+   gate is closed. Locks: R; then the groups of dialogs closed or begun here (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    DECLARE @rowHandle uniqueidentifier = NULL;
+    DECLARE @placed bit = 0;            /* 1: the row is ours, a placeholder, not yet with a dialog */
+    DECLARE @state char(2) = NULL;
+
+    IF @@TRANCOUNT = 0
+        THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
+
+    BEGIN TRY
+        /* ------------------------------------------------------------------------------------- */
+        /* 1  R                                                                                    */
+        /* ------------------------------------------------------------------------------------- */
+        SET @handle = NULL;
+        SELECT @handle = sc.Handle
+        FROM [orders].[SessionConversations] AS sc
+            /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
+               SEND commits; S locks would deadlock on conversion (F-122).
+               ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+               at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+               message after EndOfStream is found. */
+            WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @conversationKey;
+
+        SET @rowHandle = @handle;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  First use: the row comes before the dialog, with a placeholder that is unique        */
+        /* ------------------------------------------------------------------------------------- */
+        IF @rowHandle IS NULL
+        BEGIN
+            SET @rowHandle = NEWID();
+
+            /* A key taken meanwhile must not doom what the caller did before. For this statement
+               only: with XACT_ABORT OFF a client's cancel leaves the transaction open. */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
+            INSERT INTO [orders].[SessionConversations] (ConfigId, ConversationKey, Handle)
+            VALUES (1, @conversationKey, @rowHandle);
+            SET @placed = 1;
+
+            IF @callerAborts = 1
+                SET XACT_ABORT ON;
+        END;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148) */
+        /* ------------------------------------------------------------------------------------- */
+        IF EXISTS (SELECT 1
+                   FROM [orders].[Gate] AS g
+                       WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+                   WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+            THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 4  A look at the state keeps dead handles rare. NULL (not visible, or gone) is left to     */
+        /*    SEND: taking it for dead could begin a dialog per message                              */
+        /* ------------------------------------------------------------------------------------- */
+        IF @placed = 0
+        BEGIN
+            SELECT @state = ce.state
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
+            WHERE ce.conversation_handle = @handle;
+        END;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 5  First use, or a dialog of no more use: begin one in the same row                      */
+        /* ------------------------------------------------------------------------------------- */
+        IF @placed = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+        BEGIN
+            EXECUTE [orders].[usp_BeginConversation]
+                @conversationKey = @conversationKey,
+                @rowHandle = @rowHandle,
+                @ownsTransaction = @ownsTransaction,
+                @handle = @handle OUTPUT;
+        END;
+    END TRY
+    BEGIN CATCH
+        /* A caller who goes on after our error must not commit a placeholder. In a transaction of
+           our own usp_Send rolls all of it back. */
+        IF @ownsTransaction = 0 AND @placed = 1 AND XACT_STATE() = 1
+        BEGIN
+            DELETE sc
+            FROM [orders].[SessionConversations] AS sc
+                WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as above: one row */
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey
+              AND sc.Handle = @rowHandle;
+        END;
+
+        THROW;
+    END CATCH;
+END;
+GO
