@@ -1,0 +1,54 @@
+"""Every shipped configuration through ODBC, as `invoke deploy` and `invoke uninstall` do it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from harness.broker import EmbeddedBroker
+from harness.cli.configs import load_named, names
+from harness.deploy import apply, connect_odbc, uninstall, verify
+from harness.scenarios.port import with_database
+
+from ..combos.catalog import differences, read
+
+pytestmark = pytest.mark.driver
+DATABASE = "shipped"
+
+
+@pytest.fixture(scope="module")
+def broker():
+    with EmbeddedBroker() as running:
+        yield running
+
+
+@pytest.fixture
+def connect(broker):
+    """Connections to a fresh database."""
+    with closing(connect_odbc(broker.odbc)()) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {DATABASE};")
+        connection.execute(f"CREATE DATABASE {DATABASE};")
+    return connect_odbc(with_database(broker.odbc, DATABASE))
+
+
+def catalog(connect) -> dict[str, list[tuple]]:
+    def rows(sql: str) -> list[tuple]:
+        with closing(connect()) as connection:
+            return [tuple(row) for row in connection.execute(sql).fetchall()]
+
+    return read(rows)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_shipped_configuration_is_deployed_verified_and_removed(connect, name):
+    """A.2 idempotent deploy, rollback / uninstall: DacFx#338, whose publish turned it off."""
+    config = load_named(name)
+    before = catalog(connect)
+    apply(config, connect)
+    assert verify(config, connect) == []
+    once = catalog(connect)
+    apply(config, connect)
+    assert differences(once, catalog(connect)) == []
+    uninstall(config, connect, purge_data=True)
+    assert differences(before, catalog(connect)) == []
