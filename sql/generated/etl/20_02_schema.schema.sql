@@ -1,0 +1,18 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF SCHEMA_ID(N'etl') IS NULL
+BEGIN
+    EXECUTE sys.sp_executesql
+        N'CREATE SCHEMA [etl] AUTHORIZATION [etl_module];';
+END;
+GO
+/* A schema that was there before keeps its owner; the module user needs its objects all the same.
+   Only then: a grant to the owner itself is refused with message 4624 (F-140). */
+IF EXISTS (SELECT 1 FROM sys.schemas AS s
+           WHERE s.name = N'etl'
+             AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    GRANT CONTROL ON SCHEMA::[etl] TO [etl_module];
+END;
+GO

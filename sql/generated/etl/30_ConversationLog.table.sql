@@ -1,0 +1,31 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* One row per dialog this side began: without it nobody can audit what was sent.
+   Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
+   later change is made by a transaction that owns the dialog's conversation group. So a row of this
+   table is never waited for while its owner waits for the group (F-127). */
+IF OBJECT_ID(N'[etl].[ConversationLog]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[ConversationLog]
+    (
+        Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConfigId int NOT NULL,
+        ConversationKey nvarchar(200) NULL,
+        ResendOf uniqueidentifier NULL,
+        BegunUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
+        EndOfStreamUtc datetime2(3) NULL,
+        EndedUtc datetime2(3) NULL,
+        Messages bigint NULL,
+        Resent bigint NULL,
+        DeadLettered bigint NULL,
+        Code int NULL,
+        Reason nvarchar(3000) NULL,
+        CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    ALTER TABLE [etl].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO

@@ -1,0 +1,18 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
+   send has to write down when it was: the server counts a dialog's messages anyway (F-171). Only
+   usp_RetireIdle reads and writes it. */
+IF OBJECT_ID(N'[etl].[IdleWatch]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[IdleWatch]
+    (
+        Handle uniqueidentifier NOT NULL,
+        SendSequence bigint NOT NULL,
+        SinceUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
+    );
+END;
+GO

@@ -1,0 +1,28 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
+   Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
+   clustered key and the range readers ask for (rows with from <= RowVersion < mark).
+   Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
+   broker does not tell apart (F-107).
+   ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
+IF OBJECT_ID(N'[etl].[Landing]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Landing]
+    (
+        RowVersion rowversion NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL,
+        LandedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Landing_LandedUtc] DEFAULT (SYSUTCDATETIME()),
+        ConversationKey nvarchar(200) NULL,
+        KeySequence bigint NULL,
+        MessageId uniqueidentifier NULL,
+        CONSTRAINT [PK_Landing] PRIMARY KEY CLUSTERED (RowVersion)
+    );
+END;
+GO

@@ -1,0 +1,17 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* How far each reader of Landing has got: rows below the least of these marks may be purged. UpTo is
+   a mark as readers take it (rows with RowVersion < UpTo are done with), not the last row read. */
+IF OBJECT_ID(N'[etl].[LandingAcknowledged]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[LandingAcknowledged]
+    (
+        Reader nvarchar(128) NOT NULL,
+        UpTo binary(8) NOT NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_LandingAcknowledged_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_LandingAcknowledged] PRIMARY KEY CLUSTERED (Reader)
+    );
+END;
+GO

@@ -1,0 +1,16 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Which numbered migrations (35_) have changed the tables of this schema. */
+IF OBJECT_ID(N'[etl].[Migration]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Migration]
+    (
+        Number int NOT NULL,
+        Name nvarchar(128) NOT NULL,
+        AppliedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Migration_AppliedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_Migration] PRIMARY KEY CLUSTERED (Number)
+    );
+END;
+GO

@@ -1,0 +1,22 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* How often a queue row made its transaction roll back. A row that reached the limit is
+   dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
+   rollbacks that switch it off (F-118). */
+IF OBJECT_ID(N'[etl].[PoisonAttempt]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[PoisonAttempt]
+    (
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Attempts int NOT NULL,
+        LastUtc datetime2(3) NOT NULL,
+        ErrorNumber int NULL,
+        ErrorMessage nvarchar(3000) NULL,
+        CONSTRAINT [PK_PoisonAttempt] PRIMARY KEY CLUSTERED
+            (ConversationHandle, MessageSequence, MessageType)
+    );
+END;
+GO

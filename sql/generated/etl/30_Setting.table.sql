@@ -1,0 +1,16 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The choices installed now: what a later deployment compares itself with. */
+IF OBJECT_ID(N'[etl].[Setting]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Setting]
+    (
+        Name nvarchar(60) NOT NULL,
+        Value nvarchar(400) NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Setting_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_Setting] PRIMARY KEY CLUSTERED (Name)
+    );
+END;
+GO

@@ -1,0 +1,23 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_ReadErrorBody]
+    @messageBody varbinary(max),
+    @code int OUTPUT,                   /* NULL when the body cannot be read */
+    @description nvarchar(3000) OUTPUT
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Code and description of an Error message. Never casts: a malformed body must not doom the
+   transaction that received it (F-115), so every conversion is a TRY_ one. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
+
+    WITH XMLNAMESPACES ('http://schemas.microsoft.com/SQL/ServiceBroker/Error' AS ssb)
+    SELECT
+        @code = TRY_CONVERT(int, @body.value('(/ssb:Error/ssb:Code)[1]', 'nvarchar(20)')),
+        @description = @body.value('(/ssb:Error/ssb:Description)[1]', 'nvarchar(3000)');
+END;
+GO

@@ -1,0 +1,71 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_BeginConversation]
+    @conversationKey nvarchar(200),
+    @rowHandle uniqueidentifier,        /* what the key's row holds now: a placeholder or a dead handle */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
+   the row R: row first, conversation group second, as everywhere on this side (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @newHandle uniqueidentifier = NULL;
+
+    BEGIN TRY
+        /* ------------------------------------------------------------------------------------- */
+        /* 1  The dialog                                                                           */
+        /* ------------------------------------------------------------------------------------- */
+        BEGIN DIALOG CONVERSATION @newHandle
+            FROM SERVICE [//redial/etl/initiator]
+            TO SERVICE N'//redial/etl/target'
+            ON CONTRACT [//redial/etl/contract]
+            WITH LIFETIME = 604800, ENCRYPTION = OFF;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The handle into the row                                                              */
+        /* ------------------------------------------------------------------------------------- */
+        UPDATE sc
+        SET Handle = @newHandle,
+            BegunUtc = SYSUTCDATETIME(),
+            /* Each with a random part, so that dialogs begun together are not replaced together. */
+            RecycleAtUtc = DATEADD(second, 3600 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601, SYSUTCDATETIME()),
+            RecycleAtMessages = 100000 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 10001
+        FROM [etl].[SessionConversations] AS sc
+            /* INDEX, FORCESEEK: both columns below are unique, and a seek by Handle would lock the
+               Handle index before the row (F-120); a scan would stop at other sessions' rows.
+               ROWLOCK: one row, nothing wider (F-121). Proved by the explorer's send scenarios. */
+            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @conversationKey
+          AND sc.Handle = @rowHandle;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
+        /* ------------------------------------------------------------------------------------- */
+        INSERT INTO [etl].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
+        SELECT @newHandle,
+            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
+             FROM sys.conversation_endpoints AS ce
+                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
+             WHERE ce.conversation_handle = @newHandle),
+            1, @conversationKey;
+
+        SET @handle = @newHandle;
+    END TRY
+    BEGIN CATCH
+        /* A caller who goes on after our error must not commit a dialog nobody knows. In a
+           transaction of our own usp_Send rolls all of it back. */
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @newHandle IS NOT NULL
+        BEGIN
+            END CONVERSATION @newHandle;
+        END;
+
+        THROW;
+    END CATCH;
+END;
+GO

@@ -1,0 +1,186 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
+    @conversationKey nvarchar(200),     /* not used: any slot will do */
+    @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.
+   A slot is a row R; who holds its lock has it, so commit gives it back and no crash can leak it.
+   Called inside a READ COMMITTED transaction. Raises 50101 when every slot stayed busy, 50102 when the
+   gate is closed. Locks: R of one slot; then the groups of dialogs closed or begun here. It waits for R
+   only when all slots are busy, and then for a bounded time (F-152). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Sessions start at different slots, so that they seldom meet; the number is a key of four digits. */
+    DECLARE @start nvarchar(200) = RIGHT(CONCAT(N'000', CONVERT(nvarchar(5), @@SPID % 16 + 1)), 4);
+    DECLARE @slot nvarchar(200) = NULL;
+    DECLARE @ours nvarchar(200) = NULL; /* the slot this transaction took with an earlier message */
+    DECLARE @rowHandle uniqueidentifier;
+    DECLARE @begunUtc datetime2(3);     /* NULL: the slot has no dialog, its Handle is a placeholder */
+    DECLARE @busy int;
+    DECLARE @state char(2) = NULL;
+    DECLARE @sent bigint;
+    DECLARE @recycleAtUtc datetime2(3);
+    DECLARE @recycleAtMessages bigint;
+
+    IF @@TRANCOUNT = 0
+        THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  A caller's transaction keeps the slot of its first message, so its messages stay in order  */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @handle = NULL;
+    IF @ownsTransaction = 0
+    BEGIN
+        /* Our own row is never passed over by READPAST, others' are, so nothing is waited for; what
+           stays of an earlier transaction is no lock, and a number used again after a restart only
+           proposes a slot, which is then taken like any other (F-151). */
+        SELECT TOP (1) @ours = sc.ConversationKey
+        FROM [etl].[SessionConversations] AS sc
+            WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.TransactionId = CURRENT_TRANSACTION_ID();
+    END;
+
+    IF @ours IS NOT NULL
+    BEGIN
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @ours
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest */
+    /* ----------------------------------------------------------------------------------------- */
+    /* UPDLOCK: nobody recycles or sends on the slot before the caller's SEND commits (F-128).
+       READPAST: a busy slot is passed over, not waited for; refused (650) under SERIALIZABLE and
+       SNAPSHOT, which usp_Send has left (F-125).
+       READCOMMITTEDLOCK: READPAST asks for it under READ_COMMITTED_SNAPSHOT.
+       ROWLOCK, INDEX, FORCESEEK, TOP, ORDER BY: row after row of the clustered key, and no further than
+       the first free one; a scan or a sort would lock all that are free (F-121). */
+    IF @handle IS NULL
+    BEGIN
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey BETWEEN @start AND N'0016'
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    IF @handle IS NULL
+    BEGIN
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey >= N'0001' AND sc.ConversationKey < @start
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    /* All busy: wait for the one slot we start from, a bounded time. */
+    IF @handle IS NULL
+    BEGIN
+        EXECUTE @busy = [etl].[usp_WaitForSlot] @slot = @start, @ownsTransaction = @ownsTransaction;
+        IF @busy <> 0
+            THROW 50101, N'All 16 conversations of the pool were busy for 5000 ms or your LOCK_TIMEOUT. Nothing was sent. Next: send again, or deploy with a larger pool.size.', 1;
+
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @start
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    SET @rowHandle = @handle;
+
+    /* The next message of this transaction finds the slot by this. A transaction of usp_Send's own sends
+       one message, so it need not write. */
+    IF @ownsTransaction = 0 AND ISNULL(@ours, N'') <> @slot
+    BEGIN
+        UPDATE sc
+        SET TransactionId = CURRENT_TRANSACTION_ID()
+        FROM [etl].[SessionConversations] AS sc
+            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @slot
+          AND sc.Handle = @rowHandle;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148)   */
+    /* ----------------------------------------------------------------------------------------- */
+    IF EXISTS (SELECT 1
+               FROM [etl].[Gate] AS g
+                   WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+               WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+        THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  A look at the state keeps dead handles rare; NULL (not visible, or gone) is left to SEND   */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @begunUtc IS NOT NULL
+    BEGIN
+        SELECT @state = ce.state, @sent = ce.send_sequence
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* whether a plain read waits for an END is unknown (F-126) */
+        WHERE ce.conversation_handle = @handle;
+    END;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 5  Its time has come: we own the row, so we may close the dialog and nobody else can       */
+        /* ------------------------------------------------------------------------------------- */
+        /* A row without limits was begun under an earlier configuration. Nothing is closed in a call
+           that found a dialog dead: the next attempt of usp_Send is for sending (F-150). */
+        IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
+           AND (SYSUTCDATETIME() >= @recycleAtUtc OR @sent >= @recycleAtMessages
+                OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))
+        BEGIN
+            BEGIN TRY
+                /* As for SEND itself: a dead dialog must not doom the caller's work (F-131). */
+                IF @ownsTransaction = 0
+                    SET XACT_ABORT OFF;
+
+                EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+            END TRY
+            BEGIN CATCH
+                /* 8426, 8429: dead already, so nobody can or need be told. In a transaction of our
+                   own XACT_ABORT has doomed it, and usp_Send starts over. */
+                IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
+                    THROW;
+            END CATCH;
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;
+
+            SET @deadHandle = @handle;      /* of no more use: begin the next one below */
+        END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced           */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @begunUtc IS NULL OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+    BEGIN
+        EXECUTE [etl].[usp_BeginConversation]
+            @conversationKey = @slot,
+            @rowHandle = @rowHandle,
+            @ownsTransaction = @ownsTransaction,
+            @handle = @handle OUTPUT;
+    END;
+END;
+GO

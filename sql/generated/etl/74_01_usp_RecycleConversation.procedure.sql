@@ -1,0 +1,92 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_RecycleConversation]
+    @handle uniqueidentifier,
+    @sendEndOfStream bit                /* 1: its time has come. 0: the dialog has ended, free its slot */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Recycles one dialog: takes R, then G, as usp_Send does, and waits for neither R
+   nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @taken int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The proof needs empty hands: no lock may be held on entry                                */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @@TRANCOUNT <> 0
+        THROW 50120, N'usp_RecycleConversation must be called outside a transaction: it takes the row before the conversation group.', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  Handle to key, holding nothing                                                     */
+            /* ------------------------------------------------------------------------------------ */
+            SET @conversationKey = NULL;
+            SELECT @conversationKey = sc.ConversationKey
+            FROM [etl].[SessionConversations] AS sc
+                /* A plain read of the Handle index; it locks nothing that stays. NOWAIT: a sender in
+                   a long transaction may be writing this entry, and a queue reader must not wait
+                   for it; busy and gone stay two answers. */
+                WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+            WHERE sc.Handle = @handle;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  R, then G                                                                          */
+            /* ------------------------------------------------------------------------------------ */
+            IF @conversationKey IS NOT NULL
+            BEGIN
+                BEGIN TRANSACTION;
+
+                UPDATE sc               /* the slot stays, unused */
+                SET Handle = NEWID(),
+                    BegunUtc = NULL,
+                    RecycleAtUtc = NULL,
+                    RecycleAtMessages = NULL
+                FROM [etl].[SessionConversations] AS sc
+                    /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
+                       Handle it would be the other way round and deadlock with a sender (F-120).
+                       NOWAIT: a busy row is in use by a sender; its next visitor asks again.
+                       ROWLOCK: one row. Handle is checked again, under the lock. */
+                    WITH (ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WHERE sc.ConfigId = 1
+                  AND sc.ConversationKey = @conversationKey
+                  AND sc.Handle = @handle;
+                SET @taken = @@ROWCOUNT;
+
+                IF @taken = 1 AND @sendEndOfStream = 1
+                    EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+
+                COMMIT TRANSACTION;
+            END;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            IF ERROR_NUMBER() = 1222
+                RETURN 1;
+
+            /* The dialog is dead, so nobody can or need be told: delete the row and stop. */
+            IF ERROR_NUMBER() IN (8426, 8429) AND @sendEndOfStream = 1
+                SET @sendEndOfStream = 0;
+            ELSE
+            BEGIN
+                EXECUTE [etl].[usp_LogError] @procedureName = N'usp_RecycleConversation', @handle = @handle;
+                RETURN 2;
+            END;
+        END CATCH;
+    END;
+END;
+GO

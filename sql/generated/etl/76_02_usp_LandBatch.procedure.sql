@@ -1,0 +1,169 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_LandBatch]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
+    @rows [etl].[ReceivedBatch] READONLY
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Accounts for every row of one RECEIVE, inside its transaction: landed, dropped as a repeat, or
+   dead-lettered. Raises when the transaction is doomed or nothing can be written; its caller then
+   rolls back. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+
+    DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
+    DECLARE @ids TABLE (Position int IDENTITY (1, 1) NOT NULL PRIMARY KEY, RowId int NOT NULL, MessageId uniqueidentifier NOT NULL);
+    DECLARE @position int = 0;
+    DECLARE @messageId uniqueidentifier;
+    DECLARE @row int;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+
+    IF @@TRANCOUNT = 0
+        THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @done (RowId)
+    SELECT r.RowId
+    FROM @rows AS r
+    INNER JOIN [etl].[PoisonAttempt] AS pa
+            WITH (FORCESEEK)            /* a scan would wait for other dialogs' rows, under G */
+        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+        AND pa.MessageType = r.MessageType
+    WHERE pa.Attempts >= 1;
+
+    IF @@ROWCOUNT > 0
+    BEGIN
+        INSERT INTO [etl].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
+            pa.ErrorNumber, pa.ErrorMessage
+        FROM @rows AS r
+        INNER JOIN @done AS d ON d.RowId = r.RowId
+        INNER JOIN [etl].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* as above */
+            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+            AND pa.MessageType = r.MessageType
+        ORDER BY r.RowId;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Repeats: an id that has landed before is counted and dropped. One id after the other and   */
+    /*    in the order of the ids: readers with ids in common wait for each other and never in a     */
+    /*    circle (F-165)                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @ids (RowId, MessageId)
+    SELECT r.RowId, e.MessageId
+    FROM @rows AS r
+    CROSS APPLY [etl].[ufn_ReadEnvelope](r.Body) AS e
+    WHERE e.MessageId IS NOT NULL
+      AND r.MessageType NOT IN (N'EndOfStream',
+          N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+          N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+      AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+    ORDER BY e.MessageId, r.RowId;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @position = i.Position, @row = i.RowId, @messageId = i.MessageId
+        FROM @ids AS i
+        WHERE i.Position > @position
+        ORDER BY i.Position;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        /* First the UPDATE: it waits for another reader's row of this id and then sees it. */
+        UPDATE ib
+        SET Repeats = ib.Repeats + 1
+        FROM [etl].[Inbox] AS ib
+            WITH (ROWLOCK, FORCESEEK)   /* this key; a scan would wait for every reader's */
+        WHERE ib.MessageId = @messageId;
+
+        IF @@ROWCOUNT > 0
+            INSERT INTO @done (RowId) VALUES (@row);
+        ELSE
+        BEGIN
+            BEGIN TRY
+                INSERT INTO [etl].[Inbox] (MessageId) VALUES (@messageId);
+            END TRY
+            BEGIN CATCH
+                /* Another reader was in between: a repeat too. It is not counted, for an UPDATE now
+                   could deadlock with a third reader that is here as well (F-165). */
+                IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1
+                    THROW;
+                INSERT INTO @done (RowId) VALUES (@row);
+            END CATCH;
+        END;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Land the batch as one                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SAVE TRANSACTION BeforeLanding;
+    BEGIN TRY
+        /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
+        INSERT INTO [etl].[Landing]
+            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+             ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, e.Body,
+            e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
+        FROM @rows AS r
+        CROSS APPLY [etl].[ufn_ReadEnvelope](r.Body) AS e
+        WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+
+        RETURN 0;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 1
+            THROW;                      /* doomed: usp_FindPoison finds the row after the rollback */
+        ROLLBACK TRANSACTION BeforeLanding;
+    END CATCH;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  It cannot land as one: row by row, each under a savepoint                                */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @row = 0;
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
+        BEGIN TRY
+            EXECUTE [etl].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
+                THROW;                  /* doomed, or the transaction is not ours any more */
+            ROLLBACK TRANSACTION RedialBeforeRow;
+            INSERT INTO [etl].[DeadLetter]
+                (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
+                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+            /* It has not landed: a replay of the dead letter is no repeat. */
+            SET @messageId = NULL;
+            SELECT @messageId = i.MessageId FROM @ids AS i WHERE i.RowId = @row;
+            DELETE ib
+            FROM [etl].[Inbox] AS ib
+                WITH (ROWLOCK, FORCESEEK)   /* a key this transaction has locked already */
+            WHERE ib.MessageId = @messageId;
+        END CATCH;
+    END;
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,194 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_TargetActivation]
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
+   first, always. Touches no table a sender writes (F-129). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
+       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
+    DECLARE @received TABLE
+    (
+        QueuingOrder bigint NULL,
+        Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL,
+        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
+        Body varbinary(max) NULL
+    );
+    DECLARE @rows [etl].[ReceivedBatch];   /* the same, numbered: RECEIVE INTO takes a table variable,
+                                           and nobody says one of a type will do (F-161) */
+    DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @ended bit;                 /* an EndOfStream, EndDialog or Error row was seen */
+    DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
+    DECLARE @more bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
+    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
+    DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
+    DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[etl].[TargetQueue]'));
+
+    WHILE 1 = 1
+    BEGIN
+        /* Something has committed since this reader's rollback: the next one's turn. */
+        IF @turn >= 0 AND @suspect IS NULL
+        BEGIN
+            EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
+            SET @turn = -1;
+        END;
+
+        SET @phase = 0;
+        DELETE FROM @received;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            IF @suspect IS NOT NULL
+            BEGIN
+                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
+                   a commit whatever the other conversations hold (F-162). */
+                RECEIVE TOP (1)
+                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [etl].[TargetQueue]
+                INTO @received
+                WHERE conversation_handle = @suspect;
+            END
+            ELSE
+            BEGIN
+                WAITFOR (
+                    RECEIVE TOP (5000)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [etl].[TargetQueue]
+                    INTO @received
+                ), TIMEOUT 5000;
+            END;
+
+            SET @handle = NULL;
+            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                IF @suspect IS NULL
+                    RETURN 0;
+
+                SET @suspect = NULL;    /* another reader took its rows */
+                CONTINUE;
+            END;
+
+            SET @phase = 1;
+            SET @ended = 0;
+            SET @failed = 0;
+            SET @more = 1;
+            SET @conversationId = NULL;
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own endpoint, under G; ids never change (F-126) */
+            WHERE ce.conversation_handle = @handle;
+
+            WHILE @more = 1
+            BEGIN
+                SET @more = 0;
+
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+                    SET @failed = 1;
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType IN (N'EndOfStream',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'))
+                    SET @ended = 1;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
+                /* -------------------------------------------------------------------------------- */
+                DELETE FROM @rows;
+                INSERT INTO @rows (MessageSequence, MessageType, Body)
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                FROM @received AS r
+                ORDER BY r.QueuingOrder;
+
+                EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
+                /* -------------------------------------------------------------------------------- */
+                IF @failed = 1
+                BEGIN
+                    DELETE FROM @received;
+                    RECEIVE TOP (5000)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [etl].[TargetQueue]
+                    INTO @received
+                    WHERE conversation_handle = @handle;
+                    IF EXISTS (SELECT 1 FROM @received)
+                        SET @more = 1;
+                END;
+            END;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
+            /* ------------------------------------------------------------------------------------ */
+            IF @ended = 1
+            BEGIN
+                DELETE pa
+                FROM [etl].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
+                WHERE pa.ConversationHandle = @handle;
+                END CONVERSATION @handle;
+            END;
+
+            COMMIT TRANSACTION;
+
+            SET @suspect = NULL;
+        END TRY
+        BEGIN CATCH
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  Before it rolls back a reader takes its turn, and keeps it until it has committed    */
+            /*    something: readers that meet doomed rows together would reach five rollbacks in a    */
+            /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
+            /*    on without it. Not after a deadlock: the others wait for what is held here.          */
+            /* ------------------------------------------------------------------------------------ */
+            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205 AND ERROR_SEVERITY() < 17
+            BEGIN
+                BEGIN TRY
+                    EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
+                        @LockOwner = N'Session', @LockTimeout = 10000;
+                END TRY
+                BEGIN CATCH
+                    SET @turn = -1;
+                END CATCH;
+            END;
+
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
+                EXECUTE [etl].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
+
+            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            BEGIN
+                EXECUTE [etl].[usp_FindPoison] @conversationId, @handle, @rows;
+                SET @suspect = @handle;
+            END
+            ELSE
+            BEGIN
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
+                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                IF @turn >= 0
+                    EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
+                RETURN 1;
+            END;
+        END CATCH;
+    END;
+END;
+GO

@@ -1,0 +1,179 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_Drain]
+    @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
+    @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
+    @WhatIf bit = 1,                    /* 1: only show what is open now */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each pass */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* For an operator: no new sends, every dialog closed with EndOfStream, both sides ended. A sender gets
+   in before the gate closes or gets 50102; nobody sends after EndOfStream, nothing is lost (F-148).
+   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(400).
+   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. Call it again. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @deadline datetime2(3);
+    DECLARE @closed bit = 0;
+    DECLARE @passes int = 0;
+    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
+    DECLARE @recycled bigint = 0;
+    DECLARE @open bigint;
+    DECLARE @pending bigint;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @more bit;
+    DECLARE @result int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
+configuration etl and waits until both sides of each have ended. Open the gate with usp_OpenGate.
+  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
+  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
+  @WhatIf       1 (default): only show what is open now; 0: do it
+  @Debug        1: print each pass
+Example: EXECUTE [etl].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
+Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50160, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The gate, committed before anything is looked at                                         */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+        EXECUTE [etl].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @closed = @closed OUTPUT;
+
+    IF @Debug = 1
+        PRINT CONCAT(N'Gate closed: ', @closed);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Passes over every R, until one finds none and nobody at work on one                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @more = @closed;
+    WHILE @more = 1
+    BEGIN
+        SET @passes = @passes + 1;
+
+        DECLARE dialogs CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            SELECT sc.Handle
+            FROM [etl].[SessionConversations] AS sc
+                /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks
+                   again under locks. INDEX, FORCESEEK: this configuration's rows only. */
+                WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.BegunUtc IS NOT NULL;
+        OPEN dialogs;
+        FETCH NEXT FROM dialogs INTO @handle;
+        WHILE @@FETCH_STATUS = 0
+        BEGIN
+            /* NOWAIT inside: a busy row is left to the next pass. */
+            EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            IF @result = 0
+                SET @recycled = @recycled + 1;
+            FETCH NEXT FROM dialogs INTO @handle;
+        END;
+        CLOSE dialogs;
+        DEALLOCATE dialogs;
+
+        /* The look that decides, with locks: a sender that read the gate open has inserted or locked
+           its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
+           UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
+           read passes; a slot it is about to use still reads as unused. NOWAIT: error 1222 instead of a wait. All rows, no filter that
+           could be tried before the lock is. Searched by tests/explore/test_drain.py. */
+        SET @left = NULL;
+        BEGIN TRY
+            SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)
+            FROM [etl].[SessionConversations] AS sc
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+        END CATCH;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', ISNULL(CONVERT(nvarchar(20), @left), N'unknown, one is busy'));
+
+        SET @more = CASE WHEN @left = 0 OR SYSUTCDATETIME() >= @deadline THEN 0 ELSE 1 END;
+        IF @more = 1
+            WAITFOR DELAY '00:00:00.100';
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Wait for both sides. CLOSED rows are only the target's memory of replays (F-106)          */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SELECT @open = COUNT_BIG(*)
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+          AND ce.state <> 'CD';
+
+        IF @open = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+            BREAK;
+        WAITFOR DELAY '00:00:00.250';
+    END;
+
+    SELECT @pending = COUNT_BIG(*) FROM [etl].[ufn_Pending]();
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  One row per outcome                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT o.Outcome, o.Figure, o.Detail
+    FROM
+    (
+        SELECT 1 AS Place,
+            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' ELSE N'gate still open' END AS Outcome,
+            @passes AS Figure,
+            CASE WHEN @WhatIf = 1 THEN N'nothing was done: @WhatIf = 1'
+                 WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
+                 ELSE N'passes over the dialogs' END AS Detail
+        UNION ALL
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        UNION ALL
+        SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
+        WHERE @left <> 0 OR @left IS NULL
+        UNION ALL
+        SELECT 4, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        UNION ALL
+        SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        WHERE @pending > 0
+    ) AS o
+    ORDER BY o.Place;
+
+    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0)
+        RETURN 0;
+    RETURN 1;
+END;
+GO

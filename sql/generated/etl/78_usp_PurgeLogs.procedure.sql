@@ -1,0 +1,88 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_PurgeLogs]
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: 30 */
+    @WhatIf bit = 1,                    /* 1: only show how many would be removed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each batch */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Removes old rows of ConversationLog (dialogs that have ended) and ErrorLog, 1,000 per transaction.
+   Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @days int = ISNULL(@olderThanDays, 30);
+    DECLARE @before datetime2(3);
+    DECLARE @batch int = 1;
+    DECLARE @conversations bigint = 0;
+    DECLARE @errorRows bigint = 0;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
+  @olderThanDays  0 to 36500 days; 30 by default
+  @WhatIf         1 (default): only show; 0: do it
+  @Debug          1: print each batch
+Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50188, N'usp_PurgeLogs must be called outside a transaction: it commits every 1,000 rows.', 1;
+    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1.', 1;
+
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @conversations = COUNT_BIG(*)
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK)   /* a figure to look at; waits for nobody */
+        WHERE cl.EndedUtc < @before;
+        SELECT @errorRows = COUNT_BIG(*) FROM [etl].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
+    END;
+
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE TOP (1000) cl
+        FROM [etl].[ConversationLog] AS cl
+            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
+               circle (F-127). ROWLOCK: rows, never the table. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE cl.EndedUtc < @before;
+        SET @batch = @@ROWCOUNT;
+        SET @conversations = @conversations + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'ConversationLog: ', @batch, N' rows');
+    END;
+
+    SET @batch = 1;
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE TOP (1000) el
+        FROM [etl].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
+        WHERE el.AddedUtc < @before;
+        SET @batch = @@ROWCOUNT;
+        SET @errorRows = @errorRows + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'ErrorLog: ', @batch, N' rows');
+    END;
+
+    IF @WhatIf = 0 AND @conversations + @errorRows > 0
+    BEGIN
+        INSERT INTO [etl].[OperatorLog] (Action, Detail)
+        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors older than ', @days, N' days'));
+    END;
+
+    SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t(TableName, LogRows);
+
+    RETURN 0;
+END;
+GO

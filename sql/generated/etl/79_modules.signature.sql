@@ -1,0 +1,46 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
+   earlier deployment with security.signing = "certificate" made is dropped. */
+SET XACT_ABORT ON;
+
+DECLARE @signer sysname = NULL;
+
+BEGIN TRANSACTION;
+
+DECLARE @oldSigner sysname;
+DECLARE @dropSigner nvarchar(max);
+DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+    SELECT ct.name
+    FROM sys.certificates AS ct
+    WHERE LEFT(ct.name, 19) = N'redial_etl_signing_'
+      AND LEN(ct.name) = 55   /* a GUID behind it: no other configuration's */
+      AND ct.name <> ISNULL(@signer, N'');
+OPEN oldSigners;
+FETCH NEXT FROM oldSigners INTO @oldSigner;
+WHILE @@FETCH_STATUS = 0
+BEGIN
+    SET @dropSigner = NULL;
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
+    FROM sys.crypt_properties AS cp
+    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
+    WHERE ct.name = @oldSigner AND cp.class = 1;
+
+    IF @dropSigner IS NULL
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
+            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
+                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
+        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
+        FETCH NEXT FROM oldSigners INTO @oldSigner;
+    END;
+
+    EXECUTE sys.sp_executesql @dropSigner;
+END;
+CLOSE oldSigners;
+DEALLOCATE oldSigners;
+
+COMMIT TRANSACTION;
+GO

@@ -1,0 +1,14 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [etl].[vw_DeadLetters]
+AS
+/* Redial 0.1.0, configuration etl */
+/* Dead letters without their bodies: who may list them need not be allowed to read what was sent.
+   HandledUtc NULL: nobody has replayed it yet. NOLOCK: never waits for a reader that is adding one. */
+SELECT
+    dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
+    dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,
+    DATALENGTH(dl.Body) AS BodyBytes
+FROM [etl].[DeadLetter] AS dl WITH (NOLOCK);
+GO

@@ -1,0 +1,181 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
+   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
+   after an error (F-139), what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[etl].[ConversationLog]'),
+               (N'[etl].[DeadLetter]'),
+               (N'[etl].[DeploymentHistory]'),
+               (N'[etl].[ErrorLog]'),
+               (N'[etl].[Gate]'),
+               (N'[etl].[IdleWatch]'),
+               (N'[etl].[Inbox]'),
+               (N'[etl].[Landing]'),
+               (N'[etl].[LandingAcknowledged]'),
+               (N'[etl].[MessageBatch]'),
+               (N'[etl].[Migration]'),
+               (N'[etl].[OperatorLog]'),
+               (N'[etl].[Outbox]'),
+               (N'[etl].[OwnedObject]'),
+               (N'[etl].[PoisonAttempt]'),
+               (N'[etl].[ReceivedBatch]'),
+               (N'[etl].[SessionConversations]'),
+               (N'[etl].[Setting]'),
+               (N'[etl].[ufn_Conversations]'),
+               (N'[etl].[ufn_HealthBroker]'),
+               (N'[etl].[ufn_HealthConversations]'),
+               (N'[etl].[ufn_HealthData]'),
+               (N'[etl].[ufn_Leaked]'),
+               (N'[etl].[ufn_Pending]'),
+               (N'[etl].[ufn_Queues]'),
+               (N'[etl].[ufn_ReadBatch]'),
+               (N'[etl].[ufn_ReadEnvelope]'),
+               (N'[etl].[ufn_WriteEnvelope]'),
+               (N'[etl].[usp_AcknowledgeLanding]'),
+               (N'[etl].[usp_AcquireConversation]'),
+               (N'[etl].[usp_ArmTimer]'),
+               (N'[etl].[usp_BeginConversation]'),
+               (N'[etl].[usp_CloseGate]'),
+               (N'[etl].[usp_Drain]'),
+               (N'[etl].[usp_EndLeaked]'),
+               (N'[etl].[usp_FindPoison]'),
+               (N'[etl].[usp_Health]'),
+               (N'[etl].[usp_LandBatch]'),
+               (N'[etl].[usp_LandRow]'),
+               (N'[etl].[usp_LogError]'),
+               (N'[etl].[usp_OpenGate]'),
+               (N'[etl].[usp_PurgeDeadLetter]'),
+               (N'[etl].[usp_PurgeInbox]'),
+               (N'[etl].[usp_PurgeLanding]'),
+               (N'[etl].[usp_PurgeLogs]'),
+               (N'[etl].[usp_PurgePoison]'),
+               (N'[etl].[usp_ReadErrorBody]'),
+               (N'[etl].[usp_RecordPoison]'),
+               (N'[etl].[usp_RecycleConversation]'),
+               (N'[etl].[usp_ReplayDeadLetter]'),
+               (N'[etl].[usp_ResendPending]'),
+               (N'[etl].[usp_RetireIdle]'),
+               (N'[etl].[usp_SeesPending]'),
+               (N'[etl].[usp_Send]'),
+               (N'[etl].[usp_SendBatch]'),
+               (N'[etl].[usp_SendEndOfStream]'),
+               (N'[etl].[usp_SenderActivation]'),
+               (N'[etl].[usp_SendMessages]'),
+               (N'[etl].[usp_TargetActivation]'),
+               (N'[etl].[usp_WaitForSlot]'),
+               (N'[etl].[vw_Conversations]'),
+               (N'[etl].[vw_DeadLetters]'),
+               (N'[etl].[vw_Errors]'),
+               (N'[etl].[vw_Pending]'),
+               (N'[etl].[vw_Queues]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [etl].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 2
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_SenderActivation]', N'P')
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    ALTER QUEUE [etl].[InitiatorQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [etl].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 2,
+        EXECUTE AS N'etl_module'
+    );
+END;
+GO
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[etl].[ConversationLog]'),
+               (N'[etl].[DeadLetter]'),
+               (N'[etl].[DeploymentHistory]'),
+               (N'[etl].[ErrorLog]'),
+               (N'[etl].[Gate]'),
+               (N'[etl].[IdleWatch]'),
+               (N'[etl].[Inbox]'),
+               (N'[etl].[Landing]'),
+               (N'[etl].[LandingAcknowledged]'),
+               (N'[etl].[MessageBatch]'),
+               (N'[etl].[Migration]'),
+               (N'[etl].[OperatorLog]'),
+               (N'[etl].[Outbox]'),
+               (N'[etl].[OwnedObject]'),
+               (N'[etl].[PoisonAttempt]'),
+               (N'[etl].[ReceivedBatch]'),
+               (N'[etl].[SessionConversations]'),
+               (N'[etl].[Setting]'),
+               (N'[etl].[ufn_Conversations]'),
+               (N'[etl].[ufn_HealthBroker]'),
+               (N'[etl].[ufn_HealthConversations]'),
+               (N'[etl].[ufn_HealthData]'),
+               (N'[etl].[ufn_Leaked]'),
+               (N'[etl].[ufn_Pending]'),
+               (N'[etl].[ufn_Queues]'),
+               (N'[etl].[ufn_ReadBatch]'),
+               (N'[etl].[ufn_ReadEnvelope]'),
+               (N'[etl].[ufn_WriteEnvelope]'),
+               (N'[etl].[usp_AcknowledgeLanding]'),
+               (N'[etl].[usp_AcquireConversation]'),
+               (N'[etl].[usp_ArmTimer]'),
+               (N'[etl].[usp_BeginConversation]'),
+               (N'[etl].[usp_CloseGate]'),
+               (N'[etl].[usp_Drain]'),
+               (N'[etl].[usp_EndLeaked]'),
+               (N'[etl].[usp_FindPoison]'),
+               (N'[etl].[usp_Health]'),
+               (N'[etl].[usp_LandBatch]'),
+               (N'[etl].[usp_LandRow]'),
+               (N'[etl].[usp_LogError]'),
+               (N'[etl].[usp_OpenGate]'),
+               (N'[etl].[usp_PurgeDeadLetter]'),
+               (N'[etl].[usp_PurgeInbox]'),
+               (N'[etl].[usp_PurgeLanding]'),
+               (N'[etl].[usp_PurgeLogs]'),
+               (N'[etl].[usp_PurgePoison]'),
+               (N'[etl].[usp_ReadErrorBody]'),
+               (N'[etl].[usp_RecordPoison]'),
+               (N'[etl].[usp_RecycleConversation]'),
+               (N'[etl].[usp_ReplayDeadLetter]'),
+               (N'[etl].[usp_ResendPending]'),
+               (N'[etl].[usp_RetireIdle]'),
+               (N'[etl].[usp_SeesPending]'),
+               (N'[etl].[usp_Send]'),
+               (N'[etl].[usp_SendBatch]'),
+               (N'[etl].[usp_SendEndOfStream]'),
+               (N'[etl].[usp_SenderActivation]'),
+               (N'[etl].[usp_SendMessages]'),
+               (N'[etl].[usp_TargetActivation]'),
+               (N'[etl].[usp_WaitForSlot]'),
+               (N'[etl].[vw_Conversations]'),
+               (N'[etl].[vw_DeadLetters]'),
+               (N'[etl].[vw_Errors]'),
+               (N'[etl].[vw_Pending]'),
+               (N'[etl].[vw_Queues]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [etl].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 4
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_TargetActivation]', N'P')
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    ALTER QUEUE [etl].[TargetQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [etl].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 4,
+        EXECUTE AS N'etl_module'
+    );
+END;
+GO

@@ -1,0 +1,5643 @@
+/* Redial 0.1.0, configuration etl: the whole installation. Run it in the database it is for; run it
+   again after an error. The first error stops it: what follows is compiled and not executed. It
+   ends with the line "installed"; without that line it is not. */
+SET NOEXEC OFF;                         /* of an earlier run in the same window */
+SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
+SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+GO
+-- 05_01_deployer.check.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* May the deployer do all of what follows, and are the principals what they must be? Asked before
+   anything is done, because a deployment that stops half-way through is the harder thing to explain. */
+DECLARE @errors nvarchar(4000) = N'';
+DECLARE @missing nvarchar(2000) = N'';
+
+/* ----------------------------------------------------------------------------------------- */
+/* 1  Rights. CONTROL covers the rest: CREATE for every kind of object, AUTHORIZATION and       */
+/*    EXECUTE AS another user (IMPERSONATE), GRANT, ALTER DATABASE. The others only tell what   */
+/*    is missing. Membership in a fixed role is changed by members of db_owner (ALTER ROLE page) */
+/* ----------------------------------------------------------------------------------------- */
+IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CONTROL'), 0) = 0
+BEGIN
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE SCHEMA'), 0) = 0
+        SET @missing = @missing + N', CREATE SCHEMA';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE TABLE'), 0) = 0
+        SET @missing = @missing + N', CREATE TABLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE PROCEDURE'), 0) = 0
+        SET @missing = @missing + N', CREATE PROCEDURE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE QUEUE'), 0) = 0
+        SET @missing = @missing + N', CREATE QUEUE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE SERVICE'), 0) = 0
+        SET @missing = @missing + N', CREATE SERVICE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE CONTRACT'), 0) = 0
+        SET @missing = @missing + N', CREATE CONTRACT';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE MESSAGE TYPE'), 0) = 0
+        SET @missing = @missing + N', CREATE MESSAGE TYPE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CREATE ROLE'), 0) = 0
+        SET @missing = @missing + N', CREATE ROLE';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'ALTER ANY USER'), 0) = 0
+        SET @missing = @missing + N', ALTER ANY USER';
+    IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'ALTER ANY SCHEMA'), 0) = 0
+        SET @missing = @missing + N', ALTER ANY SCHEMA';
+    SET @missing = N'CONTROL on the database' + @missing;
+END
+ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
+        AND ISNULL(IS_ROLEMEMBER(N'db_owner', N'etl_module'), 0) = 0
+    SET @missing = N'membership in db_owner (only members change that role, and this configuration adds one)';
+
+IF @missing <> N''
+BEGIN
+    SET @errors = LEFT(CONCAT(N'User ', QUOTENAME(USER_NAME()), N' of database ', QUOTENAME(DB_NAME()),
+        N' cannot deploy configuration etl. Missing: ', @missing,
+        N'. Nothing was done. Next: have a member of db_owner deploy, or let one run ALTER ROLE [db_owner] ADD MEMBER ',
+        QUOTENAME(USER_NAME()), N';'), 2000);
+    SET @errors = REPLACE(@errors, N'%', N'%%');   /* F-133 */
+    THROW 50200, @errors, 1;
+END;
+
+/* ----------------------------------------------------------------------------------------- */
+/* 2  Principals that are there already must be of the kind we would make                      */
+/* ----------------------------------------------------------------------------------------- */
+SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'etl_module'
+  AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4);
+SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'etl_sender'
+  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
+SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'etl_operator'
+  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
+SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+    CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
+FROM sys.database_principals AS dp
+WHERE dp.name = N'etl_reader'
+  AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
+
+IF @errors <> N''
+BEGIN
+    SET @errors = REPLACE(LEFT(CONCAT(RTRIM(@errors), N' Nothing was done. Next: change the names in the configuration, render, deploy.'), 2000), N'%', N'%%');
+    THROW 50202, @errors, 1;
+END;
+
+/* ----------------------------------------------------------------------------------------- */
+/* 3  One principal per configuration: an owner of two could end the conversations of both     */
+/* ----------------------------------------------------------------------------------------- */
+SELECT TOP (1) @errors = CONCAT(N'[roles].module ', QUOTENAME(dp.name), N' owns schema ', QUOTENAME(s.name),
+    N' as well, so the procedures of this configuration could change what is in it. Nothing was done. ',
+    N'Next: another name for [roles].module, render, deploy.')
+FROM sys.database_principals AS dp
+INNER JOIN sys.schemas AS s ON s.principal_id = dp.principal_id
+WHERE dp.name = N'etl_module'
+  AND s.schema_id <> ISNULL(SCHEMA_ID(N'etl'), -1)
+ORDER BY s.schema_id;
+
+IF @errors <> N''
+BEGIN
+    SET @errors = REPLACE(LEFT(@errors, 2000), N'%', N'%%');
+    THROW 50203, @errors, 1;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 10_broker.option.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Service Broker must be on. ENABLE_BROKER keeps the broker's guid and needs the database for
+   itself, hence ROLLBACK IMMEDIATE (F-101): where the broker is off, every other session of the
+   database is cut off, once. Switch it on in a quiet hour before the first deployment to avoid that.
+   A restored copy beside its original is refused (9772): only you can know whether it may have
+   NEW_BROKER, which deletes its conversations. Managed Instance (engine edition 8) has it on and
+   refuses the statement (F-102), so it is issued only where it is off and may be switched. */
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) <> 8
+   AND EXISTS (SELECT 1 FROM sys.databases AS d WHERE d.database_id = DB_ID() AND d.is_broker_enabled = 0)
+BEGIN
+    ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 20_01_module.user.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The one principal every procedure of this configuration runs as: a user nobody can log in with.
+   It owns the schema, the services and the contract, so ownership gives it all it needs and the
+   application is granted EXECUTE on usp_Send alone. */
+IF DATABASE_PRINCIPAL_ID(N'etl_module') IS NULL
+BEGIN
+    CREATE USER [etl_module] WITHOUT LOGIN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
+   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
+IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'etl_module'), 0) = 0   /* NULL: may not be seen */
+BEGIN
+    ALTER ROLE [db_owner] ADD MEMBER [etl_module];
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 20_02_schema.schema.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF SCHEMA_ID(N'etl') IS NULL
+BEGIN
+    EXECUTE sys.sp_executesql
+        N'CREATE SCHEMA [etl] AUTHORIZATION [etl_module];';
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* A schema that was there before keeps its owner; the module user needs its objects all the same.
+   Only then: a grant to the owner itself is refused with message 4624 (F-140). */
+IF EXISTS (SELECT 1 FROM sys.schemas AS s
+           WHERE s.name = N'etl'
+             AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    GRANT CONTROL ON SCHEMA::[etl] TO [etl_module];
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 20_03_roles.role.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF DATABASE_PRINCIPAL_ID(N'etl_sender') IS NULL
+BEGIN
+    CREATE ROLE [etl_sender];
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF DATABASE_PRINCIPAL_ID(N'etl_operator') IS NULL
+BEGIN
+    CREATE ROLE [etl_operator];
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF DATABASE_PRINCIPAL_ID(N'etl_reader') IS NULL
+BEGIN
+    CREATE ROLE [etl_reader];
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_ConversationLog.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* One row per dialog this side began: without it nobody can audit what was sent.
+   Lock rule: the sender only inserts the row of a dialog it began in the same transaction; every
+   later change is made by a transaction that owns the dialog's conversation group. So a row of this
+   table is never waited for while its owner waits for the group (F-127). */
+IF OBJECT_ID(N'[etl].[ConversationLog]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[ConversationLog]
+    (
+        Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConfigId int NOT NULL,
+        ConversationKey nvarchar(200) NULL,
+        ResendOf uniqueidentifier NULL,
+        BegunUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_ConversationLog_BegunUtc] DEFAULT (SYSUTCDATETIME()),
+        EndOfStreamUtc datetime2(3) NULL,
+        EndedUtc datetime2(3) NULL,
+        Messages bigint NULL,
+        Resent bigint NULL,
+        DeadLettered bigint NULL,
+        Code int NULL,
+        Reason nvarchar(3000) NULL,
+        CONSTRAINT [PK_ConversationLog] PRIMARY KEY CLUSTERED (Handle)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    ALTER TABLE [etl].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_DeadLetter.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages that were neither landed nor resent: byte-exact, with the code and the sequence. */
+IF OBJECT_ID(N'[etl].[DeadLetter]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[DeadLetter]
+    (
+        DeadLetterId bigint IDENTITY (1, 1) NOT NULL,
+        AddedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_DeadLetter_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        Side nvarchar(10) NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NULL,
+        Body varbinary(max) NULL,
+        Code int NULL,
+        Reason nvarchar(3000) NULL,
+        CONSTRAINT [PK_DeadLetter] PRIMARY KEY CLUSTERED (DeadLetterId)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_DeploymentHistory.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF OBJECT_ID(N'[etl].[DeploymentHistory]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[DeploymentHistory]
+    (
+        DeploymentId int IDENTITY (1, 1) NOT NULL,
+        DeployedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_DeploymentHistory_DeployedUtc] DEFAULT (SYSUTCDATETIME()),
+        DeployedBy nvarchar(128) NOT NULL
+            CONSTRAINT [DF_DeploymentHistory_DeployedBy] DEFAULT (ORIGINAL_LOGIN()),
+        ConfigName nvarchar(128) NOT NULL,
+        Version nvarchar(30) NOT NULL,
+        ContentHash char(64) NOT NULL,
+        CONSTRAINT [PK_DeploymentHistory] PRIMARY KEY CLUSTERED (DeploymentId)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_ErrorLog.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What went wrong and what to do next. Activated procedures write here instead of RAISERROR WITH
+   LOG, which their principal may not use (2778, F-117). */
+IF OBJECT_ID(N'[etl].[ErrorLog]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[ErrorLog]
+    (
+        ErrorLogId bigint IDENTITY (1, 1) NOT NULL,
+        AddedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_ErrorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        ProcedureName nvarchar(128) NOT NULL,
+        ConversationHandle uniqueidentifier NULL,
+        MessageSequence bigint NULL,
+        ErrorNumber int NULL,
+        ErrorLine int NULL,
+        ErrorMessage nvarchar(4000) NULL,
+        CONSTRAINT [PK_ErrorLog] PRIMARY KEY CLUSTERED (ErrorLogId)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_Gate.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The drain gate: one row. Closed, usp_Send refuses (50102). A sender reads it after it holds what a
+   drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
+IF OBJECT_ID(N'[etl].[Gate]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Gate]
+    (
+        ConfigId int NOT NULL,
+        IsOpen bit NOT NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Gate_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        ChangedBy nvarchar(128) NOT NULL
+            CONSTRAINT [DF_Gate_ChangedBy] DEFAULT (ORIGINAL_LOGIN()),
+        Reason nvarchar(400) NULL,
+        CONSTRAINT [PK_Gate] PRIMARY KEY CLUSTERED (ConfigId)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    ALTER TABLE [etl].[Gate] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM [etl].[Gate] AS g WHERE g.ConfigId = 1)
+BEGIN
+    INSERT INTO [etl].[Gate] (ConfigId, IsOpen)
+    VALUES (1, 1);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_IdleWatch.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What usp_RetireIdle saw: how far each dialog had come, and since when it has not moved. So that no
+   send has to write down when it was: the server counts a dialog's messages anyway (F-171). Only
+   usp_RetireIdle reads and writes it. */
+IF OBJECT_ID(N'[etl].[IdleWatch]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[IdleWatch]
+    (
+        Handle uniqueidentifier NOT NULL,
+        SendSequence bigint NOT NULL,
+        SinceUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_IdleWatch_SinceUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_IdleWatch] PRIMARY KEY CLUSTERED (Handle)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_Inbox.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Message ids that have landed (delivery = exactly_once): a repeat is counted here and dropped. */
+IF OBJECT_ID(N'[etl].[Inbox]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Inbox]
+    (
+        MessageId uniqueidentifier NOT NULL,
+        ReceivedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Inbox_ReceivedUtc] DEFAULT (SYSUTCDATETIME()),
+        Repeats int NOT NULL
+            CONSTRAINT [DF_Inbox_Repeats] DEFAULT (0),
+        CONSTRAINT [PK_Inbox] PRIMARY KEY CLUSTERED (MessageId)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    /* For the purge alone. No reader touches an entry but with its own row (F-165). */
+    CREATE NONCLUSTERED INDEX [IX_Inbox_ReceivedUtc]
+        ON [etl].[Inbox] (ReceivedUtc)
+        WITH (ALLOW_PAGE_LOCKS = OFF);
+    ALTER TABLE [etl].[Inbox] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_Landing.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
+   Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
+   clustered key and the range readers ask for (rows with from <= RowVersion < mark).
+   Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
+   broker does not tell apart (F-107).
+   ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
+IF OBJECT_ID(N'[etl].[Landing]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Landing]
+    (
+        RowVersion rowversion NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL,
+        LandedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Landing_LandedUtc] DEFAULT (SYSUTCDATETIME()),
+        ConversationKey nvarchar(200) NULL,
+        KeySequence bigint NULL,
+        MessageId uniqueidentifier NULL,
+        CONSTRAINT [PK_Landing] PRIMARY KEY CLUSTERED (RowVersion)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_LandingAcknowledged.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* How far each reader of Landing has got: rows below the least of these marks may be purged. UpTo is
+   a mark as readers take it (rows with RowVersion < UpTo are done with), not the last row read. */
+IF OBJECT_ID(N'[etl].[LandingAcknowledged]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[LandingAcknowledged]
+    (
+        Reader nvarchar(128) NOT NULL,
+        UpTo binary(8) NOT NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_LandingAcknowledged_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_LandingAcknowledged] PRIMARY KEY CLUSTERED (Reader)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_Migration.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Which numbered migrations (35_) have changed the tables of this schema. */
+IF OBJECT_ID(N'[etl].[Migration]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Migration]
+    (
+        Number int NOT NULL,
+        Name nvarchar(128) NOT NULL,
+        AppliedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Migration_AppliedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_Migration] PRIMARY KEY CLUSTERED (Number)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_OperatorLog.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What operators did, who and why: gate closed, dead letters replayed or purged, dialogs ended. */
+IF OBJECT_ID(N'[etl].[OperatorLog]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[OperatorLog]
+    (
+        OperatorLogId bigint IDENTITY (1, 1) NOT NULL,
+        AddedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_OperatorLog_AddedUtc] DEFAULT (SYSUTCDATETIME()),
+        Login nvarchar(128) NOT NULL
+            CONSTRAINT [DF_OperatorLog_Login] DEFAULT (ORIGINAL_LOGIN()),
+        Action nvarchar(60) NOT NULL,
+        Detail nvarchar(3000) NULL,
+        Reason nvarchar(400) NULL,
+        CONSTRAINT [PK_OperatorLog] PRIMARY KEY CLUSTERED (OperatorLogId)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_OwnedObject.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Database-wide objects this configuration created (services, contract, message types have no
+   schema). Uninstall drops these and nothing else. */
+IF OBJECT_ID(N'[etl].[OwnedObject]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[OwnedObject]
+    (
+        Kind nvarchar(30) NOT NULL,
+        Name nvarchar(128) NOT NULL,
+        CreatedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_OwnedObject_CreatedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_OwnedObject] PRIMARY KEY CLUSTERED (Kind, Name)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_PoisonAttempt.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* How often a queue row made its transaction roll back. A row that reached the limit is
+   dead-lettered unprocessed by whoever receives it next, so no row can bring the queue to the five
+   rollbacks that switch it off (F-118). */
+IF OBJECT_ID(N'[etl].[PoisonAttempt]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[PoisonAttempt]
+    (
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Attempts int NOT NULL,
+        LastUtc datetime2(3) NOT NULL,
+        ErrorNumber int NULL,
+        ErrorMessage nvarchar(3000) NULL,
+        CONSTRAINT [PK_PoisonAttempt] PRIMARY KEY CLUSTERED
+            (ConversationHandle, MessageSequence, MessageType)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_SessionConversations.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Which dialog a key sends on. The row is the token of the dialog: whoever deletes it may send
+   EndOfStream, once (F-128).
+   - Clustered key of 404 bytes at most: four service-sized columns (1,024 bytes) would not fit the
+     900 bytes of a clustered key.
+   - ConversationKey has the database's collation, so that joins with other tables raise no 468; keys
+     it holds equal share a dialog, which only lets their senders wait for each other.
+   - Handle is unique apart from the key, so it has an index and locks of its own (F-120). That
+     index is never locked before the clustered key: see usp_RecycleConversation.
+   - No page locks, no escalation: a lock on this table is a lock on one row (F-121).
+   - No trigger, foreign key or indexed view may ever be put on this table: each takes locks that
+     the proof in docs/facts.md (F-127) does not know. */
+IF OBJECT_ID(N'[etl].[SessionConversations]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[SessionConversations]
+    (
+        ConfigId int NOT NULL,
+        ConversationKey nvarchar(200) NOT NULL,
+        Handle uniqueidentifier NOT NULL,
+        CONSTRAINT [PK_SessionConversations] PRIMARY KEY CLUSTERED (ConfigId, ConversationKey)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    CREATE UNIQUE NONCLUSTERED INDEX [UX_SessionConversations_Handle]
+        ON [etl].[SessionConversations] (Handle)
+        WITH (ALLOW_PAGE_LOCKS = OFF);
+    ALTER TABLE [etl].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_Setting.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The choices installed now: what a later deployment compares itself with. */
+IF OBJECT_ID(N'[etl].[Setting]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [etl].[Setting]
+    (
+        Name nvarchar(60) NOT NULL,
+        Value nvarchar(400) NULL,
+        ChangedUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_Setting_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_Setting] PRIMARY KEY CLUSTERED (Name)
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 35_01_SessionConversations_ages.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 1: when a dialog is to be replaced; which slots of a pool are unused or taken.
+   Additive, in one transaction, and looked up before it runs: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [etl].[Migration] AS m WHERE m.Number = 1)
+BEGIN
+    BEGIN TRANSACTION;
+    ALTER TABLE [etl].[SessionConversations] ADD
+        BegunUtc datetime2(3) NULL,             /* pool: NULL stands for an unused slot */
+        RecycleAtUtc datetime2(3) NULL,         /* aged_out: replaced by the first send after this */
+        RecycleAtMessages bigint NULL,          /* aged_out: or after this many messages */
+        TransactionId bigint NULL;              /* pool: who took the slot last */
+    INSERT INTO [etl].[Migration] (Number, Name)
+    VALUES (1, N'SessionConversations_ages');
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 35_02_Landing_sender.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 2: who sent a message and when, out of its envelope.
+   Additive, in one transaction, and looked up before it runs: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [etl].[Migration] AS m WHERE m.Number = 2)
+BEGIN
+    BEGIN TRANSACTION;
+    ALTER TABLE [etl].[Landing] ADD
+        SentUtc datetime2(3) NULL,
+        SenderLogin nvarchar(128) NULL,
+        SenderApp nvarchar(128) NULL,
+        SenderHost nvarchar(128) NULL;
+    INSERT INTO [etl].[Migration] (Number, Name)
+    VALUES (2, N'Landing_sender');
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 35_03_DeadLetter_handling.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 3: what an operator did with a dead letter, who and why.
+   Additive, in one transaction, and looked up before it runs: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [etl].[Migration] AS m WHERE m.Number = 3)
+BEGIN
+    BEGIN TRANSACTION;
+    ALTER TABLE [etl].[DeadLetter] ADD
+        HandledUtc datetime2(3) NULL,
+        HandledBy nvarchar(128) NULL,
+        Handling nvarchar(10) NULL,
+        HandlingReason nvarchar(400) NULL;
+    INSERT INTO [etl].[Migration] (Number, Name)
+    VALUES (3, N'DeadLetter_handling');
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 40_01_message_types.message_type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/etl/event')
+BEGIN
+    CREATE MESSAGE TYPE [//redial/etl/event]
+        AUTHORIZATION [etl_module]
+        VALIDATION = NONE;
+    INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'//redial/etl/event');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
+BEGIN
+    CREATE MESSAGE TYPE [EndOfStream]
+        AUTHORIZATION [etl_module]
+        VALIDATION = EMPTY;
+    INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'EndOfStream');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 40_02_contract.contract.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* One way: every type is sent by the initiator. */
+IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/etl/contract')
+BEGIN
+    CREATE CONTRACT [//redial/etl/contract]
+        AUTHORIZATION [etl_module]
+    (
+        [//redial/etl/event] SENT BY INITIATOR,
+        [EndOfStream] SENT BY INITIATOR
+    );
+    INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/etl/contract');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 50_queues.queue.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* POISON_MESSAGE_HANDLING stays on: no path of ours rolls a RECEIVE back in normal work, so five
+   rollbacks mean a fault that must stop the queue rather than spin (F-118). */
+IF OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ') IS NULL
+BEGIN
+    CREATE QUEUE [etl].[InitiatorQueue]
+        WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF OBJECT_ID(N'[etl].[TargetQueue]', N'SQ') IS NULL
+BEGIN
+    CREATE QUEUE [etl].[TargetQueue]
+        WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 60_services.service.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Owned by the module user: the right to SEND to the target service is checked against the owner of
+   the initiating service (F-112), and an owner needs no grant. */
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/initiator')
+BEGIN
+    CREATE SERVICE [//redial/etl/initiator]
+        AUTHORIZATION [etl_module]
+        ON QUEUE [etl].[InitiatorQueue];
+    INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/etl/initiator');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/target')
+BEGIN
+    CREATE SERVICE [//redial/etl/target]
+        AUTHORIZATION [etl_module]
+        ON QUEUE [etl].[TargetQueue] ([//redial/etl/contract]);
+    INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/etl/target');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 62_priorities.priority.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Level 5 is what conversations have without any priority: one of an earlier choice is removed. */
+IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/initiator')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/etl/initiator')
+    BEGIN
+        DROP BROKER PRIORITY [redial/etl/initiator];
+    END;
+    DELETE FROM [etl].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/etl/initiator';
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/etl/target')
+BEGIN
+    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/etl/target')
+    BEGIN
+        DROP BROKER PRIORITY [redial/etl/target];
+    END;
+    DELETE FROM [etl].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/etl/target';
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Conversations.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_Conversations]()
+RETURNS @conversations TABLE
+(
+    Side nvarchar(10) NOT NULL,             /* initiator or target */
+    ConversationHandle uniqueidentifier NOT NULL,
+    ConversationId uniqueidentifier NOT NULL,   /* the same on both sides */
+    State nvarchar(60) NULL,
+    Purpose nvarchar(20) NOT NULL,          /* see below */
+    ConversationKey nvarchar(200) NULL,     /* of the initiator's side */
+    BegunUtc datetime2(3) NULL,             /* NULL: not in ConversationLog */
+    AgeSeconds bigint NULL,
+    EndOfStreamUtc datetime2(3) NULL,
+    Sent bigint NOT NULL,                   /* of this side, EndOfStream included */
+    Received bigint NOT NULL,
+    TimerDue datetime NULL,
+    LifetimeUtc datetime NOT NULL,
+    ClosedUntilUtc datetime NULL,           /* CLOSED rows: the server removes them after this */
+    Priority tinyint NOT NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Behind vw_Conversations. A function, because it may run as the module user: what a catalog view
+   shows depends on the rights of whoever reads it, and an operator has none on services and queues (F-172).
+   Purpose: in use (a row leads to it), closing (EndOfStream was sent), resend (a private dialog of
+   usp_ResendPending or of a replay), target, unknown.
+   NOLOCK throughout: whoever watches must neither wait for senders nor make them wait. */
+BEGIN
+    INSERT INTO @conversations
+        (Side, ConversationHandle, ConversationId, State, Purpose, ConversationKey, BegunUtc, AgeSeconds,
+         EndOfStreamUtc, Sent, Received, TimerDue, LifetimeUtc, ClosedUntilUtc, Priority)
+    SELECT
+        CASE WHEN ce.is_initiator = 1 THEN N'initiator' ELSE N'target' END,
+        ce.conversation_handle, ce.conversation_id, ce.state_desc,
+        CASE WHEN ce.is_initiator = 0 THEN N'target'
+             WHEN sc.Handle IS NOT NULL THEN N'in use'
+             WHEN cl.ResendOf IS NOT NULL THEN N'resend'
+             WHEN cl.EndOfStreamUtc IS NOT NULL THEN N'closing'
+             ELSE N'unknown' END,
+        ISNULL(sc.ConversationKey, cl.ConversationKey), cl.BegunUtc,
+        DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()), cl.EndOfStreamUtc,
+        ce.send_sequence, ce.receive_sequence,
+        NULLIF(ce.dialog_timer, '19000101'), ce.lifetime,
+        CASE WHEN ce.state = 'CD' THEN NULLIF(ce.security_timestamp, '19000101') END, ce.priority
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+        ON sc.Handle = ce.conversation_handle
+    LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
+    WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target');
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Leaked.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_Leaked](
+    @most int                           /* at most so many of each kind: there may be hundreds of thousands */
+)
+RETURNS @leaked TABLE
+(
+    LeakedId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Handle uniqueidentifier NOT NULL,
+    ConversationId uniqueidentifier NULL,
+    IsInitiator bit NOT NULL,
+    State nvarchar(60) NOT NULL,
+    ConversationKey nvarchar(200) NULL,
+    Action nvarchar(30) NOT NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* What usp_EndLeaked would look at: candidates, each of which it checks again under locks. NOLOCK: the
+   list waits for nobody, and a dialog that is just being begun is seen with its row.
+   No leaks: unused slots of the pool (BegunUtc NULL), dialogs whose EndOfStream was sent, private
+   dialogs of a resend or replay (closed when they were made). */
+BEGIN
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+      AND ce.state IN ('DI', 'ER');
+
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc,
+        CASE WHEN ce.state = 'SO' THEN N'END UNUSED' ELSE N'CLOSE' END
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name = N'//redial/etl/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND NOT EXISTS (SELECT 1
+                      FROM [etl].[SessionConversations] AS sc
+                          WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                      WHERE sc.Handle = ce.conversation_handle)
+      AND NOT EXISTS (SELECT 1
+                      FROM [etl].[ConversationLog] AS cl
+                          WITH (NOLOCK, FORCESEEK)
+                      WHERE cl.Handle = ce.conversation_handle
+                        AND cl.EndOfStreamUtc IS NOT NULL);
+
+    /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
+       and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+      AND ce.state = 'CD'
+      AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
+           OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
+
+    INSERT INTO @leaked (Handle, IsInitiator, State, ConversationKey, Action)
+    SELECT TOP (@most) sc.Handle, 1, N'gone', sc.ConversationKey, N'FREE SLOT'
+    FROM [etl].[SessionConversations] AS sc
+        /* READPAST: a row in use is no leak. INDEX, FORCESEEK: this configuration's rows only. */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+    WHERE sc.ConfigId = 1
+      AND sc.BegunUtc IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = sc.Handle);
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Pending.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_Pending]()
+RETURNS @pending TABLE
+(
+    ConversationHandle uniqueidentifier NOT NULL,
+    MessageSequence bigint NOT NULL,
+    MessageType nvarchar(256) NULL,
+    IsEndOfDialog bit NOT NULL,
+    IsError bit NOT NULL,
+    EnqueuedUtc datetime NOT NULL,
+    WaitingSeconds int NULL,
+    ToService nvarchar(256) NULL,
+    StatusKind nvarchar(20) NOT NULL,       /* see below */
+    TransmissionStatus nvarchar(4000) NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Behind vw_Pending: messages of this configuration that have not reached their queue. Bodies are
+   not read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
+   module user is no member of db_owner (F-113); usp_Health says so.
+   StatusKind, by the server's texts (English, German ... servers give 'other'): not tried, queue off,
+   busy, no service, no route, broker off, access, far side ended, other. */
+BEGIN
+    INSERT INTO @pending
+        (ConversationHandle, MessageSequence, MessageType, IsEndOfDialog, IsError, EnqueuedUtc, WaitingSeconds,
+         ToService, StatusKind, TransmissionStatus)
+    SELECT TOP (10000)
+        tq.conversation_handle, tq.message_sequence_number, tq.message_type_name, tq.is_end_of_dialog,
+        tq.is_conversation_error, tq.enqueue_time, DATEDIFF(second, tq.enqueue_time, GETUTCDATE()),
+        tq.to_service_name,
+        CASE WHEN ISNULL(tq.transmission_status, N'') = N'' THEN N'not tried'
+             WHEN tq.transmission_status LIKE N'%queue%disabled%' THEN N'queue off'
+             WHEN tq.transmission_status LIKE N'%busy%' THEN N'busy'
+             WHEN tq.transmission_status LIKE N'%broker%disabled%' OR tq.transmission_status LIKE N'%broker is not enabled%' THEN N'broker off'
+             WHEN tq.transmission_status LIKE N'%no service by that name%' OR tq.transmission_status LIKE N'%could not find the target broker%' THEN N'no service'
+             WHEN tq.transmission_status LIKE N'%route%' THEN N'no route'
+             WHEN tq.transmission_status LIKE N'%security context%' OR tq.transmission_status LIKE N'%permission%'
+                 OR tq.transmission_status LIKE N'%master key%' OR tq.transmission_status LIKE N'%certificate%' THEN N'access'
+             WHEN tq.transmission_status LIKE N'%end dialog%' OR tq.transmission_status LIKE N'%error message%' THEN N'far side ended'
+             ELSE N'other' END,
+        tq.transmission_status
+    FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
+    WHERE tq.from_service_name IN (N'//redial/etl/initiator', N'//redial/etl/target');
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_01_ufn_Queues.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_Queues]()
+RETURNS @queues TABLE
+(
+    Side nvarchar(10) NOT NULL,             /* initiator or target */
+    QueueName nvarchar(128) NOT NULL,
+    Messages bigint NULL,                   /* about; retained ones and those not yet committed too */
+    IsReceiveEnabled bit NOT NULL,
+    IsEnqueueEnabled bit NOT NULL,
+    IsActivationEnabled bit NOT NULL,
+    ActivationProcedure nvarchar(776) NULL,
+    MaxReaders smallint NULL,
+    IsRetentionEnabled bit NOT NULL,
+    IsPoisonMessageHandlingEnabled bit NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Behind vw_Queues; a function for the reason given in ufn_Conversations.
+   Messages is what sys.partitions says of the queue's internal table, never counted: COUNT(*) over a
+   long queue scans it and stops its readers (F-170). The state of a queue monitor is the server's
+   business and not visible from here: usp_Health shows it to a caller with VIEW SERVER STATE. */
+BEGIN
+    DECLARE @initiator int = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ');
+    DECLARE @target int = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ');
+    DECLARE @lengths TABLE (QueueId int NOT NULL PRIMARY KEY, Messages bigint NULL);
+
+    INSERT INTO @lengths (QueueId, Messages)
+    SELECT it.parent_object_id, SUM(p.rows)
+    FROM sys.internal_tables AS it
+    INNER JOIN sys.partitions AS p ON p.object_id = it.object_id AND p.index_id = 1
+    WHERE it.parent_object_id IN (@initiator, @target)
+    GROUP BY it.parent_object_id;
+
+    INSERT INTO @queues
+        (Side, QueueName, Messages, IsReceiveEnabled, IsEnqueueEnabled, IsActivationEnabled, ActivationProcedure,
+         MaxReaders, IsRetentionEnabled, IsPoisonMessageHandlingEnabled)
+    SELECT
+        CASE WHEN q.object_id = @target THEN N'target' ELSE N'initiator' END,
+        q.name, le.Messages, q.is_receive_enabled, q.is_enqueue_enabled, q.is_activation_enabled,
+        q.activation_procedure, q.max_readers, q.is_retention_enabled, q.is_poison_message_handling_enabled
+    FROM sys.service_queues AS q
+    LEFT OUTER JOIN @lengths AS le ON le.QueueId = q.object_id
+    WHERE q.object_id IN (@initiator, @target);
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthBroker.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_HealthBroker]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* First part of usp_Health: database, queues, rights, gate, version. */
+BEGIN
+    DECLARE @ownerName nvarchar(128);
+    DECLARE @isBrokerEnabled bit;
+    DECLARE @isPriorityHonored bit;
+
+    SELECT @ownerName = SUSER_SNAME(d.owner_sid), @isBrokerEnabled = d.is_broker_enabled,
+        @isPriorityHonored = d.is_honor_broker_priority_on
+    FROM sys.databases AS d
+    WHERE d.database_id = DB_ID();
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The database                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @isBrokerEnabled = 0
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (1, N'broker off', DB_NAME(), NULL,
+            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. ALTER DATABASE CURRENT SET ENABLE_BROKER needs the database for itself (WITH ROLLBACK IMMEDIATE).');
+    END;
+    IF @ownerName IS NULL
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'database without owner', DB_NAME(), NULL,
+            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. ALTER AUTHORIZATION ON DATABASE:: this database TO a login.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The queues                                                                               */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 1, N'queue off', q.QueueName, NULL,
+        CONCAT(N'ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
+            N' WITH STATUS = ON; but first look in vw_Errors: five rollbacks in a row switch a queue off.')
+    FROM [etl].[ufn_Queues]() AS q
+    WHERE q.IsReceiveEnabled = 0
+       OR q.IsEnqueueEnabled = 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 1, N'activation off', q.QueueName, NULL,
+        CONCAT(N'Nobody reads the queue. ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
+            N' WITH ACTIVATION (STATUS = ON); or deploy again.')
+    FROM [etl].[ufn_Queues]() AS q
+    WHERE q.IsActivationEnabled = 0
+       OR q.ActivationProcedure IS NULL;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'queue differs from configuration', q.QueueName,
+        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
+        N'Expected: 2 readers of the initiator''s queue, 4 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Deploy again, or change the configuration.'
+    FROM [etl].[ufn_Queues]() AS q
+    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 4 ELSE 2 END
+       OR q.IsRetentionEnabled = 1
+       OR q.IsPoisonMessageHandlingEnabled = 0;
+
+    IF (SELECT COUNT(*) FROM [etl].[ufn_Queues]()) < 2
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Rights, gate, version                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'pending messages not visible', N'etl_module', NULL,
+            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [etl_module]; unless that is what you chose.');
+    END;
+    IF EXISTS (SELECT 1 FROM sys.services AS s
+               WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+                 AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'etl_module'))
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'service owned by another', N'etl_module', NULL,
+            N'The right to SEND is checked against the owner of the initiating service: ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.');
+    END;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'gate closed', N'etl', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
+        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. When that is over: EXECUTE usp_OpenGate @reason = ...')
+    FROM [etl].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
+    WHERE g.ConfigId = 1
+      AND g.IsOpen = 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy)
+    FROM [etl].[DeploymentHistory] AS h
+    ORDER BY h.DeploymentId DESC;
+
+    IF (SELECT COUNT(*) FROM [etl].[Migration]) < 3
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'migration missing', N'[etl].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+    END;
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthConversations.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_HealthConversations]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
+   leaked, a report must not make it worse. */
+BEGIN
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Pending, by what the server says is in the way                                           */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT
+        CASE WHEN p.StatusKind IN (N'queue off', N'broker off', N'no service', N'no route', N'access') THEN 10
+             WHEN p.StatusKind = N'far side ended' OR MAX(p.WaitingSeconds) > 300 THEN 50
+             ELSE 150 END,
+        N'messages pending', CONCAT(p.ToService, N': ', p.StatusKind),
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', oldest ', MAX(p.WaitingSeconds), N' s'),
+        CASE p.StatusKind
+            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then ALTER QUEUE ... WITH STATUS = ON.'
+            WHEN N'broker off' THEN N'ALTER DATABASE ... SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE, in the database the text names.'
+            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Deploy the target.'
+            WHEN N'no route' THEN N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?'
+            WHEN N'access' THEN N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.'
+            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then usp_ResendPending.'
+            WHEN N'busy' THEN N'The target queue is locked, by ALTER QUEUE or a rebuild say: it is tried again.'
+            WHEN N'not tried' THEN N'No attempt yet. If it stays so, the broker is off or the database is in single-user mode.'
+            ELSE N'See the text in vw_Pending.' END
+    FROM [etl].[ufn_Pending]() AS p
+    GROUP BY p.ToService, p.StatusKind;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Endpoints by state                                                                       */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN COUNT(*) >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.is_initiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.state_desc),
+        CONCAT(CASE WHEN COUNT(*) >= 100000 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        CASE WHEN COUNT(*) >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
+    GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
+        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
+        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        N'Look with EXECUTE usp_EndLeaked; end them with @WhatIf = 0. A few DISCONNECTED ones come and go: their EndDialog is just being handled.'
+    FROM [etl].[ufn_Leaked](1001) AS l
+    GROUP BY l.Action;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Ages                                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'dialogs older than configured', N'//redial/etl/initiator', CONCAT(COUNT(*), N', oldest ', MAX(v.AgeSeconds), N' s'),
+        N'Nobody sends on them, and usp_RetireIdle does not run: schedule it.'
+    FROM [etl].[ufn_Conversations]() AS v
+    WHERE v.Purpose = N'in use'
+      AND v.AgeSeconds > 7800
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/etl/initiator', CONCAT(COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(v.LifetimeUtc), 120), N' UTC'),
+        N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain or usp_RetireIdle closes them in peace.'
+    FROM [etl].[ufn_Conversations]() AS v
+    WHERE v.Purpose = N'in use'
+      AND v.LifetimeUtc < DATEADD(second, 60480, GETUTCDATE())
+    HAVING COUNT(*) > 0;
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_02_ufn_HealthData.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_HealthData]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Third part of usp_Health: dead letters, errors, poison, growth. Sizes come from sys.partitions,
+   counts are bounded, and NOLOCK keeps it from waiting for whoever is just writing. */
+BEGIN
+    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'dead letters unhandled', N'[etl].[DeadLetter]',
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(d.AddedUtc), 120), N' UTC'),
+        N'See vw_DeadLetters for the reasons. Mend the cause, then usp_ReplayDeadLetter; what nobody needs: usp_PurgeDeadLetter.'
+    FROM (SELECT TOP (10000) dl.AddedUtc FROM [etl].[DeadLetter] AS dl WITH (NOLOCK) WHERE dl.HandledUtc IS NULL) AS d
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'errors in the last hour', e.ProcedureName,
+        CONCAT(COUNT(*), N', last ', CONVERT(nvarchar(19), MAX(e.AddedUtc), 120), N' UTC'),
+        N'See vw_Errors for the texts.'
+    FROM (SELECT TOP (10000) el.ProcedureName, el.AddedUtc FROM [etl].[ErrorLog] AS el WITH (NOLOCK) ORDER BY el.ErrorLogId DESC) AS e
+    WHERE e.AddedUtc > DATEADD(hour, -1, @now)
+    GROUP BY e.ProcedureName;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'poison messages', N'[etl].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
+        N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'
+    FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
+    HAVING COUNT(*) > 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* Growth                                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN q.Messages > 100000 THEN 50 ELSE 200 END, N'messages in a queue', q.QueueName, CONCAT(N'about ', q.Messages),
+        CASE WHEN q.Messages > 100000 THEN N'Readers do not keep up, or none runs: see the readers below. One conversation feeds one reader only.'
+             ELSE N'From sys.partitions, without reading the queue.' END
+    FROM [etl].[ufn_Queues]() AS q;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 200, N'rows in a table', CONCAT(N'etl', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
+        N'Kept by [retention]: landing 14, log 30, dead letters 0 days (0: for ever).'
+    FROM sys.objects AS o
+    INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
+    WHERE o.object_id IN (OBJECT_ID(N'[etl].[Landing]', N'U'), OBJECT_ID(N'[etl].[ConversationLog]', N'U'),
+        OBJECT_ID(N'[etl].[ErrorLog]', N'U'), OBJECT_ID(N'[etl].[DeadLetter]', N'U'))
+    GROUP BY o.name;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'landed rows past their time', N'[etl].[Landing]', CONCAT(N'first ', CONVERT(nvarchar(19), la.LandedUtc, 120), N' UTC'),
+        N'[retention] keeps 14 days: the purge job does not run.'
+    FROM (SELECT TOP (1) x.LandedUtc FROM [etl].[Landing] AS x WITH (NOLOCK) ORDER BY x.RowVersion) AS la
+    WHERE la.LandedUtc < DATEADD(day, -15, @now);
+
+    RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_ufn_ReadEnvelope.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_ReadEnvelope](
+    @body varbinary(max)
+)
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration etl */
+/* What ufn_WriteEnvelope wrote: always one row. Nothing here can raise an error, whatever the bytes
+   are (F-146): a body without a whole header comes back as it is, with NULL in every other column. */
+RETURN
+(
+    SELECT
+        CASE WHEN h.IsWhole = 1 THEN NULLIF(CONVERT(uniqueidentifier, CONVERT(binary(16), SUBSTRING(@body, 7, 16))),
+            CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')) END AS MessageId,
+        CASE WHEN h.IsWhole = 1 THEN NULLIF(CONVERT(bigint, SUBSTRING(@body, 23, 8)), 0) END AS KeySequence,
+        CASE WHEN h.IsWhole = 1 AND n.Sent BETWEEN 0 AND 253402300799999    /* the last moment a datetime2 has */
+            THEN DATEADD(millisecond, CONVERT(int, n.Sent % 86400000),
+                DATEADD(day, CONVERT(int, n.Sent / 86400000), CONVERT(datetime2(3), '1970-01-01'))) END AS SentUtc,
+        CASE WHEN h.IsWhole = 1 AND n.KeyBytes > 0
+            THEN CONVERT(nvarchar(200), SUBSTRING(@body, 47, n.KeyBytes)) END AS ConversationKey,
+        CASE WHEN h.IsWhole = 1 AND n.LoginBytes > 0
+            THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes, n.LoginBytes)) END AS SenderLogin,
+        CASE WHEN h.IsWhole = 1 AND n.AppBytes > 0
+            THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes + n.LoginBytes, n.AppBytes)) END AS SenderApp,
+        CASE WHEN h.IsWhole = 1 AND n.HostBytes > 0
+            THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes + n.LoginBytes + n.AppBytes, n.HostBytes)) END AS SenderHost,
+        CASE WHEN ISNULL(h.IsWhole, 0) = 0 THEN @body
+            /* By its length: a comparison with 0x takes a body of zero bytes for an empty one (F-167). */
+            WHEN DATALENGTH(@body) > n.HeaderBytes
+            THEN SUBSTRING(@body, n.HeaderBytes + 1, DATALENGTH(@body) - n.HeaderBytes) END AS Body
+    FROM
+    (
+        SELECT
+            CONVERT(int, SUBSTRING(@body, 5, 2)) AS HeaderBytes,
+            CONVERT(bigint, SUBSTRING(@body, 31, 8)) AS Sent,
+            CONVERT(int, SUBSTRING(@body, 39, 2)) AS KeyBytes,
+            CONVERT(int, SUBSTRING(@body, 41, 2)) AS LoginBytes,
+            CONVERT(int, SUBSTRING(@body, 43, 2)) AS AppBytes,
+            CONVERT(int, SUBSTRING(@body, 45, 2)) AS HostBytes
+    ) AS n
+    CROSS APPLY
+    (
+        SELECT CASE WHEN SUBSTRING(@body, 1, 4) = 0x52444C31
+                     AND n.HeaderBytes = 46 + n.KeyBytes + n.LoginBytes + n.AppBytes + n.HostBytes
+                     AND DATALENGTH(@body) >= n.HeaderBytes
+                THEN 1 ELSE 0 END AS IsWhole
+    ) AS h
+);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_ufn_WriteEnvelope.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_WriteEnvelope](
+    @messageId uniqueidentifier,        /* NULL: none */
+    @key nvarchar(200),                 /* NULL: none */
+    @keySequence bigint,                /* NULL: none; numbers begin at 1 */
+    @body varbinary(max)                /* NULL and empty are carried alike (F-107) */
+)
+RETURNS varbinary(max)
+AS
+/* Redial 0.1.0, configuration etl */
+/* A header of ours before the body (F-146). Bytes, all numbers big-endian:
+     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
+    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
+    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE. */
+BEGIN
+    DECLARE @keyBytes varbinary(400) = ISNULL(CONVERT(varbinary(400), @key), 0x);
+    DECLARE @login varbinary(256) = 0x;
+    DECLARE @app varbinary(256) = 0x;
+    DECLARE @host varbinary(256) = 0x;
+
+    RETURN CONVERT(varbinary(max), 0x52444C31)
+        + CONVERT(binary(2), 46 + DATALENGTH(@keyBytes) + DATALENGTH(@login) + DATALENGTH(@app) + DATALENGTH(@host))
+        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+        + CONVERT(binary(2), DATALENGTH(@keyBytes))
+        + CONVERT(binary(2), DATALENGTH(@login))
+        + CONVERT(binary(2), DATALENGTH(@app))
+        + CONVERT(binary(2), DATALENGTH(@host))
+        + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_MessageBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
+   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
+   server's 8152, which names nothing. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'etl') AND tt.name = N'MessageBatch')
+BEGIN
+    CREATE TYPE [etl].[MessageBatch] AS TABLE
+    (
+        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
+        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_ReceivedBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'etl') AND tt.name = N'ReceivedBatch')
+BEGIN
+    CREATE TYPE [etl].[ReceivedBatch] AS TABLE
+    (
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 70_usp_ArmTimer.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_ArmTimer]
+    @handle uniqueidentifier,
+    @seconds int
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Sets the conversation timer where it can be set. Takes G and nothing else.
+   It may be refused: the dialog is gone (8426), has ended (8458), or would outlive its lifetime (8410).
+   Each of these comes with an EndDialog or Error message that ends the dialog, so no timer is needed. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a refusal must not doom the RECEIVE around it */
+
+    BEGIN TRY
+        BEGIN CONVERSATION TIMER (@handle) TIMEOUT = @seconds;
+    END TRY
+    BEGIN CATCH
+        IF ERROR_NUMBER() NOT IN (8410, 8426, 8458) OR XACT_STATE() = -1
+            THROW;
+    END CATCH;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 70_usp_LogError.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_LogError]
+    @procedureName nvarchar(128),
+    @handle uniqueidentifier = NULL,    /* the conversation it happened on, if any */
+    @sequence bigint = NULL,            /* of the message it happened with, if any */
+    @message nvarchar(4000) = NULL      /* NULL: the error of the CATCH block this is called from */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+BEGIN
+    SET NOCOUNT ON;
+
+    INSERT INTO [etl].[ErrorLog]
+        (ProcedureName, ConversationHandle, MessageSequence, ErrorNumber, ErrorLine, ErrorMessage)
+    VALUES
+        (@procedureName, @handle, @sequence, ERROR_NUMBER(), ERROR_LINE(), ISNULL(@message, ERROR_MESSAGE()));
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 70_usp_ReadErrorBody.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_ReadErrorBody]
+    @messageBody varbinary(max),
+    @code int OUTPUT,                   /* NULL when the body cannot be read */
+    @description nvarchar(3000) OUTPUT
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Code and description of an Error message. Never casts: a malformed body must not doom the
+   transaction that received it (F-115), so every conversion is a TRY_ one. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @body xml = TRY_CONVERT(xml, @messageBody);
+
+    WITH XMLNAMESPACES ('http://schemas.microsoft.com/SQL/ServiceBroker/Error' AS ssb)
+    SELECT
+        @code = TRY_CONVERT(int, @body.value('(/ssb:Error/ssb:Code)[1]', 'nvarchar(20)')),
+        @description = @body.value('(/ssb:Error/ssb:Description)[1]', 'nvarchar(3000)');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 70_usp_RecordPoison.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_RecordPoison]
+    @handle uniqueidentifier,
+    @sequence bigint,
+    @messageType nvarchar(256)
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Counts one rollback against one queue row, in a transaction of its own: called from a CATCH block
+   after the rollback, so the count outlives it. */
+BEGIN
+    SET NOCOUNT ON;
+
+    UPDATE [etl].[PoisonAttempt]
+    SET Attempts = Attempts + 1,
+        LastUtc = SYSUTCDATETIME(),
+        ErrorNumber = ERROR_NUMBER(),
+        ErrorMessage = LEFT(ERROR_MESSAGE(), 3000)
+    WHERE ConversationHandle = @handle
+      AND MessageSequence = @sequence
+      AND MessageType = @messageType;
+
+    IF @@ROWCOUNT = 0
+    BEGIN
+        INSERT INTO [etl].[PoisonAttempt]
+            (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
+        VALUES
+            (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 70_usp_SeesPending.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_SeesPending]
+    @sees bit OUTPUT                    /* 1: rows of sys.transmission_queue are shown to us, 0: hidden */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* What usp_ResendPending and usp_EndLeaked ask before they trust an empty sys.transmission_queue: the
+   view is filtered by this very function (F-113). Asked here by a deployment (50201) and by verify:
+   whether a signature counts in it is unknown (F-180). */
+BEGIN
+    SET NOCOUNT ON;
+
+    SET @sees = ISNULL(IS_MEMBER(N'db_owner'), 0);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 70_usp_SendEndOfStream.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_SendEndOfStream]
+    @handle uniqueidentifier
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Closes a dialog: the target ends it when it has read everything before. Only for a transaction that
+   has made sure that nobody sends on it any more, because it deleted or changed the row that led to
+   it, or began the dialog itself: then EndOfStream is sent once and nothing follows it (F-128).
+   Takes G, then the dialog's row of ConversationLog (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @sent bigint = NULL;
+
+    IF @@TRANCOUNT = 0
+        THROW 50121, N'usp_SendEndOfStream must be called inside the transaction that took the conversation from its senders.', 1;
+
+    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+
+    SELECT @sent = ce.send_sequence
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* our own change, under G; never wait while holding R and G (F-126) */
+    WHERE ce.conversation_handle = @handle;
+
+    /* The last number given went to EndOfStream; numbers start at 0. */
+    UPDATE cl
+    SET EndOfStreamUtc = SYSUTCDATETIME(),
+        Messages = @sent - 1
+    FROM [etl].[ConversationLog] AS cl
+        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+    WHERE cl.Handle = @handle;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_01_usp_BeginConversation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_BeginConversation]
+    @conversationKey nvarchar(200),
+    @rowHandle uniqueidentifier,        /* what the key's row holds now: a placeholder or a dead handle */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Begins a dialog and puts its handle into the row of a key. Called inside a transaction that holds
+   the row R: row first, conversation group second, as everywhere on this side (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @newHandle uniqueidentifier = NULL;
+
+    BEGIN TRY
+        /* ------------------------------------------------------------------------------------- */
+        /* 1  The dialog                                                                           */
+        /* ------------------------------------------------------------------------------------- */
+        BEGIN DIALOG CONVERSATION @newHandle
+            FROM SERVICE [//redial/etl/initiator]
+            TO SERVICE N'//redial/etl/target'
+            ON CONTRACT [//redial/etl/contract]
+            WITH LIFETIME = 604800, ENCRYPTION = OFF;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The handle into the row                                                              */
+        /* ------------------------------------------------------------------------------------- */
+        UPDATE sc
+        SET Handle = @newHandle,
+            BegunUtc = SYSUTCDATETIME(),
+            /* Each with a random part, so that dialogs begun together are not replaced together. */
+            RecycleAtUtc = DATEADD(second, 3600 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601, SYSUTCDATETIME()),
+            RecycleAtMessages = 100000 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 10001
+        FROM [etl].[SessionConversations] AS sc
+            /* INDEX, FORCESEEK: both columns below are unique, and a seek by Handle would lock the
+               Handle index before the row (F-120); a scan would stop at other sessions' rows.
+               ROWLOCK: one row, nothing wider (F-121). Proved by the explorer's send scenarios. */
+            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @conversationKey
+          AND sc.Handle = @rowHandle;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
+        /* ------------------------------------------------------------------------------------- */
+        INSERT INTO [etl].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
+        SELECT @newHandle,
+            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
+             FROM sys.conversation_endpoints AS ce
+                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
+             WHERE ce.conversation_handle = @newHandle),
+            1, @conversationKey;
+
+        SET @handle = @newHandle;
+    END TRY
+    BEGIN CATCH
+        /* A caller who goes on after our error must not commit a dialog nobody knows. In a
+           transaction of our own usp_Send rolls all of it back. */
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @newHandle IS NOT NULL
+        BEGIN
+            END CONVERSATION @newHandle;
+        END;
+
+        THROW;
+    END CATCH;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_01_usp_WaitForSlot.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_WaitForSlot]
+    @slot nvarchar(200),
+    @ownsTransaction bit                /* 1: usp_Send began the transaction, 0: its caller did */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Waits for one slot of the pool, 5000 ms at most, and keeps it to the end of the transaction.
+   A procedure of its own, because SET LOCK_TIMEOUT ends with the procedure it is in (F-116).
+   Returns 0 the slot is ours, 1 it is busy still. */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @found int = 0;
+
+    /* A caller who waits less keeps its own limit; -1 is for ever. */
+    IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 5000
+        SET LOCK_TIMEOUT 5000;
+
+    BEGIN TRY
+        /* As for SEND: a busy pool must not doom what the caller did before (F-132). */
+        IF @ownsTransaction = 0
+            SET XACT_ABORT OFF;
+
+        SELECT @found = 1
+        FROM [etl].[SessionConversations] AS sc
+            /* UPDLOCK, ROWLOCK, INDEX, FORCESEEK: as in usp_AcquireConversation; no READPAST: this
+               one is waited for. READCOMMITTEDLOCK: by locks, whatever the database's option. */
+            WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @slot;
+    END TRY
+    BEGIN CATCH
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+    END CATCH;
+
+    RETURN CASE WHEN @found = 1 THEN 0 ELSE 1 END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_02_usp_AcquireConversation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
+    @conversationKey nvarchar(200),     /* not used: any slot will do */
+    @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* A dialog of the pool to send on: the first free slot, counted from one that depends on the session.
+   A slot is a row R; who holds its lock has it, so commit gives it back and no crash can leak it.
+   Called inside a READ COMMITTED transaction. Raises 50101 when every slot stayed busy, 50102 when the
+   gate is closed. Locks: R of one slot; then the groups of dialogs closed or begun here. It waits for R
+   only when all slots are busy, and then for a bounded time (F-152). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Sessions start at different slots, so that they seldom meet; the number is a key of four digits. */
+    DECLARE @start nvarchar(200) = RIGHT(CONCAT(N'000', CONVERT(nvarchar(5), @@SPID % 16 + 1)), 4);
+    DECLARE @slot nvarchar(200) = NULL;
+    DECLARE @ours nvarchar(200) = NULL; /* the slot this transaction took with an earlier message */
+    DECLARE @rowHandle uniqueidentifier;
+    DECLARE @begunUtc datetime2(3);     /* NULL: the slot has no dialog, its Handle is a placeholder */
+    DECLARE @busy int;
+    DECLARE @state char(2) = NULL;
+    DECLARE @sent bigint;
+    DECLARE @recycleAtUtc datetime2(3);
+    DECLARE @recycleAtMessages bigint;
+
+    IF @@TRANCOUNT = 0
+        THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  A caller's transaction keeps the slot of its first message, so its messages stay in order  */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @handle = NULL;
+    IF @ownsTransaction = 0
+    BEGIN
+        /* Our own row is never passed over by READPAST, others' are, so nothing is waited for; what
+           stays of an earlier transaction is no lock, and a number used again after a restart only
+           proposes a slot, which is then taken like any other (F-151). */
+        SELECT TOP (1) @ours = sc.ConversationKey
+        FROM [etl].[SessionConversations] AS sc
+            WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.TransactionId = CURRENT_TRANSACTION_ID();
+    END;
+
+    IF @ours IS NOT NULL
+    BEGIN
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @ours
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  R: the first slot nobody holds, in the order of slots from ours to the last, then the rest */
+    /* ----------------------------------------------------------------------------------------- */
+    /* UPDLOCK: nobody recycles or sends on the slot before the caller's SEND commits (F-128).
+       READPAST: a busy slot is passed over, not waited for; refused (650) under SERIALIZABLE and
+       SNAPSHOT, which usp_Send has left (F-125).
+       READCOMMITTEDLOCK: READPAST asks for it under READ_COMMITTED_SNAPSHOT.
+       ROWLOCK, INDEX, FORCESEEK, TOP, ORDER BY: row after row of the clustered key, and no further than
+       the first free one; a scan or a sort would lock all that are free (F-121). */
+    IF @handle IS NULL
+    BEGIN
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey BETWEEN @start AND N'0016'
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    IF @handle IS NULL
+    BEGIN
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey >= N'0001' AND sc.ConversationKey < @start
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    /* All busy: wait for the one slot we start from, a bounded time. */
+    IF @handle IS NULL
+    BEGIN
+        EXECUTE @busy = [etl].[usp_WaitForSlot] @slot = @start, @ownsTransaction = @ownsTransaction;
+        IF @busy <> 0
+            THROW 50101, N'All 16 conversations of the pool were busy for 5000 ms or your LOCK_TIMEOUT. Nothing was sent. Next: send again, or deploy with a larger pool.size.', 1;
+
+        SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
+        FROM [etl].[SessionConversations] AS sc
+            WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @start
+        ORDER BY sc.ConfigId, sc.ConversationKey;
+    END;
+
+    SET @rowHandle = @handle;
+
+    /* The next message of this transaction finds the slot by this. A transaction of usp_Send's own sends
+       one message, so it need not write. */
+    IF @ownsTransaction = 0 AND ISNULL(@ours, N'') <> @slot
+    BEGIN
+        UPDATE sc
+        SET TransactionId = CURRENT_TRANSACTION_ID()
+        FROM [etl].[SessionConversations] AS sc
+            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @slot
+          AND sc.Handle = @rowHandle;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148)   */
+    /* ----------------------------------------------------------------------------------------- */
+    IF EXISTS (SELECT 1
+               FROM [etl].[Gate] AS g
+                   WITH (FORCESEEK)     /* its one row; a plain read of what is committed */
+               WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+        THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  A look at the state keeps dead handles rare; NULL (not visible, or gone) is left to SEND   */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @begunUtc IS NOT NULL
+    BEGIN
+        SELECT @state = ce.state, @sent = ce.send_sequence
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* whether a plain read waits for an END is unknown (F-126) */
+        WHERE ce.conversation_handle = @handle;
+    END;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 5  Its time has come: we own the row, so we may close the dialog and nobody else can       */
+        /* ------------------------------------------------------------------------------------- */
+        /* A row without limits was begun under an earlier configuration. Nothing is closed in a call
+           that found a dialog dead: the next attempt of usp_Send is for sending (F-150). */
+        IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
+           AND (SYSUTCDATETIME() >= @recycleAtUtc OR @sent >= @recycleAtMessages
+                OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))
+        BEGIN
+            BEGIN TRY
+                /* As for SEND itself: a dead dialog must not doom the caller's work (F-131). */
+                IF @ownsTransaction = 0
+                    SET XACT_ABORT OFF;
+
+                EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+            END TRY
+            BEGIN CATCH
+                /* 8426, 8429: dead already, so nobody can or need be told. In a transaction of our
+                   own XACT_ABORT has doomed it, and usp_Send starts over. */
+                IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
+                    THROW;
+            END CATCH;
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;
+
+            SET @deadHandle = @handle;      /* of no more use: begin the next one below */
+        END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced           */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @begunUtc IS NULL OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+    BEGIN
+        EXECUTE [etl].[usp_BeginConversation]
+            @conversationKey = @slot,
+            @rowHandle = @rowHandle,
+            @ownsTransaction = @ownsTransaction,
+            @handle = @handle OUTPUT;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_03_usp_Send.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_Send]
+    @fromService sysname,
+    @toService sysname,
+    @onContract sysname,
+    @messageType sysname,
+    @messageBody varbinary(max),        /* NULL and empty are both sent without a body (F-107) */
+    @key nvarchar(4000) = NULL,         /* not used with key = pool: must be NULL */
+    @messageId uniqueidentifier = NULL  /* a retry of the same message passes the same id; NULL: a new one */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
+   without the message being part of the transaction. Returns 0; answers by no result set.
+   Locks: the row R that leads to the conversation, then the conversation group G, all kept to the
+   end of the transaction (the caller's if there is one). Nothing else is waited for. */
+BEGIN
+    SET NOCOUNT ON;
+    /* Callers come SERIALIZABLE (range locks would tie sessions together), SNAPSHOT (3960) and READ
+       UNCOMMITTED. Ends with this procedure (F-116). A SNAPSHOT transaction should have read something
+       before its first send, or its own next statement may fail with 3951 (F-144). */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @errors nvarchar(4000) = N'';
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    DECLARE @conversationKey nvarchar(200) = NULL;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @body varbinary(max);
+    DECLARE @keySequence bigint = NULL;
+    DECLARE @error int;
+    DECLARE @attempt int = 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: every wrong one is named, then one error is raised                               */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(@fromService, N'') <> N'//redial/etl/initiator'
+        SET @errors = @errors + N'@fromService must be ''//redial/etl/initiator''. ';
+    IF ISNULL(@toService, N'') <> N'//redial/etl/target'
+        SET @errors = @errors + N'@toService must be ''//redial/etl/target''. ';
+    IF ISNULL(@onContract, N'') <> N'//redial/etl/contract'
+        SET @errors = @errors + N'@onContract must be ''//redial/etl/contract''. ';
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
+    IF ISNULL(@messageType, N'') NOT IN (N'//redial/etl/event')
+        SET @errors = @errors + N'@messageType must be one of: ''//redial/etl/event''. ';
+    IF @key IS NOT NULL
+        SET @errors = @errors + N'@key must be NULL: this configuration has key = pool. ';
+    IF @messageId = CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')
+        SET @errors = @errors + N'@messageId must be NULL or an id of its own, not zero. ';
+
+    IF @errors <> N''
+    BEGIN
+        SET @errors = LEFT(RTRIM(@errors), 2040);
+        THROW 50100, @errors, 1;
+    END;
+
+    /* Made once, so that a repeat below is the same message. */
+    SET @messageId = ISNULL(@messageId, NEWID());
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Look up, send; start over when the dialog is found dead (bounded)                        */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SET @attempt = @attempt + 1;
+
+        BEGIN TRY
+            /* -- 2.1  Look-up and SEND are one transaction: outside one the row lock ends with the
+                       SELECT, and a message is lost after EndOfStream (F-123) ------------------- */
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END;
+
+            /* -- 2.2  R, and with it the right to send on the conversation it leads to ---------------- */
+            SET @handle = NULL;
+            EXECUTE [etl].[usp_AcquireConversation]
+                @conversationKey = @conversationKey,
+                @deadHandle = @deadHandle,
+                @ownsTransaction = @ownsTransaction,
+                @handle = @handle OUTPUT;
+
+            SET @body = [etl].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+
+            /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
+                       XACT_ABORT is OFF for this one statement ---------------------------------- */
+            IF @ownsTransaction = 0
+                SET XACT_ABORT OFF;
+
+            SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW: what an error does to the caller's
+                                           transaction is the caller's choice */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 8426, 8429: no such handle, or it can no longer send; 2627: another transaction of
+               this key made the row. All else, and a transaction that can only be rolled back by
+               the caller, is the caller's to know. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            /* Without a handle it was an aged dialog that could not be closed: zeros say that one was
+               found dead, and nothing is closed in the next attempt (F-150). */
+            IF @error <> 2627
+                SET @deadHandle = ISNULL(@handle, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000'));
+        END CATCH;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_04_ufn_ReadBatch.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [etl].[ufn_ReadBatch](@json nvarchar(max))
+RETURNS table
+AS
+/* Redial 0.1.0, configuration etl */
+/* The elements of @json, a JSON array of messages (the caller has checked that it is one), a row each,
+   with what is wrong with one in Problem. Made so that no value can raise an error: OPENJSON without a schema tells the type of every value, the
+   rest are TRY_CONVERT, and base64 is decoded only where it is base64 (F-330).
+   An element: {"ordinal": 1, "type": "...", "body": "base64", "key": "...", "id": "uuid"}; ordinal and
+   type are required, null counts as not given. Names are case-sensitive, as JSON's are; a name that is
+   none of the five is a problem, since a misspelt body would be sent as an empty one. */
+RETURN
+(
+    SELECT
+        b.body AS MessageBody,
+        CONVERT(int, e.[key]) AS Position,
+        TRY_CONVERT(int, p.Ordinal) AS Ordinal,
+        CONVERT(nvarchar(256), p.MessageType) AS MessageType,
+        CONVERT(nvarchar(4000), p.MessageKey) AS MessageKey,
+        TRY_CONVERT(uniqueidentifier, p.MessageId) AS MessageId,
+        CASE
+            WHEN e.[type] <> 5 THEN N'the element must be an object'
+            WHEN p.Strange > 0 THEN N'has a property that is none of: ordinal, type, body, key, id'
+            WHEN p.Most > 1 THEN N'has a property twice'
+            WHEN p.Ordinal IS NULL THEN N'ordinal is missing'
+            WHEN p.OrdinalKind <> 2 OR TRY_CONVERT(int, p.Ordinal) IS NULL
+                THEN N'ordinal must be a whole number from -2147483648 to 2147483647'
+            WHEN p.NoText > 0 THEN N'type, body, key and id must be strings or null'
+            WHEN p.BodyIsBase64 = 0 THEN N'body must be base64 (RFC 4648, section 4), padded and without line breaks'
+            WHEN p.MessageId IS NOT NULL AND (DATALENGTH(p.MessageId) <> 72 OR TRY_CONVERT(uniqueidentifier, p.MessageId) IS NULL)
+                THEN N'id must be a uuid of 36 characters'
+        END AS Problem
+    FROM OPENJSON(@json) AS e
+    CROSS APPLY
+    (
+        SELECT r.Ordinal, r.OrdinalKind, r.MessageType, r.MessageKey, r.MessageId, r.Strange, r.Most, r.NoText,
+            CASE WHEN r.Body IS NULL THEN 1
+                 WHEN r.Body LIKE N'%[^A-Za-z0-9+/=]%' COLLATE Latin1_General_BIN2 THEN 0
+                 WHEN DATALENGTH(r.Body) % 8 <> 0 THEN 0
+                 WHEN CHARINDEX(N'=', r.Body) = 0 THEN 1
+                 WHEN CHARINDEX(N'=', r.Body) = DATALENGTH(r.Body) / 2 THEN 1
+                 WHEN CHARINDEX(N'=', r.Body) = DATALENGTH(r.Body) / 2 - 1 AND RIGHT(r.Body, 1) = N'=' THEN 1
+                 ELSE 0 END AS BodyIsBase64
+        FROM
+        (
+            SELECT
+                MAX(CASE WHEN v.[key] = N'ordinal' THEN v.[value] END) AS Ordinal,
+                MAX(CASE WHEN v.[key] = N'ordinal' THEN v.[type] END) AS OrdinalKind,
+                MAX(CASE WHEN v.[key] = N'type' THEN v.[value] END) AS MessageType,
+                MAX(CASE WHEN v.[key] = N'body' THEN v.[value] END) AS Body,
+                MAX(CASE WHEN v.[key] = N'key' THEN v.[value] END) AS MessageKey,
+                MAX(CASE WHEN v.[key] = N'id' THEN v.[value] END) AS MessageId,
+                SUM(CASE WHEN v.[key] IN (N'ordinal', N'type', N'body', N'key', N'id') THEN 0 ELSE 1 END) AS Strange,
+                COUNT(*) - COUNT(DISTINCT v.[key]) + 1 AS Most,
+                SUM(CASE WHEN v.[key] <> N'ordinal' AND v.[type] NOT IN (0, 1) THEN 1 ELSE 0 END) AS NoText
+            /* A CASE as the argument: OPENJSON of anything but an object or an array raises 13609. */
+            FROM OPENJSON(CASE WHEN e.[type] = 5 THEN e.[value] ELSE N'{}' END) AS v
+        ) AS r
+    ) AS p
+    CROSS APPLY (SELECT CASE WHEN e.[type] = 5 AND p.NoText = 0 AND p.BodyIsBase64 = 1 THEN e.[value] ELSE N'{}' END AS [Element]) AS s
+    OUTER APPLY OPENJSON (s.[Element]) WITH (body varbinary(max) '$.body') AS b
+);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_05_usp_SendMessages.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_SendMessages]
+    @messages [etl].[MessageBatch] READONLY,
+    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
+    @sent int = NULL OUTPUT,            /* how many messages were sent */
+    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
+    @replays int = NULL OUTPUT          /* how often all of it was done again */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
+   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
+   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
+   a batch is never split over an old and a new one. SAVE TRANSACTION is refused in a distributed
+   transaction (627): nothing is sent then.
+   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
+    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
+    DECLARE @saved bit = 0;
+    DECLARE @wrong TABLE (WrongId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Problem nvarchar(400) NOT NULL);
+    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
+    DECLARE @keys TABLE
+    (
+        KeyNumber int NOT NULL PRIMARY KEY,
+        ConversationKey nvarchar(200) NULL UNIQUE,
+        Handle uniqueidentifier NULL,
+        DeadHandle uniqueidentifier NULL,
+        LastSequence bigint NULL
+    );
+    DECLARE @ids TABLE (Ordinal int NOT NULL PRIMARY KEY, MessageId uniqueidentifier NOT NULL);
+    DECLARE @messageId uniqueidentifier;
+    DECLARE @wrongId int = 0;
+    DECLARE @problem nvarchar(400);
+    DECLARE @keyCount int;
+    DECLARE @keyNumber int;
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @ordinal int;
+    DECLARE @messageType sysname;
+    DECLARE @body varbinary(max);
+    DECLARE @messageKey nvarchar(200);
+    DECLARE @keySequence bigint = NULL;
+    DECLARE @attempt int = 0;
+    DECLARE @error int;
+    DECLARE @message nvarchar(2048);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @wrong (Problem)
+    SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
+    FROM @messages AS m
+    CROSS APPLY
+    (
+        SELECT N'MessageType must be one of: ''//redial/etl/event''' AS [Rule]
+        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/etl/event')
+        UNION ALL
+        SELECT N'MessageKey must be NULL: this configuration has key = pool'
+        WHERE m.MessageKey IS NOT NULL
+        UNION ALL
+        SELECT N'MessageId must be NULL or an id of its own, not zero'
+        WHERE m.MessageId = CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')
+    ) AS w
+    ORDER BY m.Ordinal;
+
+    INSERT INTO @wrong (Problem)
+    SELECT TOP (10) CONCAT(N'Ordinal ', d.Ordinal, N': MessageId is also another message''s. ')
+    FROM (SELECT m.Ordinal, COUNT(*) OVER (PARTITION BY m.MessageId) AS Times
+          FROM @messages AS m
+          WHERE m.MessageId IS NOT NULL) AS d
+    WHERE d.Times > 1
+    ORDER BY d.Ordinal;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
+        FROM @wrong AS w
+        WHERE w.WrongId > @wrongId
+        ORDER BY w.WrongId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+        SET @problems = @problems + @problem;
+    END;
+
+    IF @problems <> N''
+    BEGIN
+        SET @message = LEFT(CONCAT(N'Nothing was sent. ', RTRIM(@problems)), 2040);
+        THROW 50150, @message, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  What a replay must find again: keys, ids                                                  */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @sent = (SELECT COUNT(*) FROM @messages);
+    SET @dialogs = 0;
+    SET @replays = 0;
+    IF @sent = 0
+        RETURN 0;
+
+    INSERT INTO @keys (KeyNumber, ConversationKey)
+    VALUES (1, NULL);
+    SET @keyCount = (SELECT COUNT(*) FROM @keys);
+    SET @dialogs = @keyCount;
+    INSERT INTO @ids (Ordinal, MessageId)
+    SELECT m.Ordinal, ISNULL(m.MessageId, NEWID())
+    FROM @messages AS m;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
+    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SET @attempt = @attempt + 1;
+
+        BEGIN TRY
+            SET @keyNumber = 1;
+            SET @handle = NULL;
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END
+            ELSE
+            BEGIN
+                SAVE TRANSACTION @savepoint;
+                SET @saved = 1;
+            END;
+
+            /* -- 3.1  R of every key, in the order of the keys: two batches cannot deadlock over R -- */
+            WHILE @keyNumber <= @keyCount
+            BEGIN
+                SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
+                FROM @keys AS k
+                WHERE k.KeyNumber = @keyNumber;
+
+                SET @handle = NULL;
+                EXECUTE [etl].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+                UPDATE @keys
+                SET Handle = @handle, LastSequence = @keySequence
+                WHERE KeyNumber = @keyNumber;
+                SET @keyNumber = @keyNumber + 1;
+            END;
+
+            /* -- 3.2  The messages, by seeks on the type's primary key: a cursor would be closed by a
+                       ROLLBACK or a caller's CURSOR_CLOSE_ON_COMMIT, or copy every body first --- */
+            SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m);
+            WHILE @ordinal IS NOT NULL
+            BEGIN
+                SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
+                FROM @messages AS m
+                WHERE m.Ordinal = @ordinal;
+                SELECT @messageId = i.MessageId FROM @ids AS i WHERE i.Ordinal = @ordinal;
+
+                SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
+                FROM @keys AS k
+                WHERE k.KeyNumber = 1;
+
+                SET @body = [etl].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @body);
+
+                /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
+                IF @ownsTransaction = 0
+                    SET XACT_ABORT OFF;
+
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
+
+                IF @ownsTransaction = 0 AND @callerAborts = 1
+                    SET XACT_ABORT ON;
+
+                SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m WHERE m.Ordinal > @ordinal);
+            END;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            SET @replays = @attempt - 1;
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW, as in usp_Send */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            /* A caller who catches our error and commits must not commit half a batch. */
+            IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
+                ROLLBACK TRANSACTION @savepoint;
+
+            /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5 + @keyCount
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            IF @error <> 2627 AND @handle IS NOT NULL
+                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+        END CATCH;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_06_usp_SendBatch.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_SendBatch]
+    @fromService sysname,
+    @toService sysname,
+    @onContract sysname,
+    @messages [etl].[MessageBatch] READONLY,   /* the messages; leave it out where @json has them */
+    @json nvarchar(max) = NULL          /* [{"ordinal": 1, "type": "...", "body": "base64", "key": null, "id": null}, ...] */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Sends a batch: all messages or none, in the order of their ordinals, in one round trip. Returns 0 and
+   one row: MessagesSent, DialogsUsed, Replays (how often all was done again because a dialog was found
+   dead), FirstOrdinal, LastOrdinal (NULL for an empty batch, which is no error).
+   In the caller's transaction it sends behind a savepoint, so an error that leaves the transaction
+   alive leaves nothing of the batch in it; see usp_SendMessages. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @problems nvarchar(max) = N'';
+    DECLARE @found nvarchar(max);
+    DECLARE @sent int;
+    DECLARE @dialogs int;
+    DECLARE @replays int;
+    DECLARE @batch [etl].[MessageBatch];
+    DECLARE @elements TABLE
+    (
+        Position int NOT NULL PRIMARY KEY,
+        Ordinal int NULL,
+        MessageType nvarchar(256) NULL,
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL,
+        Problem nvarchar(400) NULL
+    );
+    DECLARE @position int = -1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: what is wrong is collected, and raised once by usp_SendMessages                  */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(@fromService, N'') <> N'//redial/etl/initiator'
+        SET @problems = @problems + N'@fromService must be ''//redial/etl/initiator''. ';
+    IF ISNULL(@toService, N'') <> N'//redial/etl/target'
+        SET @problems = @problems + N'@toService must be ''//redial/etl/target''. ';
+    IF ISNULL(@onContract, N'') <> N'//redial/etl/contract'
+        SET @problems = @problems + N'@onContract must be ''//redial/etl/contract''. ';
+    IF @json IS NOT NULL AND EXISTS (SELECT 1 FROM @messages)
+        SET @problems = @problems + N'@messages and @json must not both have messages: give one of them. ';
+    /* Valid JSON begins with a bracket or a brace; which of them comes first tells an array. */
+    IF @json IS NOT NULL
+       AND (ISJSON(@json) = 0 OR CHARINDEX(N'[', @json) = 0
+            OR CHARINDEX(N'{', @json) BETWEEN 1 AND CHARINDEX(N'[', @json))
+    BEGIN
+        SET @problems = @problems + N'@json must be a JSON array of objects with ordinal, type, body (base64), key and id. ';
+        SET @json = NULL;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  JSON: read once, wrong elements are named by ordinal, or by position where they have none */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @json IS NOT NULL
+    BEGIN
+        INSERT INTO @elements (Position, Ordinal, MessageType, MessageBody, MessageKey, MessageId, Problem)
+        SELECT e.Position, e.Ordinal, e.MessageType, e.MessageBody, e.MessageKey, e.MessageId,
+            CASE WHEN e.Problem IS NULL AND ROW_NUMBER() OVER (PARTITION BY e.Ordinal ORDER BY e.Position) > 1
+                THEN N'ordinal is also another element''s' ELSE e.Problem END
+        FROM [etl].[ufn_ReadBatch](@json) AS e;
+
+        INSERT INTO @batch (Ordinal, MessageType, MessageBody, MessageKey, MessageId)
+        SELECT e.Ordinal, e.MessageType, e.MessageBody, e.MessageKey, e.MessageId
+        FROM @elements AS e
+        WHERE e.Problem IS NULL;
+
+        WHILE LEN(@problems) < 2048     /* what an error can show */
+        BEGIN
+            SELECT TOP (1) @position = e.Position,
+                @found = CONCAT(CASE WHEN e.Ordinal IS NULL THEN CONCAT(N'Element ', e.Position + 1) ELSE CONCAT(N'Ordinal ', e.Ordinal) END,
+                    N': ', e.Problem, N'. ')
+            FROM @elements AS e
+            WHERE e.Position > @position AND e.Problem IS NOT NULL
+            ORDER BY e.Position;
+            IF @@ROWCOUNT = 0
+                BREAK;
+            SET @problems = @problems + @found;
+        END;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Send, then answer                                                                        */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @json IS NULL
+        EXECUTE [etl].[usp_SendMessages]
+            @messages = @messages, @problems = @problems,
+            @sent = @sent OUTPUT, @dialogs = @dialogs OUTPUT, @replays = @replays OUTPUT;
+    ELSE
+        EXECUTE [etl].[usp_SendMessages]
+            @messages = @batch, @problems = @problems,
+            @sent = @sent OUTPUT, @dialogs = @dialogs OUTPUT, @replays = @replays OUTPUT;
+
+    SELECT @sent AS MessagesSent, @dialogs AS DialogsUsed, @replays AS Replays,
+        MIN(a.Ordinal) AS FirstOrdinal, MAX(a.Ordinal) AS LastOrdinal
+    FROM (SELECT m.Ordinal FROM @messages AS m
+          UNION ALL
+          SELECT b.Ordinal FROM @batch AS b) AS a;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_07_Outbox.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [etl].[Outbox]
+AS
+/* Redial 0.1.0, configuration etl */
+/* Sending by INSERT, for tools that can do nothing else: each row is a message of usp_SendMessages, the
+   rows of one statement are one batch, sent in the order of Ordinal (Outbox_Insert). The view shows no
+   row and has no table behind it, so whatever inserts past its trigger (BULK INSERT and bcp do, unless
+   told FIRE_TRIGGERS) fails with 4406 instead of storing rows nobody sends (F-332). */
+SELECT
+    CONVERT(int, NULL) AS Ordinal,
+    CONVERT(nvarchar(256), NULL) AS MessageType,
+    CONVERT(varbinary(max), NULL) AS MessageBody,
+    CONVERT(nvarchar(4000), NULL) AS MessageKey,
+    CONVERT(uniqueidentifier, NULL) AS MessageId
+WHERE 1 = 0;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_08_Outbox_Insert.trigger.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER TRIGGER [etl].[Outbox_Insert]
+ON [etl].[Outbox]
+WITH EXECUTE AS N'etl_module'
+INSTEAD OF INSERT
+AS
+/* Redial 0.1.0, configuration etl */
+/* Sends the rows of one INSERT: all or none, in the order of Ordinal. An error rolls back the whole
+   transaction of the INSERT: triggers run under XACT_ABORT ON (create-trigger-transact-sql). */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* the INSERT itself is cut by it, what it inserted is not (F-331) */
+
+    DECLARE @problems nvarchar(max) = N'';
+    DECLARE @ordinal int = NULL;
+    DECLARE @nulls int;
+    DECLARE @duplicates int;
+    DECLARE @batch [etl].[MessageBatch];
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Ordinals: every row has one, and no other row of the statement has it                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @nulls = (SELECT COUNT(*) FROM inserted AS i WHERE i.Ordinal IS NULL);
+    IF @nulls > 0
+        SET @problems = @problems + CONCAT(N'Ordinal must not be NULL, and is in ', @nulls, N' rows. ');
+
+    SELECT @duplicates = COUNT(*), @ordinal = MIN(d.Ordinal)
+    FROM (SELECT i.Ordinal FROM inserted AS i WHERE i.Ordinal IS NOT NULL GROUP BY i.Ordinal HAVING COUNT(*) > 1) AS d;
+    IF @duplicates > 0
+        SET @problems = @problems + CONCAT(N'Ordinal must be given once in a statement; ', @duplicates, N' are given more often, the first is ', @ordinal, N'. ');
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  One row per ordinal, so that the rest is checked too; usp_SendMessages raises it all     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @batch (Ordinal, MessageType, MessageBody, MessageKey, MessageId)
+    SELECT n.Ordinal, n.MessageType, n.MessageBody, n.MessageKey, n.MessageId
+    FROM (SELECT i.Ordinal, i.MessageType, i.MessageBody, i.MessageKey, i.MessageId,
+                 ROW_NUMBER() OVER (PARTITION BY i.Ordinal ORDER BY i.Ordinal) AS Nth
+          FROM inserted AS i
+          WHERE i.Ordinal IS NOT NULL) AS n
+    WHERE n.Nth = 1;
+
+    EXECUTE [etl].[usp_SendMessages] @messages = @batch, @problems = @problems;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 74_01_usp_RecycleConversation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_RecycleConversation]
+    @handle uniqueidentifier,
+    @sendEndOfStream bit                /* 1: its time has come. 0: the dialog has ended, free its slot */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Recycles one dialog: takes R, then G, as usp_Send does, and waits for neither R
+   nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @taken int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The proof needs empty hands: no lock may be held on entry                                */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @@TRANCOUNT <> 0
+        THROW 50120, N'usp_RecycleConversation must be called outside a transaction: it takes the row before the conversation group.', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  Handle to key, holding nothing                                                     */
+            /* ------------------------------------------------------------------------------------ */
+            SET @conversationKey = NULL;
+            SELECT @conversationKey = sc.ConversationKey
+            FROM [etl].[SessionConversations] AS sc
+                /* A plain read of the Handle index; it locks nothing that stays. NOWAIT: a sender in
+                   a long transaction may be writing this entry, and a queue reader must not wait
+                   for it; busy and gone stay two answers. */
+                WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+            WHERE sc.Handle = @handle;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  R, then G                                                                          */
+            /* ------------------------------------------------------------------------------------ */
+            IF @conversationKey IS NOT NULL
+            BEGIN
+                BEGIN TRANSACTION;
+
+                UPDATE sc               /* the slot stays, unused */
+                SET Handle = NEWID(),
+                    BegunUtc = NULL,
+                    RecycleAtUtc = NULL,
+                    RecycleAtMessages = NULL
+                FROM [etl].[SessionConversations] AS sc
+                    /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
+                       Handle it would be the other way round and deadlock with a sender (F-120).
+                       NOWAIT: a busy row is in use by a sender; its next visitor asks again.
+                       ROWLOCK: one row. Handle is checked again, under the lock. */
+                    WITH (ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WHERE sc.ConfigId = 1
+                  AND sc.ConversationKey = @conversationKey
+                  AND sc.Handle = @handle;
+                SET @taken = @@ROWCOUNT;
+
+                IF @taken = 1 AND @sendEndOfStream = 1
+                    EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+
+                COMMIT TRANSACTION;
+            END;
+
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            IF ERROR_NUMBER() = 1222
+                RETURN 1;
+
+            /* The dialog is dead, so nobody can or need be told: delete the row and stop. */
+            IF ERROR_NUMBER() IN (8426, 8429) AND @sendEndOfStream = 1
+                SET @sendEndOfStream = 0;
+            ELSE
+            BEGIN
+                EXECUTE [etl].[usp_LogError] @procedureName = N'usp_RecycleConversation', @handle = @handle;
+                RETURN 2;
+            END;
+        END CATCH;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 74_02_usp_ResendPending.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_ResendPending]
+    @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
+    @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
+    @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
+    @allowResend bit = 1                /* 0: dead-letter everything (a resend failed before) */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Accounts for every message of a dialog that is still pending, then ends the dialog, all in one
+   transaction: resent on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
+   of @handle and of dialogs begun here; never R. */
+BEGIN
+    SET NOCOUNT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @state char(2);
+    DECLARE @sent bigint;
+    DECLARE @resent bigint = 0;
+    DECLARE @deadLettered bigint = 0;
+    DECLARE @fetch int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Refuse to end blindly                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    /* sys.transmission_queue is filtered by the same test and shows no row to anyone else (F-113). */
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+        THROW 50110, N'usp_ResendPending cannot see sys.transmission_queue, so it does not end the conversation: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; then call it again.', 1;
+
+    /* As a db_owner it could end anybody's conversation; ours is ours, and the side that sends. */
+    IF NOT EXISTS (SELECT 1
+                   FROM sys.conversation_endpoints AS ce
+                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                   INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                   WHERE ce.conversation_handle = @handle
+                     AND ce.is_initiator = 1
+                     AND s.name = N'//redial/etl/initiator')
+        THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/etl/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
+
+    IF @ownsTransaction = 1
+    BEGIN
+        SET XACT_ABORT ON;
+        BEGIN TRANSACTION;
+    END;
+
+    /* An open dialog can still be sent on: take G before anything is read, so that what is pending
+       cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
+       refused timer dooms the RECEIVE around us is unknown (F-134): not asked. */
+    IF EXISTS (SELECT 1
+               FROM sys.conversation_endpoints AS ce
+                   WITH (NOLOCK)        /* as above */
+               WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO'))
+        EXECUTE [etl].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+
+    SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* our own endpoint, under G (F-126) */
+    WHERE ce.conversation_handle = @handle;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Resend: only after errors that say nothing against the message itself (F-111)            */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
+    BEGIN
+        /* STATIC: the rows as they are now; what is sent below does not join them. Broker rows are
+           left out: an EndOfStream belongs to the old dialog, EndDialog and Error are not messages.
+           The type's name may be NULL (F-142): <> alone would pass over such a row, and END delete it.
+           A row here may have been delivered and only its acknowledgement lost: duplicates are
+           possible (F-110). */
+        DECLARE pending CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            SELECT tq.message_sequence_number, tq.message_type_name, tq.message_body
+            FROM sys.transmission_queue AS tq
+            WHERE tq.conversation_handle = @handle
+              AND tq.is_end_of_dialog = 0
+              AND tq.is_conversation_error = 0
+              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+            ORDER BY tq.message_sequence_number;
+
+        OPEN pending;
+        FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
+        SET @fetch = @@FETCH_STATUS;
+
+        WHILE @fetch = 0
+        BEGIN
+            IF @newHandle IS NULL
+            BEGIN
+                /* A private dialog: no row, no timer, so nobody else sends on it. */
+                BEGIN DIALOG CONVERSATION @newHandle
+                    FROM SERVICE [//redial/etl/initiator]
+                    TO SERVICE N'//redial/etl/target'
+                    ON CONTRACT [//redial/etl/contract]
+                    WITH LIFETIME = 604800, ENCRYPTION = OFF;
+            END;
+
+            IF @body IS NULL
+            BEGIN
+                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
+            END
+            ELSE
+            BEGIN
+                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
+            END;
+
+            SET @resent = @resent + 1;
+            FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
+            SET @fetch = @@FETCH_STATUS;
+        END;
+
+        CLOSE pending;
+        DEALLOCATE pending;
+
+        IF @newHandle IS NOT NULL
+        BEGIN
+            /* It is complete, so its EndOfStream follows at once: the target ends it first, the
+               EndDialog ends it here. If it fails too, its own Error message comes back to us. */
+            SEND ON CONVERSATION @newHandle MESSAGE TYPE [EndOfStream];
+
+            INSERT INTO [etl].[ConversationLog]
+                (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages)
+            SELECT @newHandle,
+                (SELECT ce.conversation_id
+                 FROM sys.conversation_endpoints AS ce
+                     WITH (NOLOCK)      /* our own row, just made (F-126) */
+                 WHERE ce.conversation_handle = @newHandle),
+                1, @handle, SYSUTCDATETIME(), @resent;
+        END;
+    END
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Every other code, positive ones too: byte-exact to DeadLetter                            */
+    /* ----------------------------------------------------------------------------------------- */
+    ELSE
+    BEGIN
+        INSERT INTO [etl].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'initiator', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name,
+            tq.message_body, @code, @description
+        FROM sys.transmission_queue AS tq
+        WHERE tq.conversation_handle = @handle
+          AND tq.is_end_of_dialog = 0
+          AND tq.is_conversation_error = 0
+          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+        ORDER BY tq.message_sequence_number;
+
+        SET @deadLettered = @@ROWCOUNT;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  END, last: it deletes what is pending (F-108)                                            */
+    /* ----------------------------------------------------------------------------------------- */
+    UPDATE cl
+    SET EndedUtc = SYSUTCDATETIME(),
+        Messages = ISNULL(cl.Messages, @sent),
+        Resent = @resent,
+        DeadLettered = @deadLettered,
+        Code = @code,
+        Reason = @description
+    FROM [etl].[ConversationLog] AS cl
+        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+    WHERE cl.Handle = @handle;
+
+    DELETE pa
+    FROM [etl].[PoisonAttempt] AS pa
+        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    WHERE pa.ConversationHandle = @handle;
+
+    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
+       second time; WITH ERROR drops it and tells the target (F-138). */
+    IF @state IN ('SO', 'CO')
+    BEGIN
+        END CONVERSATION @handle WITH ERROR = 50111
+            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
+    END
+    ELSE
+    BEGIN
+        END CONVERSATION @handle;
+    END;
+
+    IF @ownsTransaction = 1
+        COMMIT TRANSACTION;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 74_03_usp_SenderActivation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_SenderActivation]
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Empties the initiator's queue: EndDialog and Error end it. One message per
+   transaction, and that transaction owns the conversation group only; the row R is the business of a
+   second transaction, after the first has committed (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @sequence bigint;
+    DECLARE @body varbinary(max);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @attempts int;              /* how often this message rolled its transaction back */
+    DECLARE @poisoned bit;
+    DECLARE @resend bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @phase = 0;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Transaction 1: receive. From here on G is ours                                     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            RECEIVE TOP (1)
+                @handle = conversation_handle,
+                @messageType = message_type_name,
+                @sequence = message_sequence_number,
+                @body = message_body
+            FROM [etl].[InitiatorQueue];
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                RETURN 0;
+            END;
+
+            SET @phase = 1;
+            SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
+            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now (F-142) */
+
+            SET @attempts = 0;
+            SELECT @attempts = pa.Attempts
+            FROM [etl].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* a scan would wait for other dialogs' rows, under G */
+            WHERE pa.ConversationHandle = @handle
+              AND pa.MessageSequence = @sequence
+              AND pa.MessageType = @messageType;
+            SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  Timer: none is set here but to take G (usp_EndLeaked), or by an earlier configuration */
+            /* ------------------------------------------------------------------------------------ */
+            IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
+            BEGIN
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @attempts >= 2
+            BEGIN
+                INSERT INTO [etl].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+            BEGIN
+                SET @code = 0;
+                SET @description = NULL;
+                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
+                    EXECUTE [etl].[usp_ReadErrorBody] @messageBody = @body,
+                        @code = @code OUTPUT, @description = @description OUTPUT;
+
+                /* Asked here as well as inside: the refusal must not roll back the RECEIVE. The
+                   message is consumed, the dialog stays, the log says how to end it. */
+                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1
+                BEGIN
+                    SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
+                    EXECUTE [etl].[usp_ResendPending] @handle = @handle, @code = @code,
+                        @description = @description, @allowResend = @resend;
+                END
+                ELSE
+                BEGIN
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''etl_module'' is not a member of db_owner. Add it, then EXECUTE [etl].[usp_ResendPending] @handle = ''',
+                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+                    EXECUTE [etl].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                        @handle = @handle, @sequence = @sequence, @message = @description;
+                END;
+
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+
+                EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE
+            BEGIN
+                INSERT INTO [etl].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Unexpected message type on the initiator''s queue.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 9617, the queue is off, is somebody's decision and not news. */
+            IF ERROR_NUMBER() <> 9617
+                EXECUTE [etl].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                    @handle = @handle, @sequence = @sequence;
+
+            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
+               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
+            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+                RETURN 1;
+
+            IF @phase = 1 AND ERROR_NUMBER() <> 1205   /* nor is a deadlock with somebody's own query */
+                EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
+                    @messageType = @messageType;
+        END CATCH;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 75_pool_slots.data.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The pool's slots are rows that exist from deployment on. Every deployment adds what is missing and
+   takes away what is beyond the pool's size; a slot that is busy now is left for the next deployment.
+   Nobody sends on one beyond the size. */
+DECLARE @number int = 1;
+DECLARE @slot nvarchar(200);
+DECLARE @handle uniqueidentifier;
+DECLARE @result int;
+
+WHILE @number <= 16
+BEGIN
+    SET @slot = RIGHT(CONCAT(N'000', CONVERT(nvarchar(5), @number)), 4);
+
+    IF NOT EXISTS (SELECT 1
+                   FROM [etl].[SessionConversations] AS sc
+                       /* NOLOCK: a slot in use is there all the same, and only deployments add slots */
+                       WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+                   WHERE sc.ConfigId = 1 AND sc.ConversationKey = @slot)
+    BEGIN
+        INSERT INTO [etl].[SessionConversations] (ConfigId, ConversationKey, Handle)
+        VALUES (1, @slot, NEWID());
+    END;
+
+    SET @number = @number + 1;
+END;
+
+DECLARE extra CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+    SELECT sc.ConversationKey, sc.Handle
+    FROM [etl].[SessionConversations] AS sc
+        /* NOLOCK: busy ones are asked below, without waiting */
+        WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+    WHERE sc.ConfigId = 1 AND sc.ConversationKey > N'0016';
+
+OPEN extra;
+FETCH NEXT FROM extra INTO @slot, @handle;
+WHILE @@FETCH_STATUS = 0
+BEGIN
+    /* EndOfStream, and the slot is empty; 1: busy, 2: logged. */
+    EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+
+    IF @result = 0
+    BEGIN
+        DELETE sc
+        FROM [etl].[SessionConversations] AS sc
+            WITH (READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.ConversationKey = @slot
+          AND sc.Handle <> @handle      /* emptied, */
+          AND sc.BegunUtc IS NULL;      /* and nobody has begun another dialog in it since */
+    END;
+
+    FETCH NEXT FROM extra INTO @slot, @handle;
+END;
+CLOSE extra;
+DEALLOCATE extra;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_01_usp_LandRow.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_LandRow]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @sequence bigint,
+    @messageType nvarchar(256),
+    @body varbinary(max)                /* as it came out of the queue */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Lands one row: for the row-by-row pass and the search for a poison row.
+   Runs inside its caller's transaction; raises when the row cannot be processed. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
+
+    /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
+    INSERT INTO [etl].[Landing]
+        (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+         ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+    SELECT @conversationId, @handle, @sequence, @messageType, e.Body,
+        e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
+    FROM [etl].[ufn_ReadEnvelope](@body) AS e;
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_02_usp_LandBatch.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_LandBatch]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
+    @rows [etl].[ReceivedBatch] READONLY
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Accounts for every row of one RECEIVE, inside its transaction: landed, dropped as a repeat, or
+   dead-lettered. Raises when the transaction is doomed or nothing can be written; its caller then
+   rolls back. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+
+    DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
+    DECLARE @ids TABLE (Position int IDENTITY (1, 1) NOT NULL PRIMARY KEY, RowId int NOT NULL, MessageId uniqueidentifier NOT NULL);
+    DECLARE @position int = 0;
+    DECLARE @messageId uniqueidentifier;
+    DECLARE @row int;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+
+    IF @@TRANCOUNT = 0
+        THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @done (RowId)
+    SELECT r.RowId
+    FROM @rows AS r
+    INNER JOIN [etl].[PoisonAttempt] AS pa
+            WITH (FORCESEEK)            /* a scan would wait for other dialogs' rows, under G */
+        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+        AND pa.MessageType = r.MessageType
+    WHERE pa.Attempts >= 1;
+
+    IF @@ROWCOUNT > 0
+    BEGIN
+        INSERT INTO [etl].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
+            pa.ErrorNumber, pa.ErrorMessage
+        FROM @rows AS r
+        INNER JOIN @done AS d ON d.RowId = r.RowId
+        INNER JOIN [etl].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* as above */
+            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+            AND pa.MessageType = r.MessageType
+        ORDER BY r.RowId;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Repeats: an id that has landed before is counted and dropped. One id after the other and   */
+    /*    in the order of the ids: readers with ids in common wait for each other and never in a     */
+    /*    circle (F-165)                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @ids (RowId, MessageId)
+    SELECT r.RowId, e.MessageId
+    FROM @rows AS r
+    CROSS APPLY [etl].[ufn_ReadEnvelope](r.Body) AS e
+    WHERE e.MessageId IS NOT NULL
+      AND r.MessageType NOT IN (N'EndOfStream',
+          N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+          N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+      AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+    ORDER BY e.MessageId, r.RowId;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @position = i.Position, @row = i.RowId, @messageId = i.MessageId
+        FROM @ids AS i
+        WHERE i.Position > @position
+        ORDER BY i.Position;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        /* First the UPDATE: it waits for another reader's row of this id and then sees it. */
+        UPDATE ib
+        SET Repeats = ib.Repeats + 1
+        FROM [etl].[Inbox] AS ib
+            WITH (ROWLOCK, FORCESEEK)   /* this key; a scan would wait for every reader's */
+        WHERE ib.MessageId = @messageId;
+
+        IF @@ROWCOUNT > 0
+            INSERT INTO @done (RowId) VALUES (@row);
+        ELSE
+        BEGIN
+            BEGIN TRY
+                INSERT INTO [etl].[Inbox] (MessageId) VALUES (@messageId);
+            END TRY
+            BEGIN CATCH
+                /* Another reader was in between: a repeat too. It is not counted, for an UPDATE now
+                   could deadlock with a third reader that is here as well (F-165). */
+                IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1
+                    THROW;
+                INSERT INTO @done (RowId) VALUES (@row);
+            END CATCH;
+        END;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Land the batch as one                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SAVE TRANSACTION BeforeLanding;
+    BEGIN TRY
+        /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
+        INSERT INTO [etl].[Landing]
+            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+             ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, e.Body,
+            e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
+        FROM @rows AS r
+        CROSS APPLY [etl].[ufn_ReadEnvelope](r.Body) AS e
+        WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+
+        RETURN 0;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 1
+            THROW;                      /* doomed: usp_FindPoison finds the row after the rollback */
+        ROLLBACK TRANSACTION BeforeLanding;
+    END CATCH;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  It cannot land as one: row by row, each under a savepoint                                */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @row = 0;
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
+        BEGIN TRY
+            EXECUTE [etl].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
+                THROW;                  /* doomed, or the transaction is not ours any more */
+            ROLLBACK TRANSACTION RedialBeforeRow;
+            INSERT INTO [etl].[DeadLetter]
+                (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
+                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+            /* It has not landed: a replay of the dead letter is no repeat. */
+            SET @messageId = NULL;
+            SELECT @messageId = i.MessageId FROM @ids AS i WHERE i.RowId = @row;
+            DELETE ib
+            FROM [etl].[Inbox] AS ib
+                WITH (ROWLOCK, FORCESEEK)   /* a key this transaction has locked already */
+            WHERE ib.MessageId = @messageId;
+        END CATCH;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_03_usp_FindPoison.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_FindPoison]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @rows [etl].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
+   row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
+   receives it next dead-letters it. None fails (a deadlock, say): the next RECEIVE simply lands them.
+   A batch of one is to blame itself: what failed may not fail again when it is tried alone. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @tried int = 0;
+    DECLARE @failed int = 0;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SET @tried = @tried + 1;
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            EXECUTE [etl].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+            ROLLBACK TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
+            SET @failed = @failed + 1;
+        END CATCH;
+    END;
+
+    /* Here the error is the one of the batch again. A deadlock (1205) and a lock that did not come
+       (1222) say nothing against a row. */
+    IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
+        EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 76_04_usp_TargetActivation.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_TargetActivation]
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
+   first, always. Touches no table a sender writes (F-129). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    /* No key and no NOT NULL beyond the handle: nobody promises that queuing_order is unique, or that
+       a system message has one (F-141), and an error here would be one of RECEIVE itself. */
+    DECLARE @received TABLE
+    (
+        QueuingOrder bigint NULL,
+        Handle uniqueidentifier NOT NULL,
+        MessageSequence bigint NULL,
+        MessageType nvarchar(256) NULL, /* NULL: its message type was dropped meanwhile */
+        Body varbinary(max) NULL
+    );
+    DECLARE @rows [etl].[ReceivedBatch];   /* the same, numbered: RECEIVE INTO takes a table variable,
+                                           and nobody says one of a type will do (F-161) */
+    DECLARE @handle uniqueidentifier;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @ended bit;                 /* an EndOfStream, EndDialog or Error row was seen */
+    DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
+    DECLARE @more bit;
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received */
+    DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
+    DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
+    DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[etl].[TargetQueue]'));
+
+    WHILE 1 = 1
+    BEGIN
+        /* Something has committed since this reader's rollback: the next one's turn. */
+        IF @turn >= 0 AND @suspect IS NULL
+        BEGIN
+            EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
+            SET @turn = -1;
+        END;
+
+        SET @phase = 0;
+        DELETE FROM @received;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Receive. All rows are of one conversation: groups of this side hold one (F-105)     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            IF @suspect IS NOT NULL
+            BEGIN
+                /* One row: it lands or is dead-lettered, so this commits, and a rollback is followed by
+                   a commit whatever the other conversations hold (F-162). */
+                RECEIVE TOP (1)
+                    queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                FROM [etl].[TargetQueue]
+                INTO @received
+                WHERE conversation_handle = @suspect;
+            END
+            ELSE
+            BEGIN
+                WAITFOR (
+                    RECEIVE TOP (5000)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [etl].[TargetQueue]
+                    INTO @received
+                ), TIMEOUT 5000;
+            END;
+
+            SET @handle = NULL;
+            SELECT TOP (1) @handle = r.Handle FROM @received AS r;
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                IF @suspect IS NULL
+                    RETURN 0;
+
+                SET @suspect = NULL;    /* another reader took its rows */
+                CONTINUE;
+            END;
+
+            SET @phase = 1;
+            SET @ended = 0;
+            SET @failed = 0;
+            SET @more = 1;
+            SET @conversationId = NULL;
+            SELECT @conversationId = ce.conversation_id
+            FROM sys.conversation_endpoints AS ce
+                WITH (NOLOCK)           /* our own endpoint, under G; ids never change (F-126) */
+            WHERE ce.conversation_handle = @handle;
+
+            WHILE @more = 1
+            BEGIN
+                SET @more = 0;
+
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+                    SET @failed = 1;
+                IF EXISTS (SELECT 1 FROM @received AS r
+                           WHERE r.MessageType IN (N'EndOfStream',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                               N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'))
+                    SET @ended = 1;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
+                /* -------------------------------------------------------------------------------- */
+                DELETE FROM @rows;
+                INSERT INTO @rows (MessageSequence, MessageType, Body)
+                SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
+                FROM @received AS r
+                ORDER BY r.QueuingOrder;
+
+                EXECUTE [etl].[usp_LandBatch] @conversationId, @handle, @rows;
+
+                /* -------------------------------------------------------------------------------- */
+                /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
+                /* -------------------------------------------------------------------------------- */
+                IF @failed = 1
+                BEGIN
+                    DELETE FROM @received;
+                    RECEIVE TOP (5000)
+                        queuing_order, conversation_handle, message_sequence_number, message_type_name, message_body
+                    FROM [etl].[TargetQueue]
+                    INTO @received
+                    WHERE conversation_handle = @handle;
+                    IF EXISTS (SELECT 1 FROM @received)
+                        SET @more = 1;
+                END;
+            END;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
+            /* ------------------------------------------------------------------------------------ */
+            IF @ended = 1
+            BEGIN
+                DELETE pa
+                FROM [etl].[PoisonAttempt] AS pa
+                    WITH (ROWLOCK, FORCESEEK)   /* a scan would wait for other dialogs' rows, under G */
+                WHERE pa.ConversationHandle = @handle;
+                END CONVERSATION @handle;
+            END;
+
+            COMMIT TRANSACTION;
+
+            SET @suspect = NULL;
+        END TRY
+        BEGIN CATCH
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  Before it rolls back a reader takes its turn, and keeps it until it has committed    */
+            /*    something: readers that meet doomed rows together would reach five rollbacks in a    */
+            /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
+            /*    on without it. Not after a deadlock: the others wait for what is held here.          */
+            /* ------------------------------------------------------------------------------------ */
+            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205 AND ERROR_SEVERITY() < 17
+            BEGIN
+                BEGIN TRY
+                    EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
+                        @LockOwner = N'Session', @LockTimeout = 10000;
+                END TRY
+                BEGIN CATCH
+                    SET @turn = -1;
+                END CATCH;
+            END;
+
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
+                EXECUTE [etl].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
+
+            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            BEGIN
+                EXECUTE [etl].[usp_FindPoison] @conversationId, @handle, @rows;
+                SET @suspect = @handle;
+            END
+            ELSE
+            BEGIN
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
+                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                IF @turn >= 0
+                    EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
+                RETURN 1;
+            END;
+        END CATCH;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_01_usp_OpenGate.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_OpenGate]
+    @reason nvarchar(400) = NULL,       /* why the gate opens: kept in Gate and OperatorLog; required */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Opens the gate that usp_Drain closed: usp_Send sends again. Result set: none. Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction (F-137) */
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_OpenGate opens the gate that usp_Drain closed, so that usp_Send sends again.
+  @reason   why; required; kept with your login in Gate and OperatorLog
+  @Debug    1: print each step
+Example: EXECUTE [etl].[usp_OpenGate] @reason = N''maintenance is over'';';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_OpenGate must be called outside a transaction: senders read the gate and would wait for its end.', 1;
+    IF NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        THROW 50160, N'@reason must say why, in 1 to 400 characters.', 1;
+
+    BEGIN TRANSACTION;
+
+    UPDATE g
+    SET IsOpen = 1,
+        ChangedUtc = SYSUTCDATETIME(),
+        ChangedBy = ORIGINAL_LOGIN(),
+        Reason = @reason
+    FROM [etl].[Gate] AS g
+        WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)    /* the one row of this configuration */
+    WHERE g.ConfigId = 1;
+
+    INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason)
+    VALUES (N'open gate', N'configuration etl', @reason);
+
+    COMMIT TRANSACTION;
+
+    IF @Debug = 1
+        PRINT N'The gate is open.';
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_02_usp_CloseGate.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_CloseGate]
+    @reason nvarchar(400),
+    @deadline datetime2(3),             /* UTC: when to stop trying */
+    @closed bit OUTPUT                  /* 0: senders held the gate until the deadline; it is still open */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Closes and commits the gate, for usp_Drain. Called outside a transaction.
+   Senders read the gate only in passing here, so this is soon done.
+   NOWAIT: a request that queues would have every new sender wait behind it; so it asks again instead,
+   and while it waits it holds nothing (F-175). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    SET @closed = 0;
+    WHILE @closed = 0
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            UPDATE g
+            SET IsOpen = 0,
+                ChangedUtc = SYSUTCDATETIME(),
+                ChangedBy = ORIGINAL_LOGIN(),
+                Reason = @reason
+            FROM [etl].[Gate] AS g
+                WITH (ROWLOCK, NOWAIT, INDEX ([PK_Gate]), FORCESEEK)    /* NOWAIT: see above */
+            WHERE g.ConfigId = 1;
+
+            IF @@ROWCOUNT = 0
+            BEGIN
+                /* Somebody removed the row, and a gate without a row is open. */
+                INSERT INTO [etl].[Gate] (ConfigId, IsOpen, Reason)
+                VALUES (1, 0, @reason);
+            END;
+
+            INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason)
+            VALUES (N'close gate', N'configuration etl', @reason);
+
+            COMMIT TRANSACTION;
+            SET @closed = 1;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 1222: a sender holds the gate; 1205: cannot be, but is as harmless. */
+            IF ERROR_NUMBER() NOT IN (1205, 1222)
+                THROW;
+            IF SYSUTCDATETIME() >= @deadline
+                RETURN 1;
+        END CATCH;
+
+        IF @closed = 0
+            WAITFOR DELAY '00:00:00.050';
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_03_usp_Drain.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_Drain]
+    @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
+    @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
+    @WhatIf bit = 1,                    /* 1: only show what is open now */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each pass */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* For an operator: no new sends, every dialog closed with EndOfStream, both sides ended. A sender gets
+   in before the gate closes or gets 50102; nobody sends after EndOfStream, nothing is lost (F-148).
+   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(400).
+   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. Call it again. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @deadline datetime2(3);
+    DECLARE @closed bit = 0;
+    DECLARE @passes int = 0;
+    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
+    DECLARE @recycled bigint = 0;
+    DECLARE @open bigint;
+    DECLARE @pending bigint;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @more bit;
+    DECLARE @result int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
+configuration etl and waits until both sides of each have ended. Open the gate with usp_OpenGate.
+  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
+  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
+  @WhatIf       1 (default): only show what is open now; 0: do it
+  @Debug        1: print each pass
+Example: EXECUTE [etl].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
+Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50160, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The gate, committed before anything is looked at                                         */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+        EXECUTE [etl].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @closed = @closed OUTPUT;
+
+    IF @Debug = 1
+        PRINT CONCAT(N'Gate closed: ', @closed);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Passes over every R, until one finds none and nobody at work on one                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @more = @closed;
+    WHILE @more = 1
+    BEGIN
+        SET @passes = @passes + 1;
+
+        DECLARE dialogs CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+            SELECT sc.Handle
+            FROM [etl].[SessionConversations] AS sc
+                /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks
+                   again under locks. INDEX, FORCESEEK: this configuration's rows only. */
+                WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.BegunUtc IS NOT NULL;
+        OPEN dialogs;
+        FETCH NEXT FROM dialogs INTO @handle;
+        WHILE @@FETCH_STATUS = 0
+        BEGIN
+            /* NOWAIT inside: a busy row is left to the next pass. */
+            EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            IF @result = 0
+                SET @recycled = @recycled + 1;
+            FETCH NEXT FROM dialogs INTO @handle;
+        END;
+        CLOSE dialogs;
+        DEALLOCATE dialogs;
+
+        /* The look that decides, with locks: a sender that read the gate open has inserted or locked
+           its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
+           UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
+           read passes; a slot it is about to use still reads as unused. NOWAIT: error 1222 instead of a wait. All rows, no filter that
+           could be tried before the lock is. Searched by tests/explore/test_drain.py. */
+        SET @left = NULL;
+        BEGIN TRY
+            SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)
+            FROM [etl].[SessionConversations] AS sc
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+        END CATCH;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', ISNULL(CONVERT(nvarchar(20), @left), N'unknown, one is busy'));
+
+        SET @more = CASE WHEN @left = 0 OR SYSUTCDATETIME() >= @deadline THEN 0 ELSE 1 END;
+        IF @more = 1
+            WAITFOR DELAY '00:00:00.100';
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Wait for both sides. CLOSED rows are only the target's memory of replays (F-106)          */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SELECT @open = COUNT_BIG(*)
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+          AND ce.state <> 'CD';
+
+        IF @open = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+            BREAK;
+        WAITFOR DELAY '00:00:00.250';
+    END;
+
+    SELECT @pending = COUNT_BIG(*) FROM [etl].[ufn_Pending]();
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  One row per outcome                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT o.Outcome, o.Figure, o.Detail
+    FROM
+    (
+        SELECT 1 AS Place,
+            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' ELSE N'gate still open' END AS Outcome,
+            @passes AS Figure,
+            CASE WHEN @WhatIf = 1 THEN N'nothing was done: @WhatIf = 1'
+                 WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
+                 ELSE N'passes over the dialogs' END AS Detail
+        UNION ALL
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        UNION ALL
+        SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
+        WHERE @left <> 0 OR @left IS NULL
+        UNION ALL
+        SELECT 4, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        UNION ALL
+        SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        WHERE @pending > 0
+    ) AS o
+    ORDER BY o.Place;
+
+    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0)
+        RETURN 0;
+    RETURN 1;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_AcknowledgeLanding.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_AcknowledgeLanding]
+    @reader nvarchar(128) = NULL,       /* any name that stays the same, one for each who reads */
+    @upTo binary(8) = NULL,             /* its mark: it needs no row with RowVersion < @upTo again */
+    @forget bit = 0,                    /* 1: this reader is gone, do not wait for it any more */
+    @Help bit = 0
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* A reader of Landing says how far it has got, so that usp_PurgeLanding removes nothing it still
+   needs. May go back as well. Returns 0; answers by no result set. */
+BEGIN
+    SET NOCOUNT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @errors nvarchar(2048) = N'';
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_AcknowledgeLanding: a reader of Landing says how far it has got; usp_PurgeLanding removes only what every reader has acknowledged.
+  @reader    name of the reader, 1 to 128 characters
+  @upTo      mark: rows with RowVersion < @upTo are not needed again; at most MIN_ACTIVE_ROWVERSION()
+  @forget    1: forget this reader, @upTo is not used
+Take the mark before you read, read rows below it, then acknowledge it:
+  DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION();
+  SELECT ... FROM ' + N'[etl].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark;' + N'
+  EXECUTE ' + N'[etl].[usp_AcknowledgeLanding] @reader = N''lake'', @upTo = @mark;';
+        RETURN 0;
+    END;
+
+    IF ISNULL(@reader, N'') = N''
+        SET @errors = @errors + N'@reader must be a name of 1 to 128 characters. ';
+    IF @forget = 0 AND @upTo IS NULL
+        SET @errors = @errors + N'@upTo must be a mark of Landing.RowVersion; allowed: binary(8), not NULL. ';
+    /* Rows below such a mark may not have been committed yet, so nobody can have read them. */
+    IF @forget = 0 AND @upTo > MIN_ACTIVE_ROWVERSION()
+        SET @errors = @errors + N'@upTo must be at most MIN_ACTIVE_ROWVERSION(): take the mark from it. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50183, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Remember it                                                                              */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @forget = 1
+    BEGIN
+        DELETE FROM [etl].[LandingAcknowledged] WHERE Reader = @reader;
+        RETURN 0;
+    END;
+
+    UPDATE [etl].[LandingAcknowledged] SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME() WHERE Reader = @reader;
+    IF @@ROWCOUNT = 0
+        INSERT INTO [etl].[LandingAcknowledged] (Reader, UpTo) VALUES (@reader, @upTo);
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_EndLeaked.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_EndLeaked]
+    @WhatIf bit = 1,                    /* 1: only show what would be done */
+    @most int = 1000,                   /* 1 to 100000: at most so many of each kind in one call */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each one as it is looked at */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* lint: operator */
+/* For an operator: endpoints of this configuration's services that nobody will end any more.
+   - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending.
+   - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
+     client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
+   - END WITH CLEANUP: CLOSED past its time.
+   - DELETE ROW, FREE SLOT: a row of SessionConversations whose dialog is gone.
+   Result set, one row each: Handle uniqueidentifier, ConversationId uniqueidentifier, IsInitiator bit,
+   State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
+   Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @leaked TABLE
+    (
+        LeakedId int NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) NOT NULL,
+        ConversationKey nvarchar(200) NULL,
+        Action nvarchar(30) NOT NULL,
+        Outcome nvarchar(400) NOT NULL
+    );
+    DECLARE @id int;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @action nvarchar(30);
+    DECLARE @outcome nvarchar(400);
+    DECLARE @result int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs; pending messages must be visible                                        */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_EndLeaked ends conversations of configuration etl that nobody will end any more.
+  @WhatIf  1 (default): only show; 0: do it
+  @most    1 to 100000, 1000 by default: at most so many of each kind in one call
+  @Debug   1: print each one as it is looked at
+Nothing with an unread or a pending message is ended: those are shown with what to call instead.
+Example: EXECUTE [etl].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
+    IF @WhatIf IS NULL OR ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
+        THROW 50132, N'@WhatIf must be 0 or 1. @most must be 1 to 100000.', 1;
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+        THROW 50131, N'usp_EndLeaked cannot see sys.transmission_queue: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; then call it again.', 1;
+
+    INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action, Outcome)
+    SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
+        CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
+                      WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
+                      WHEN N'DELETE ROW' THEN N'would be deleted'
+                      WHEN N'FREE SLOT' THEN N'would be freed'
+                      ELSE N'would be ended' END
+    FROM [etl].[ufn_Leaked](@most) AS f;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  One by one, each checked again in its own transaction                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @id = 0;
+    WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
+    BEGIN
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action,
+            @outcome = CASE WHEN @WhatIf = 1 THEN l.Outcome END         /* NULL: nothing against it yet */
+        FROM @leaked AS l
+        WHERE l.LeakedId > @id
+        ORDER BY l.LeakedId;
+
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            IF @action = N'END'
+            BEGIN
+                /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
+                   be. A plain read: it waits for a reader that holds the rows, and so is told the truth. */
+                IF EXISTS (SELECT 1 FROM [etl].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+                   OR EXISTS (SELECT 1 FROM [etl].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
+                    SET @outcome = N'kept: unread messages are left; its activation handles them';
+                ELSE IF EXISTS (SELECT 1 FROM sys.transmission_queue AS tq
+                                WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0)
+                    SET @outcome = N'kept: messages are pending; call usp_ResendPending';
+                ELSE IF @outcome IS NULL
+                BEGIN
+                    END CONVERSATION @handle;
+                END;
+            END
+            ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
+            BEGIN
+                END CONVERSATION @handle WITH CLEANUP;
+            END
+            ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
+            BEGIN
+                /* Takes G, so that a sender that just begins or closes this dialog has committed. */
+                EXECUTE [etl].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                IF EXISTS (SELECT 1 FROM [etl].[ConversationLog] AS cl
+                               WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                           WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
+                    SET @outcome = N'kept: it is closing now';
+                IF EXISTS (SELECT 1
+                           FROM [etl].[SessionConversations] AS sc
+                               /* We hold G, and a sender that holds its row may want it: a wait
+                                  here, or a scan that meets that row, would close the circle. A
+                                  busy entry fails (1222) and is shown. */
+                               WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                           WHERE sc.Handle = @handle)
+                    SET @outcome = N'kept: it is in use now';
+                IF @outcome IS NULL AND @action = N'CLOSE'
+                BEGIN
+                    EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+                END
+                ELSE IF @outcome IS NULL
+                BEGIN
+                    END CONVERSATION @handle;
+                END;
+            END;
+
+            COMMIT TRANSACTION;
+
+            /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
+            IF @outcome IS NULL
+                EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
+                SET @outcome = N'kept: it is in use now';
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            SET @outcome = LEFT(CONCAT(N'failed: ', ERROR_MESSAGE()), 400);
+        END CATCH;
+
+        UPDATE @leaked SET Outcome = ISNULL(@outcome, N'done') WHERE LeakedId = @id;
+
+        IF @Debug = 1
+            PRINT CONCAT(@action, N' ', @handle, N': ', ISNULL(@outcome, N'done'));
+    END;
+
+    IF @WhatIf = 0 AND EXISTS (SELECT 1 FROM @leaked AS l WHERE l.Outcome = N'done')
+    BEGIN
+        INSERT INTO [etl].[OperatorLog] (Action, Detail)
+        SELECT N'end leaked', CONCAT(COUNT(*), N' conversations or rows')
+        FROM @leaked AS l
+        WHERE l.Outcome = N'done';
+    END;
+
+    SELECT l.Handle, l.ConversationId, l.IsInitiator, l.State, l.ConversationKey, l.Action, l.Outcome
+    FROM @leaked AS l
+    ORDER BY l.LeakedId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_Health.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_Health]
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each part */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* For an operator: what is wrong, how much of it, and what to do. Changes nothing, waits for nobody,
+   reads no message body and counts no queue by scanning it (F-170).
+   Result set: Priority tinyint (1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know,
+   200 figures), Finding nvarchar(60), Object nvarchar(300), Figure nvarchar(100), Advice nvarchar(1000).
+   Returns the lowest priority number found, 200 when all is well. */
+BEGIN
+    SET NOCOUNT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @found TABLE
+    (
+        Priority tinyint NOT NULL,
+        Finding nvarchar(60) NOT NULL,
+        ObjectName nvarchar(300) NULL,
+        Figure nvarchar(100) NULL,
+        Advice nvarchar(1000) NOT NULL
+    );
+    DECLARE @queues TABLE
+    (
+        QueueId int NOT NULL PRIMARY KEY,
+        QueueName nvarchar(128) NOT NULL,
+        Messages bigint NULL,
+        MaxReaders smallint NULL,
+        IsActive bit NOT NULL
+    );
+    DECLARE @database int = DB_ID();
+    DECLARE @worst int;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Health says what is wrong with configuration etl, how much of it, and what to do.
+It changes nothing. Priority: 1 nothing flows, 10 act today, 50 look, 100 tidy up, 150 to know, 200 figures.
+  @Debug  1: print each part
+Queue monitors and running readers are shown to callers with VIEW SERVER STATE only; it says so otherwise.
+Example: EXECUTE [etl].[usp_Health];';
+        RETURN 0;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  What the module user can see                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthBroker]() AS f;
+    IF @Debug = 1
+        PRINT N'Database, queues, rights: done.';
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthConversations]() AS f;
+    IF @Debug = 1
+        PRINT N'Conversations: done.';
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT f.Priority, f.Finding, f.ObjectName, f.Figure, f.Advice FROM [etl].[ufn_HealthData]() AS f;
+    IF @Debug = 1
+        PRINT N'Dead letters, errors, growth: done.';
+
+    INSERT INTO @queues (QueueId, QueueName, Messages, MaxReaders, IsActive)
+    SELECT OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(q.QueueName)), N'SQ'), q.QueueName, q.Messages, q.MaxReaders,
+        CASE WHEN q.IsActivationEnabled = 1 AND q.IsReceiveEnabled = 1 THEN 1 ELSE 0 END
+    FROM [etl].[ufn_Queues]() AS q;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  What only the server knows: asked as the caller, since a user of one database is nobody   */
+    /*    to the server (F-240)                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    EXECUTE AS CALLER;
+
+    IF ISNULL(HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE'), 0) = 0
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (150, N'not looked at', N'queue monitors, running readers', NULL,
+            N'You have no VIEW SERVER STATE, so whether activation is stuck (state NOTIFIED) cannot be seen. GRANT VIEW SERVER STATE TO your login, or ask somebody who has it.');
+    END
+    ELSE
+    BEGIN
+        /* A reader that ended without RECEIVE leaves the monitor waiting for one: nothing is started
+           any more, and changing the procedure does not help (F-255). */
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT 1, N'activation stuck', q.QueueName, CONCAT(m.state, N', about ', q.Messages, N' messages'),
+            CONCAT(N'A reader ended without RECEIVE. Mend it, then ALTER QUEUE ', N'[etl]', N'.', QUOTENAME(q.QueueName),
+                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
+        FROM @queues AS q
+        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+        WHERE m.state = N'NOTIFIED'
+          AND ISNULL(q.Messages, 1) > 0
+          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
+                          WHERE t.queue_id = q.QueueId AND t.database_id = @database);
+
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT 1, N'no queue monitor', q.QueueName, NULL,
+            N'Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'
+        FROM @queues AS q
+        WHERE q.IsActive = 1
+          AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_queue_monitors AS m
+                          WHERE m.queue_id = q.QueueId AND m.database_id = @database);
+
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT CASE WHEN r.Running >= q.MaxReaders AND q.Messages > 10000 THEN 50 ELSE 200 END,
+            N'readers running', q.QueueName, CONCAT(r.Running, N' of ', q.MaxReaders),
+            N'At most one more is started every five seconds. All at work and the queue grows: more readers help if there are more conversations.'
+        FROM @queues AS q
+        CROSS APPLY (SELECT COUNT(*) AS Running FROM sys.dm_broker_activated_tasks AS t
+                     WHERE t.queue_id = q.QueueId AND t.database_id = @database) AS r;
+    END;
+
+    REVERT;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  The answer                                                                               */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT f.Priority, f.Finding, f.ObjectName AS Object, f.Figure, f.Advice
+    FROM @found AS f
+    ORDER BY f.Priority, f.Finding, f.ObjectName;
+
+    SELECT @worst = MIN(f.Priority) FROM @found AS f;
+    RETURN ISNULL(@worst, 200);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_PurgeDeadLetter.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_PurgeDeadLetter]
+    @deadLetterId bigint = NULL,        /* this one, replayed or not; else by age: */
+    @olderThanDays int = NULL,          /* those of at least this many days */
+    @includeUnhandled bit = 0,          /* 1: by age also those nobody has replayed: they are then lost */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show how many would be removed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each batch */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Removes dead letters for good, 1,000 per transaction, each with its own entry in OperatorLog: who,
+   how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
+   Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @batch int = 1;
+    DECLARE @count bigint = 0;
+    DECLARE @firstId bigint = NULL;
+    DECLARE @lastId bigint = NULL;
+    DECLARE @before datetime2(3);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeDeadLetter removes dead letters of configuration etl for good.
+  @deadLetterId      this one, replayed or not; see [etl].[vw_DeadLetters]
+  @olderThanDays     or: those of at least this many days
+  @includeUnhandled  1: by age also those nobody has replayed (their messages are then lost)
+  @reason            why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf            1 (default): only show; 0: do it
+  @Debug             1: print each batch
+Example: EXECUTE [etl].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N''retention'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50176, N'usp_PurgeDeadLetter must be called outside a transaction: it commits every 1,000 letters.', 1;
+    IF (@deadLetterId IS NULL AND @olderThanDays IS NULL) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
+        SET @errors = @errors + N'One of @deadLetterId and @olderThanDays must be given. ';
+    IF @olderThanDays NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50175, @errors, 1;
+    END;
+
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
+
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE FROM @removed;
+
+        BEGIN TRANSACTION;
+
+        DELETE TOP (1000) dl
+        OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+        FROM [etl].[DeadLetter] AS dl
+            /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE dl.DeadLetterId = @deadLetterId
+           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+        SET @batch = @@ROWCOUNT;
+
+        IF @batch > 0
+        BEGIN
+            SELECT @count = @count + COUNT_BIG(*),
+                @firstId = CASE WHEN @firstId < MIN(r.DeadLetterId) THEN @firstId ELSE MIN(r.DeadLetterId) END,
+                @lastId = CASE WHEN @lastId > MAX(r.DeadLetterId) THEN @lastId ELSE MAX(r.DeadLetterId) END
+            FROM @removed AS r;
+
+            INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason)
+            SELECT N'purge dead letters',
+                CONCAT(COUNT_BIG(*), N' from ', MIN(r.DeadLetterId), N' to ', MAX(r.DeadLetterId),
+                    CASE WHEN @includeUnhandled = 1 THEN N', unhandled ones too' ELSE N'' END), @reason
+            FROM @removed AS r;
+        END;
+
+        COMMIT TRANSACTION;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Removed: ', @batch);
+    END;
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
+        FROM [etl].[DeadLetter] AS dl
+            WITH (READPAST, READCOMMITTEDLOCK)  /* as above */
+        WHERE dl.DeadLetterId = @deadLetterId
+           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+    END;
+
+    SELECT @count AS DeadLetters, @firstId AS FirstId, @lastId AS LastId,
+        CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_PurgeInbox.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_PurgeInbox]
+    @olderThanDays int = 7,            /* exactly_once.keep_days; not less */
+    @batch int = 4000,                  /* rows of one transaction */
+    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
+    @Debug bit = 0,
+    @Help bit = 0
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Forgets message ids that landed long ago; a repeat that comes later lands again. Returns one row:
+   WhatIf bit, OlderThanUtc datetime2(3), Affected bigint. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @before datetime2(3);
+    DECLARE @rows bigint = 0;
+    DECLARE @found int = 1;
+    DECLARE @line nvarchar(400);
+    DECLARE @ids TABLE (MessageId uniqueidentifier NOT NULL PRIMARY KEY);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeInbox: forgets the ids of messages that landed long ago. A repeat of a forgotten id lands again.
+  @olderThanDays  age in days, 7 (exactly_once.keep_days) to 36500; default 7
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Example:
+  EXECUTE ' + N'[etl].[usp_PurgeInbox]' + N' @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeInbox must be called outside a transaction: it deletes in small ones.', 1;
+    IF ISNULL(@olderThanDays, -1) NOT BETWEEN 7 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 7 (exactly_once.keep_days) to 36500: younger ids are still promised. ';
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50181, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Oldest first. The ids are looked up holding nothing and deleted by their key, and a row in  */
+    /*    use is passed over: a purge that waits for no reader is in no circle with one (F-165)       */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @rows = COUNT_BIG(*)
+        FROM [etl].[Inbox] AS ib
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Inbox_ReceivedUtc]), FORCESEEK)
+        WHERE ib.ReceivedUtc < @before;
+    END;
+
+    WHILE @WhatIf = 0 AND @found > 0
+    BEGIN
+        DELETE FROM @ids;
+        INSERT INTO @ids (MessageId)
+        SELECT TOP (@batch) ib.MessageId
+        FROM [etl].[Inbox] AS ib
+            /* READPAST, READCOMMITTEDLOCK: waits for nobody; the index holds the old ones together. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_Inbox_ReceivedUtc]), FORCESEEK)
+        WHERE ib.ReceivedUtc < @before
+        ORDER BY ib.ReceivedUtc;
+
+        DELETE ib
+        FROM [etl].[Inbox] AS ib
+            /* READPAST: a repeat of it is just being counted. XLOCK: no lock that is got and then has
+               to wait for more. Whatever the plan, it waits for nobody. */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        INNER JOIN @ids AS i ON i.MessageId = ib.MessageId;
+
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
+        IF @Debug = 1
+        BEGIN
+            SET @line = CONCAT(@found, N' ids deleted, ', @rows, N' in all');
+            PRINT @line;
+        END;
+    END;
+
+    IF @WhatIf = 0 AND @rows > 0
+        INSERT INTO [etl].[OperatorLog] (Action, Detail)
+        VALUES (N'usp_PurgeInbox', CONCAT(@rows, N' ids older than ', CONVERT(nvarchar(30), @before, 126)));
+
+    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_PurgeLanding.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_PurgeLanding]
+    @olderThanDays int = NULL,          /* NULL: retention.landing_days of the configuration */
+    @upTo binary(8) = NULL,             /* NULL: what every reader has acknowledged */
+    @batch int = 4000,                  /* rows of one transaction */
+    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
+    @Debug bit = 0,
+    @Help bit = 0
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Removes landed rows that are old enough and that every reader has acknowledged, oldest first, a
+   small transaction after the other. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below
+   binary(8), Affected bigint. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;                  /* one statement a transaction: nothing to save */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @days int = ISNULL(@olderThanDays, 14);
+    DECLARE @before datetime2(3);
+    DECLARE @below binary(8);
+    DECLARE @young binary(8);
+    DECLARE @rows bigint = 0;
+    DECLARE @deleted int = 1;
+    DECLARE @line nvarchar(400);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeLanding: removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+  @olderThanDays  age in days, 0 to 36500; default: retention.landing_days = 14
+  @upTo           only rows with RowVersion < @upTo; default: what every reader has acknowledged.
+                  With readers it can only lower that mark; without any it must be given.
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Examples:
+  EXECUTE ' + N'[etl].[usp_PurgeLanding]' + N' @olderThanDays = 30;
+  EXECUTE ' + N'[etl].[usp_PurgeLanding]' + N' @olderThanDays = 30, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeLanding must be called outside a transaction: it deletes in small ones.', 1;
+    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on the whole table
+       (F-166), and then inserts would wait. */
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+
+    SELECT TOP (1) @below = la.UpTo FROM [etl].[LandingAcknowledged] AS la ORDER BY la.UpTo;
+    IF @below IS NULL OR @upTo < @below
+        SET @below = @upTo;
+    IF @below IS NULL
+        SET @errors = @errors + N'@upTo must be given: no reader has acknowledged anything (usp_AcknowledgeLanding). ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50180, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  How far: rows are in the order of landing, so the first young one ends it. What a late    */
+    /*    commit left behind it is for the next run                                                 */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    SELECT TOP (1) @young = l.RowVersion
+    FROM [etl].[Landing] AS l
+        /* Along the clustered key from its old end; READPAST: waits for nobody. */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+    WHERE l.RowVersion < @below AND l.LandedUtc >= @before
+    ORDER BY l.RowVersion;
+    IF @young < @below
+        SET @below = @young;
+
+    IF @Debug = 1
+    BEGIN
+        SET @line = CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
+        PRINT @line;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Show, or delete from the old end; inserts are at the other and never met                  */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @rows = COUNT_BIG(*)
+        FROM [etl].[Landing] AS l
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
+        WHERE l.RowVersion < @below;
+    END;
+
+    WHILE @WhatIf = 0 AND @deleted > 0
+    BEGIN
+        DELETE o
+        FROM
+        (
+            SELECT TOP (@batch) l.RowVersion
+            FROM [etl].[Landing] AS l
+                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
+                   under REPEATABLE READ is passed over too; U would be got and then wait. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+            WHERE l.RowVersion < @below
+            ORDER BY l.RowVersion
+        ) AS o;
+
+        SET @deleted = @@ROWCOUNT;
+        SET @rows = @rows + @deleted;
+        IF @Debug = 1
+        BEGIN
+            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
+            PRINT @line;
+        END;
+    END;
+
+    IF @WhatIf = 0 AND @rows > 0
+        INSERT INTO [etl].[OperatorLog] (Action, Detail)
+        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+
+    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @below AS Below, @rows AS Affected;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_PurgeLogs.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_PurgeLogs]
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: 30 */
+    @WhatIf bit = 1,                    /* 1: only show how many would be removed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each batch */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Removes old rows of ConversationLog (dialogs that have ended) and ErrorLog, 1,000 per transaction.
+   Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @days int = ISNULL(@olderThanDays, 30);
+    DECLARE @before datetime2(3);
+    DECLARE @batch int = 1;
+    DECLARE @conversations bigint = 0;
+    DECLARE @errorRows bigint = 0;
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
+  @olderThanDays  0 to 36500 days; 30 by default
+  @WhatIf         1 (default): only show; 0: do it
+  @Debug          1: print each batch
+Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50188, N'usp_PurgeLogs must be called outside a transaction: it commits every 1,000 rows.', 1;
+    IF @WhatIf IS NULL OR ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        THROW 50187, N'@olderThanDays must be 0 to 36500 (NULL only where [retention].log_days is above 0). @WhatIf must be 0 or 1.', 1;
+
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @conversations = COUNT_BIG(*)
+        FROM [etl].[ConversationLog] AS cl WITH (NOLOCK)   /* a figure to look at; waits for nobody */
+        WHERE cl.EndedUtc < @before;
+        SELECT @errorRows = COUNT_BIG(*) FROM [etl].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
+    END;
+
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE TOP (1000) cl
+        FROM [etl].[ConversationLog] AS cl
+            /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
+               circle (F-127). ROWLOCK: rows, never the table. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE cl.EndedUtc < @before;
+        SET @batch = @@ROWCOUNT;
+        SET @conversations = @conversations + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'ConversationLog: ', @batch, N' rows');
+    END;
+
+    SET @batch = 1;
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE TOP (1000) el
+        FROM [etl].[ErrorLog] AS el WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
+        WHERE el.AddedUtc < @before;
+        SET @batch = @@ROWCOUNT;
+        SET @errorRows = @errorRows + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'ErrorLog: ', @batch, N' rows');
+    END;
+
+    IF @WhatIf = 0 AND @conversations + @errorRows > 0
+    BEGIN
+        INSERT INTO [etl].[OperatorLog] (Action, Detail)
+        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors older than ', @days, N' days'));
+    END;
+
+    SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t(TableName, LogRows);
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_PurgePoison.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_PurgePoison]
+    @olderThanDays int = NULL,          /* NULL: retention.log_days of the configuration */
+    @batch int = 1000,                  /* rows of one transaction */
+    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
+    @Debug bit = 0,
+    @Help bit = 0
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Forgets failed attempts of conversations that are gone. One that ends in order takes its own along;
+   these are of dialogs ended by hand or WITH CLEANUP. Returns one row: WhatIf bit, OlderThanUtc
+   datetime2(3), Affected bigint. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @days int = ISNULL(@olderThanDays, 30);
+    DECLARE @before datetime2(3);
+    DECLARE @rows bigint = 0;
+    DECLARE @deleted int = 1;
+    DECLARE @line nvarchar(400);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgePoison: forgets failed attempts (PoisonAttempt) of conversations that are gone.
+  @olderThanDays  days since the last attempt, 0 to 36500; default: retention.log_days = 30
+  @batch          rows of one transaction, 1 to 4900; default 1000
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Example:
+  EXECUTE ' + N'[etl].[usp_PurgePoison]' + N' @olderThanDays = 30, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgePoison must be called outside a transaction: it deletes in small ones.', 1;
+    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50184, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Show, or delete. READPAST: a row a receiver is using is of a live conversation             */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @rows = COUNT_BIG(*)
+        FROM [etl].[PoisonAttempt] AS pa
+            WITH (READPAST, READCOMMITTEDLOCK)
+        WHERE pa.LastUtc < @before
+          AND NOT EXISTS (SELECT 1
+                          FROM sys.conversation_endpoints AS ce
+                              WITH (NOLOCK)         /* a handle is never used again (F-126) */
+                          WHERE ce.conversation_handle = pa.ConversationHandle);
+    END;
+
+    WHILE @WhatIf = 0 AND @deleted > 0
+    BEGIN
+        DELETE TOP (@batch) pa
+        FROM [etl].[PoisonAttempt] AS pa
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)   /* as above; XLOCK: at once, or passed over */
+        WHERE pa.LastUtc < @before
+          AND NOT EXISTS (SELECT 1
+                          FROM sys.conversation_endpoints AS ce
+                              WITH (NOLOCK)         /* as above */
+                          WHERE ce.conversation_handle = pa.ConversationHandle);
+
+        SET @deleted = @@ROWCOUNT;
+        SET @rows = @rows + @deleted;
+        IF @Debug = 1
+        BEGIN
+            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
+            PRINT @line;
+        END;
+    END;
+
+    IF @WhatIf = 0 AND @rows > 0
+        INSERT INTO [etl].[OperatorLog] (Action, Detail)
+        VALUES (N'usp_PurgePoison', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+
+    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_ReplayDeadLetter.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_ReplayDeadLetter]
+    @deadLetterId bigint = NULL,        /* the first or only one, from vw_DeadLetters */
+    @toDeadLetterId bigint = NULL,      /* the last one of a range; NULL: only the first */
+    @reason nvarchar(400) = NULL,       /* why: kept with each letter and in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show what would be replayed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Sends dead letters again, byte by byte as they were (a message id, a key's number and the sender in
+   its envelope are kept), in sequence order, on one private dialog that is closed at once. One
+   transaction marks and sends them, so none is replayed twice and none is marked and not sent. At most
+   1,000 a call: more locks than 5,000 on one table would become a lock on all of it.
+   Result set: DeadLetterId bigint, ConversationHandle uniqueidentifier, MessageSequence bigint,
+   MessageType nvarchar(256), BodyBytes bigint, Outcome nvarchar(200). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @letters TABLE
+    (
+        DeadLetterId bigint NOT NULL PRIMARY KEY,
+        ConversationHandle uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NULL,
+        Body varbinary(max) NULL
+    );
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @firstHandle uniqueidentifier;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @replayed bigint = 0;
+    DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_ReplayDeadLetter sends dead letters of configuration etl again, as they were.
+  @deadLetterId    the first or only one: see [etl].[vw_DeadLetters]
+  @toDeadLetterId  the last one of a range (at most 1,000 a call)
+  @reason          why; required with @WhatIf = 0; kept with each letter, with your login
+  @WhatIf          1 (default): only show; 0: do it
+  @Debug           1: print each step
+Example: EXECUTE [etl].[usp_ReplayDeadLetter] @deadLetterId = 7, @toDeadLetterId = 12, @reason = N''target mended'', @WhatIf = 0;
+A letter whose cause is not mended comes back as a new dead letter.';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50171, N'usp_ReplayDeadLetter must be called outside a transaction: marks and messages are committed together, at once.', 1;
+    IF @deadLetterId IS NULL
+        SET @errors = @errors + N'@deadLetterId must name a dead letter. ';
+    IF @lastId < @deadLetterId OR @lastId - @deadLetterId > 999
+        SET @errors = @errors + N'@toDeadLetterId must be @deadLetterId to @deadLetterId + 999. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50170, @errors, 1;
+    END;
+
+    IF @WhatIf = 0
+    BEGIN
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  The gate. HOLDLOCK keeps it open until we commit: there is no R a drain could meet   */
+            /* ------------------------------------------------------------------------------------ */
+            IF EXISTS (SELECT 1 FROM [etl].[Gate] AS g
+                           WITH (HOLDLOCK, ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)
+                       WHERE g.ConfigId = 1 AND g.IsOpen = 0)
+                THROW 50172, N'The gate is closed: this configuration is being drained. Nothing was replayed. Next: usp_OpenGate, then call again.', 1;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  Mark first: the mark is the right to send, and two operators cannot both have it     */
+            /* ------------------------------------------------------------------------------------ */
+            UPDATE dl
+            SET HandledUtc = SYSUTCDATETIME(),
+                HandledBy = ORIGINAL_LOGIN(),
+                Handling = N'replayed',
+                HandlingReason = @reason
+            OUTPUT INSERTED.DeadLetterId, INSERTED.ConversationHandle, INSERTED.MessageSequence, INSERTED.MessageType, INSERTED.Body
+            INTO @letters (DeadLetterId, ConversationHandle, MessageSequence, MessageType, Body)
+            FROM [etl].[DeadLetter] AS dl
+                /* READPAST: a letter that is just being written or replayed is somebody's; activation
+                   never waits for us, and we not for it. ROWLOCK, FORCESEEK: the range only. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, FORCESEEK)
+            WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
+              AND dl.HandledUtc IS NULL
+              AND dl.MessageType IN (N'//redial/etl/event');
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  Send, conversation by conversation, each in its own order                            */
+            /* ------------------------------------------------------------------------------------ */
+            DECLARE letters CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+                SELECT l.ConversationHandle, l.MessageType, l.Body
+                FROM @letters AS l
+                ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
+            OPEN letters;
+            FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
+            WHILE @@FETCH_STATUS = 0
+            BEGIN
+                IF @newHandle IS NULL
+                BEGIN
+                    /* A private dialog: no row, no timer, so nobody else sends on it. */
+                    BEGIN DIALOG CONVERSATION @newHandle
+                        FROM SERVICE [//redial/etl/initiator]
+                        TO SERVICE N'//redial/etl/target'
+                        ON CONTRACT [//redial/etl/contract]
+                        WITH LIFETIME = 604800, ENCRYPTION = OFF;
+
+                    INSERT INTO [etl].[ConversationLog] (Handle, ConversationId, ConfigId, ResendOf, Reason)
+                    SELECT @newHandle,
+                        (SELECT ce.conversation_id
+                         FROM sys.conversation_endpoints AS ce
+                             WITH (NOLOCK)      /* our own row, just made (F-126) */
+                         WHERE ce.conversation_handle = @newHandle),
+                        1, @firstHandle, N'usp_ReplayDeadLetter';
+                END;
+
+                IF @body IS NULL
+                BEGIN
+                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
+                END
+                ELSE
+                BEGIN
+                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
+                END;
+
+                SET @replayed = @replayed + 1;
+                FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
+            END;
+            CLOSE letters;
+            DEALLOCATE letters;
+
+            IF @newHandle IS NOT NULL
+            BEGIN
+                /* It is complete: the target ends it first, the EndDialog ends it here. */
+                EXECUTE [etl].[usp_SendEndOfStream] @handle = @newHandle;
+
+                INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason)
+                VALUES (N'replay dead letters',
+                    CONCAT(@replayed, N' of ', @deadLetterId, N' to ', @lastId, N', on conversation ', @newHandle), @reason);
+            END;
+
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            THROW;
+        END CATCH;
+    END;
+
+    IF @Debug = 1
+        PRINT CONCAT(N'Replayed: ', @replayed, N', conversation ', ISNULL(CONVERT(nvarchar(36), @newHandle), N'none'));
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  What became of each                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT dl.DeadLetterId, dl.ConversationHandle, dl.MessageSequence, dl.MessageType, DATALENGTH(dl.Body) AS BodyBytes,
+        CASE WHEN l.DeadLetterId IS NOT NULL THEN N'replayed'
+             WHEN dl.HandledUtc IS NOT NULL
+                 THEN CONCAT(N'kept: ', dl.Handling, N' at ', CONVERT(nvarchar(19), dl.HandledUtc, 120), N' UTC by ', dl.HandledBy)
+             WHEN ISNULL(dl.MessageType, N'') NOT IN (N'//redial/etl/event')
+                 THEN N'kept: its message type is not one that callers send'
+             WHEN @WhatIf = 1 THEN N'would be replayed'
+             ELSE N'kept: it is in use now; call again' END AS Outcome
+    FROM [etl].[DeadLetter] AS dl
+        WITH (READPAST, READCOMMITTEDLOCK, FORCESEEK)   /* as above */
+    LEFT OUTER JOIN @letters AS l ON l.DeadLetterId = dl.DeadLetterId
+    WHERE dl.DeadLetterId BETWEEN @deadLetterId AND @lastId
+    ORDER BY dl.DeadLetterId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 78_usp_RetireIdle.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_RetireIdle]
+    @olderThanSeconds int = NULL,       /* idle for at least this long; 0: none for being idle; NULL: 3600 */
+    @WhatIf bit = 1,                    /* 1: only show what would be retired */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Closes dialogs whose time has come, or that nobody has sent on for a while: the next send of that
+   key begins a new one. Meant for a job; any time is right, as it takes R and G like a recycle (F-127).
+   Idle is known by comparing a dialog's next message number with what the last run wrote down in
+   IdleWatch: no send writes anything for it (F-171). So a dialog is idle from the second run on, and
+   counts from the first run that saw it unmoved.
+   Result set: Handle uniqueidentifier, ConversationKey nvarchar(200), Why nvarchar(60), Messages bigint,
+   Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @dialogs TABLE
+    (
+        DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NOT NULL,
+        ConversationKey nvarchar(200) NOT NULL,
+        SendSequence bigint NOT NULL,
+        SinceUtc datetime2(3) NULL,     /* it has not moved since; NULL: it has, or is new */
+        IsDue bit NOT NULL,
+        Why nvarchar(60) NULL,          /* NULL: it stays */
+        Outcome nvarchar(60) NULL
+    );
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @idleSeconds int = ISNULL(@olderThanSeconds, 3600);
+    DECLARE @now datetime2(3) = SYSUTCDATETIME();
+    DECLARE @id int = 0;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @result int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_RetireIdle closes dialogs of configuration etl that are past their time or idle.
+  @olderThanSeconds  idle for at least this long (0: none for being idle); 3600 by default
+  @WhatIf            1 (default): only show; 0: do it, and write down how far each dialog has come
+  @Debug             1: print each step
+Run it every few minutes with @WhatIf = 0: a dialog is known to be idle by comparing two runs.
+Example: EXECUTE [etl].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50186, N'usp_RetireIdle must be called outside a transaction: each dialog is closed in one of its own.', 1;
+    IF @idleSeconds < 0
+        SET @errors = @errors + N'@olderThanSeconds must be 0 or more. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50185, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  How far each dialog has come                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @dialogs (Handle, ConversationKey, SendSequence, SinceUtc, IsDue)
+    SELECT sc.Handle, sc.ConversationKey, ce.send_sequence,
+        CASE WHEN iw.SendSequence = ce.send_sequence THEN iw.SinceUtc END,
+        CASE WHEN sc.RecycleAtUtc <= @now OR ce.send_sequence >= sc.RecycleAtMessages THEN 1 ELSE 0 END
+    FROM [etl].[SessionConversations] AS sc
+        /* A list of whom to visit, no decision: NOLOCK waits for no sender, and each visit looks again
+           under locks. INDEX, FORCESEEK: this configuration's rows only. */
+        WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+    INNER JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = sc.Handle
+    LEFT OUTER JOIN [etl].[IdleWatch] AS iw ON iw.Handle = sc.Handle
+    WHERE sc.ConfigId = 1
+      AND ce.state IN ('SO', 'CO')
+      AND sc.BegunUtc IS NOT NULL;
+
+    UPDATE d
+    SET Why = CASE WHEN d.IsDue = 1 THEN N'its time has come'
+                   ELSE CONCAT(N'idle for ', DATEDIFF_BIG(second, d.SinceUtc, @now), N' s or more') END,
+        Outcome = N'would be retired'
+    FROM @dialogs AS d
+    WHERE d.IsDue = 1
+       OR (@idleSeconds > 0 AND d.SinceUtc <= DATEADD(second, -@idleSeconds, @now));
+
+    IF @Debug = 1
+    BEGIN
+        DECLARE @seen int = (SELECT COUNT(*) FROM @dialogs);
+        DECLARE @due int = (SELECT COUNT(*) FROM @dialogs AS d WHERE d.Why IS NOT NULL);
+        PRINT CONCAT(N'Dialogs: ', @seen, N', to be retired: ', @due, N'.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Write it down for the next run                                                           */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+    BEGIN
+        BEGIN TRANSACTION;
+
+        /* TABLOCKX: two runs of this procedure, one after the other; nobody else uses the table. */
+        DELETE iw
+        FROM [etl].[IdleWatch] AS iw WITH (TABLOCKX)
+        WHERE NOT EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.Handle = iw.Handle AND d.SendSequence = iw.SendSequence);
+
+        INSERT INTO [etl].[IdleWatch] (Handle, SendSequence, SinceUtc)
+        SELECT d.Handle, d.SendSequence, @now
+        FROM @dialogs AS d
+        WHERE NOT EXISTS (SELECT 1 FROM [etl].[IdleWatch] AS iw WHERE iw.Handle = d.Handle);
+
+        COMMIT TRANSACTION;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Close them, one by one; a busy one is in use and stays                                   */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE @WhatIf = 0 AND EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.DialogId > @id AND d.Why IS NOT NULL)
+    BEGIN
+        SELECT TOP (1) @id = d.DialogId, @handle = d.Handle
+        FROM @dialogs AS d
+        WHERE d.DialogId > @id
+          AND d.Why IS NOT NULL
+        ORDER BY d.DialogId;
+
+        EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+
+        UPDATE @dialogs
+        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' ELSE N'failed: see ErrorLog' END
+        WHERE DialogId = @id;
+    END;
+
+    SELECT d.Handle, d.ConversationKey, d.Why, d.SendSequence AS Messages, d.Outcome
+    FROM @dialogs AS d
+    WHERE d.Why IS NOT NULL
+    ORDER BY d.DialogId;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Conversations.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [etl].[vw_Conversations]
+AS
+/* Redial 0.1.0, configuration etl */
+/* Both sides of every conversation of this configuration; columns: see ufn_Conversations. */
+SELECT
+    f.Side, f.ConversationHandle, f.ConversationId, f.State, f.Purpose, f.ConversationKey, f.BegunUtc,
+    f.AgeSeconds, f.EndOfStreamUtc, f.Sent, f.Received, f.TimerDue, f.LifetimeUtc, f.ClosedUntilUtc, f.Priority
+FROM [etl].[ufn_Conversations]() AS f;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_DeadLetters.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [etl].[vw_DeadLetters]
+AS
+/* Redial 0.1.0, configuration etl */
+/* Dead letters without their bodies: who may list them need not be allowed to read what was sent.
+   HandledUtc NULL: nobody has replayed it yet. NOLOCK: never waits for a reader that is adding one. */
+SELECT
+    dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
+    dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,
+    DATALENGTH(dl.Body) AS BodyBytes
+FROM [etl].[DeadLetter] AS dl WITH (NOLOCK);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Errors.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [etl].[vw_Errors]
+AS
+/* Redial 0.1.0, configuration etl */
+/* What went wrong, from every table that says so; order it by HappenedUtc yourself. NOLOCK: whoever
+   watches must not wait for a reader that is just writing an error down.
+   Source: error (ErrorLog), poison (a row that made its transaction roll back), dead letter (without
+   its body), conversation (a dialog that ended with an Error message). */
+SELECT
+    el.AddedUtc AS HappenedUtc, N'error' AS Source, el.ProcedureName AS ObjectName, el.ConversationHandle,
+    el.MessageSequence, el.ErrorNumber AS Code, el.ErrorMessage AS ErrorText
+FROM [etl].[ErrorLog] AS el WITH (NOLOCK)
+UNION ALL
+SELECT
+    pa.LastUtc, N'poison', pa.MessageType, pa.ConversationHandle, pa.MessageSequence, pa.ErrorNumber,
+    CONCAT(pa.Attempts, N' rollback(s): ', pa.ErrorMessage)
+FROM [etl].[PoisonAttempt] AS pa WITH (NOLOCK)
+UNION ALL
+SELECT
+    dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
+FROM [etl].[DeadLetter] AS dl WITH (NOLOCK)
+UNION ALL
+SELECT
+    cl.EndedUtc, N'conversation', cl.ConversationKey, cl.Handle, NULL, cl.Code, cl.Reason
+FROM [etl].[ConversationLog] AS cl WITH (NOLOCK)
+WHERE cl.Code <> 0
+  AND cl.EndedUtc IS NOT NULL;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Pending.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [etl].[vw_Pending]
+AS
+/* Redial 0.1.0, configuration etl */
+/* Messages that have not reached their queue, at most 10,000, without bodies; columns: see ufn_Pending. */
+SELECT
+    f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
+    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus
+FROM [etl].[ufn_Pending]() AS f;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Queues.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [etl].[vw_Queues]
+AS
+/* Redial 0.1.0, configuration etl */
+/* The two queues of this configuration, without reading them; columns: see ufn_Queues. */
+SELECT
+    f.Side, f.QueueName, f.Messages, f.IsReceiveEnabled, f.IsEnqueueEnabled, f.IsActivationEnabled,
+    f.ActivationProcedure, f.MaxReaders, f.IsRetentionEnabled, f.IsPoisonMessageHandlingEnabled
+FROM [etl].[ufn_Queues]() AS f;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_modules.signature.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
+   earlier deployment with security.signing = "certificate" made is dropped. */
+SET XACT_ABORT ON;
+
+DECLARE @signer sysname = NULL;
+
+BEGIN TRANSACTION;
+
+DECLARE @oldSigner sysname;
+DECLARE @dropSigner nvarchar(max);
+DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+    SELECT ct.name
+    FROM sys.certificates AS ct
+    WHERE LEFT(ct.name, 19) = N'redial_etl_signing_'
+      AND LEN(ct.name) = 55   /* a GUID behind it: no other configuration's */
+      AND ct.name <> ISNULL(@signer, N'');
+OPEN oldSigners;
+FETCH NEXT FROM oldSigners INTO @oldSigner;
+WHILE @@FETCH_STATUS = 0
+BEGIN
+    SET @dropSigner = NULL;
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
+    FROM sys.crypt_properties AS cp
+    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
+    WHERE ct.name = @oldSigner AND cp.class = 1;
+
+    IF @dropSigner IS NULL
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
+            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
+                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
+        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
+        FETCH NEXT FROM oldSigners INTO @oldSigner;
+    END;
+
+    EXECUTE sys.sp_executesql @dropSigner;
+END;
+CLOSE oldSigners;
+DEALLOCATE oldSigners;
+
+COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 80_queues.activation.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
+   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
+   after an error (F-139), what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[etl].[ConversationLog]'),
+               (N'[etl].[DeadLetter]'),
+               (N'[etl].[DeploymentHistory]'),
+               (N'[etl].[ErrorLog]'),
+               (N'[etl].[Gate]'),
+               (N'[etl].[IdleWatch]'),
+               (N'[etl].[Inbox]'),
+               (N'[etl].[Landing]'),
+               (N'[etl].[LandingAcknowledged]'),
+               (N'[etl].[MessageBatch]'),
+               (N'[etl].[Migration]'),
+               (N'[etl].[OperatorLog]'),
+               (N'[etl].[Outbox]'),
+               (N'[etl].[OwnedObject]'),
+               (N'[etl].[PoisonAttempt]'),
+               (N'[etl].[ReceivedBatch]'),
+               (N'[etl].[SessionConversations]'),
+               (N'[etl].[Setting]'),
+               (N'[etl].[ufn_Conversations]'),
+               (N'[etl].[ufn_HealthBroker]'),
+               (N'[etl].[ufn_HealthConversations]'),
+               (N'[etl].[ufn_HealthData]'),
+               (N'[etl].[ufn_Leaked]'),
+               (N'[etl].[ufn_Pending]'),
+               (N'[etl].[ufn_Queues]'),
+               (N'[etl].[ufn_ReadBatch]'),
+               (N'[etl].[ufn_ReadEnvelope]'),
+               (N'[etl].[ufn_WriteEnvelope]'),
+               (N'[etl].[usp_AcknowledgeLanding]'),
+               (N'[etl].[usp_AcquireConversation]'),
+               (N'[etl].[usp_ArmTimer]'),
+               (N'[etl].[usp_BeginConversation]'),
+               (N'[etl].[usp_CloseGate]'),
+               (N'[etl].[usp_Drain]'),
+               (N'[etl].[usp_EndLeaked]'),
+               (N'[etl].[usp_FindPoison]'),
+               (N'[etl].[usp_Health]'),
+               (N'[etl].[usp_LandBatch]'),
+               (N'[etl].[usp_LandRow]'),
+               (N'[etl].[usp_LogError]'),
+               (N'[etl].[usp_OpenGate]'),
+               (N'[etl].[usp_PurgeDeadLetter]'),
+               (N'[etl].[usp_PurgeInbox]'),
+               (N'[etl].[usp_PurgeLanding]'),
+               (N'[etl].[usp_PurgeLogs]'),
+               (N'[etl].[usp_PurgePoison]'),
+               (N'[etl].[usp_ReadErrorBody]'),
+               (N'[etl].[usp_RecordPoison]'),
+               (N'[etl].[usp_RecycleConversation]'),
+               (N'[etl].[usp_ReplayDeadLetter]'),
+               (N'[etl].[usp_ResendPending]'),
+               (N'[etl].[usp_RetireIdle]'),
+               (N'[etl].[usp_SeesPending]'),
+               (N'[etl].[usp_Send]'),
+               (N'[etl].[usp_SendBatch]'),
+               (N'[etl].[usp_SendEndOfStream]'),
+               (N'[etl].[usp_SenderActivation]'),
+               (N'[etl].[usp_SendMessages]'),
+               (N'[etl].[usp_TargetActivation]'),
+               (N'[etl].[usp_WaitForSlot]'),
+               (N'[etl].[vw_Conversations]'),
+               (N'[etl].[vw_DeadLetters]'),
+               (N'[etl].[vw_Errors]'),
+               (N'[etl].[vw_Pending]'),
+               (N'[etl].[vw_Queues]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [etl].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 2
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_SenderActivation]', N'P')
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    ALTER QUEUE [etl].[InitiatorQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [etl].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 2,
+        EXECUTE AS N'etl_module'
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[etl].[ConversationLog]'),
+               (N'[etl].[DeadLetter]'),
+               (N'[etl].[DeploymentHistory]'),
+               (N'[etl].[ErrorLog]'),
+               (N'[etl].[Gate]'),
+               (N'[etl].[IdleWatch]'),
+               (N'[etl].[Inbox]'),
+               (N'[etl].[Landing]'),
+               (N'[etl].[LandingAcknowledged]'),
+               (N'[etl].[MessageBatch]'),
+               (N'[etl].[Migration]'),
+               (N'[etl].[OperatorLog]'),
+               (N'[etl].[Outbox]'),
+               (N'[etl].[OwnedObject]'),
+               (N'[etl].[PoisonAttempt]'),
+               (N'[etl].[ReceivedBatch]'),
+               (N'[etl].[SessionConversations]'),
+               (N'[etl].[Setting]'),
+               (N'[etl].[ufn_Conversations]'),
+               (N'[etl].[ufn_HealthBroker]'),
+               (N'[etl].[ufn_HealthConversations]'),
+               (N'[etl].[ufn_HealthData]'),
+               (N'[etl].[ufn_Leaked]'),
+               (N'[etl].[ufn_Pending]'),
+               (N'[etl].[ufn_Queues]'),
+               (N'[etl].[ufn_ReadBatch]'),
+               (N'[etl].[ufn_ReadEnvelope]'),
+               (N'[etl].[ufn_WriteEnvelope]'),
+               (N'[etl].[usp_AcknowledgeLanding]'),
+               (N'[etl].[usp_AcquireConversation]'),
+               (N'[etl].[usp_ArmTimer]'),
+               (N'[etl].[usp_BeginConversation]'),
+               (N'[etl].[usp_CloseGate]'),
+               (N'[etl].[usp_Drain]'),
+               (N'[etl].[usp_EndLeaked]'),
+               (N'[etl].[usp_FindPoison]'),
+               (N'[etl].[usp_Health]'),
+               (N'[etl].[usp_LandBatch]'),
+               (N'[etl].[usp_LandRow]'),
+               (N'[etl].[usp_LogError]'),
+               (N'[etl].[usp_OpenGate]'),
+               (N'[etl].[usp_PurgeDeadLetter]'),
+               (N'[etl].[usp_PurgeInbox]'),
+               (N'[etl].[usp_PurgeLanding]'),
+               (N'[etl].[usp_PurgeLogs]'),
+               (N'[etl].[usp_PurgePoison]'),
+               (N'[etl].[usp_ReadErrorBody]'),
+               (N'[etl].[usp_RecordPoison]'),
+               (N'[etl].[usp_RecycleConversation]'),
+               (N'[etl].[usp_ReplayDeadLetter]'),
+               (N'[etl].[usp_ResendPending]'),
+               (N'[etl].[usp_RetireIdle]'),
+               (N'[etl].[usp_SeesPending]'),
+               (N'[etl].[usp_Send]'),
+               (N'[etl].[usp_SendBatch]'),
+               (N'[etl].[usp_SendEndOfStream]'),
+               (N'[etl].[usp_SenderActivation]'),
+               (N'[etl].[usp_SendMessages]'),
+               (N'[etl].[usp_TargetActivation]'),
+               (N'[etl].[usp_WaitForSlot]'),
+               (N'[etl].[vw_Conversations]'),
+               (N'[etl].[vw_DeadLetters]'),
+               (N'[etl].[vw_Errors]'),
+               (N'[etl].[vw_Pending]'),
+               (N'[etl].[vw_Queues]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [etl].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 4
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[etl].[usp_TargetActivation]', N'P')
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
+BEGIN
+    ALTER QUEUE [etl].[TargetQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [etl].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 4,
+        EXECUTE AS N'etl_module'
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 85_operations.grant.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What operators call and look at. The functions behind the views need no grant of their own: views and
+   functions have one owner. */
+GRANT EXECUTE ON OBJECT::[etl].[usp_Drain] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_OpenGate] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_Health] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_RetireIdle] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_ReplayDeadLetter] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeDeadLetter] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeLogs] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_Conversations] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_Queues] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_Pending] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_Errors] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_DeadLetters] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[Gate] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[OperatorLog] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[Migration] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[Setting] TO [etl_operator];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 85_retention.grant.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Readers say how far they are; operators purge what all have read. */
+GRANT EXECUTE ON OBJECT::[etl].[usp_AcknowledgeLanding] TO [etl_reader];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+GRANT SELECT ON OBJECT::[etl].[LandingAcknowledged] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_AcknowledgeLanding] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeInbox] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeLanding] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_PurgePoison] TO [etl_operator];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 85_roles.grant.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The application's whole right: to send, one by one or in bulk. EXECUTE on the type: who fills a
+   table-valued parameter declares a variable of it. SELECT on Outbox, which shows no row ever: tools
+   that write by INSERT ask for its columns first. */
+GRANT EXECUTE ON OBJECT::[etl].[usp_Send] TO [etl_sender];
+GRANT EXECUTE ON OBJECT::[etl].[usp_SendBatch] TO [etl_sender];
+GRANT EXECUTE ON TYPE::[etl].[MessageBatch] TO [etl_sender];
+GRANT SELECT, INSERT ON OBJECT::[etl].[Outbox] TO [etl_sender];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+GRANT EXECUTE ON OBJECT::[etl].[usp_ResendPending] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_EndLeaked] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[DeadLetter] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[ErrorLog] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[PoisonAttempt] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[DeploymentHistory] TO [etl_operator];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+GRANT SELECT ON OBJECT::[etl].[Landing] TO [etl_reader];
+GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_reader];
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 90_deployment.data.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* One row per change of content: deploying the same scripts again adds none. */
+IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
+           ORDER BY h.DeploymentId DESC), N'') <> N'8c2229a651ca26d674c1503ebe7f52136e5fa11d957d67a963674e7787072b77'
+BEGIN
+    INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
+    VALUES (N'etl', N'0.1.0', N'8c2229a651ca26d674c1503ebe7f52136e5fa11d957d67a963674e7787072b77');
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 92_agent_jobs.job.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
+   Every command is safe at any time and as often as you like. A job's name carries the database, and
+   is in OwnedObject for uninstall. Deploying again sets command and schedule; enabled or not stays as
+   you left it. Engine edition 4 is Express, which has the procedures in msdb and no Agent (F-174). */
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: retire, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, every 5 minutes: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 4, @freq_subday_interval = 5;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 4, @freq_subday_interval = 5;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge landing, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge inbox, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge inbox', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge poison, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge logs, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+PRINT N'Redial 0.1.0, configuration etl: installed';
+GO
+SET NOEXEC OFF;
+GO

@@ -1,0 +1,18 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+IF DATABASE_PRINCIPAL_ID(N'logging_sender') IS NULL
+BEGIN
+    CREATE ROLE [logging_sender];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'logging_operator') IS NULL
+BEGIN
+    CREATE ROLE [logging_operator];
+END;
+GO
+IF DATABASE_PRINCIPAL_ID(N'logging_reader') IS NULL
+BEGIN
+    CREATE ROLE [logging_reader];
+END;
+GO

@@ -1,0 +1,17 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* POISON_MESSAGE_HANDLING stays on: no path of ours rolls a RECEIVE back in normal work, so five
+   rollbacks mean a fault that must stop the queue rather than spin (F-118). */
+IF OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ') IS NULL
+BEGIN
+    CREATE QUEUE [logging].[InitiatorQueue]
+        WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+END;
+GO
+IF OBJECT_ID(N'[logging].[TargetQueue]', N'SQ') IS NULL
+BEGIN
+    CREATE QUEUE [logging].[TargetQueue]
+        WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+END;
+GO

@@ -1,0 +1,38 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Level 3 for conversations begun from now on, both sides: each endpoint is matched by itself, when
+   it is made, and keeps its level (CREATE BROKER PRIORITY page). RECEIVE takes higher ones first, always.
+   What goes to another instance is sent first only if HONOR_BROKER_PRIORITY is on; inside one instance
+   that option does nothing. It is not switched on here: ALTER DATABASE ... SET HONOR_BROKER_PRIORITY ON
+   needs the database for itself, and is for you to do in a quiet hour (F-173). */
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/initiator')
+BEGIN
+    CREATE BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/logging/target',
+             PRIORITY_LEVEL = 3);
+    INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/initiator');
+END
+ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
+                WHERE cp.name = N'redial/logging/initiator' AND cp.priority <> 3)
+BEGIN
+    ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION SET (PRIORITY_LEVEL = 3);
+END;
+GO
+IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/target')
+BEGIN
+    CREATE BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/target],
+             REMOTE_SERVICE_NAME = N'//redial/logging/initiator',
+             PRIORITY_LEVEL = 3);
+    INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/target');
+END
+ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
+                WHERE cp.name = N'redial/logging/target' AND cp.priority <> 3)
+BEGIN
+    ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION SET (PRIORITY_LEVEL = 3);
+END;
+GO

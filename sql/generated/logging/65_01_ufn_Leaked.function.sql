@@ -1,0 +1,60 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [logging].[ufn_Leaked](
+    @most int                           /* at most so many of each kind: there may be hundreds of thousands */
+)
+RETURNS @leaked TABLE
+(
+    LeakedId int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Handle uniqueidentifier NOT NULL,
+    ConversationId uniqueidentifier NULL,
+    IsInitiator bit NOT NULL,
+    State nvarchar(60) NOT NULL,
+    ConversationKey nvarchar(200) NULL,
+    Action nvarchar(30) NOT NULL
+)
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* What usp_EndLeaked would look at: candidates, each of which it checks again under locks. NOLOCK: the
+   list waits for nobody, and a dialog that is just being begun is seen with its row.
+   No leaks: the everlasting dialog (its group is fixed, it has no row), dialogs whose EndOfStream was sent, private
+   dialogs of a resend or replay (closed when they were made). */
+BEGIN
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+      AND ce.state IN ('DI', 'ER');
+
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc,
+        CASE WHEN ce.state = 'SO' THEN N'END UNUSED' ELSE N'CLOSE' END
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name = N'//redial/logging/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND ce.conversation_group_id <> N'54A9E148-F784-5F6A-830F-1A6F292962F7'
+      AND NOT EXISTS (SELECT 1
+                      FROM [logging].[ConversationLog] AS cl
+                          WITH (NOLOCK, FORCESEEK)
+                      WHERE cl.Handle = ce.conversation_handle
+                        AND cl.EndOfStreamUtc IS NOT NULL);
+
+    /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
+       and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+      AND ce.state = 'CD'
+      AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
+           OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
+
+    RETURN;
+END;
+GO

@@ -1,0 +1,130 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [logging].[ufn_HealthBroker]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* First part of usp_Health: database, queues, rights, gate, version. */
+BEGIN
+    DECLARE @ownerName nvarchar(128);
+    DECLARE @isBrokerEnabled bit;
+    DECLARE @isPriorityHonored bit;
+
+    SELECT @ownerName = SUSER_SNAME(d.owner_sid), @isBrokerEnabled = d.is_broker_enabled,
+        @isPriorityHonored = d.is_honor_broker_priority_on
+    FROM sys.databases AS d
+    WHERE d.database_id = DB_ID();
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The database                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @isBrokerEnabled = 0
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (1, N'broker off', DB_NAME(), NULL,
+            N'Nothing is delivered: sends pile up in sys.transmission_queue. A restore or attach switches it off. ALTER DATABASE CURRENT SET ENABLE_BROKER needs the database for itself (WITH ROLLBACK IMMEDIATE).');
+    END;
+    IF @ownerName IS NULL
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'database without owner', DB_NAME(), NULL,
+            N'The owner is no login of this server (a restore from elsewhere?): activation may fail with 15517 or 916. ALTER AUTHORIZATION ON DATABASE:: this database TO a login.');
+    END;
+    IF @isPriorityHonored = 0
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (150, N'priority in the queues only', DB_NAME(), N'3',
+            N'HONOR_BROKER_PRIORITY is off: level 3 counts for RECEIVE, which is all there is inside one instance. To other instances it is not sent first. ALTER DATABASE CURRENT SET HONOR_BROKER_PRIORITY ON needs the database for itself.');
+    END;
+    IF (SELECT COUNT(*)
+        FROM sys.conversation_priorities AS cp
+        INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+        WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target') AND cp.priority = 3) < 2
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (50, N'priority missing', DB_NAME(), N'3',
+            N'The two BROKER PRIORITY objects of level 3 are not both there: deploy again. Conversations keep the level they began with.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The queues                                                                               */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 1, N'queue off', q.QueueName, NULL,
+        CONCAT(N'ALTER QUEUE ', N'[logging]', N'.', QUOTENAME(q.QueueName),
+            N' WITH STATUS = ON; but first look in vw_Errors: five rollbacks in a row switch a queue off.')
+    FROM [logging].[ufn_Queues]() AS q
+    WHERE q.IsReceiveEnabled = 0
+       OR q.IsEnqueueEnabled = 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 1, N'activation off', q.QueueName, NULL,
+        CONCAT(N'Nobody reads the queue. ALTER QUEUE ', N'[logging]', N'.', QUOTENAME(q.QueueName),
+            N' WITH ACTIVATION (STATUS = ON); or deploy again.')
+    FROM [logging].[ufn_Queues]() AS q
+    WHERE q.IsActivationEnabled = 0
+       OR q.ActivationProcedure IS NULL;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'queue differs from configuration', q.QueueName,
+        CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
+        N'Expected: 1 readers of the initiator''s queue, 1 of the target''s, retention 0 (it lets the queue grow as long as dialogs live), poison handling 1 (else a fault spins). Deploy again, or change the configuration.'
+    FROM [logging].[ufn_Queues]() AS q
+    WHERE q.MaxReaders <> CASE WHEN q.Side = N'target' THEN 1 ELSE 1 END
+       OR q.IsRetentionEnabled = 1
+       OR q.IsPoisonMessageHandlingEnabled = 0;
+
+    IF (SELECT COUNT(*) FROM [logging].[ufn_Queues]()) < 2
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Rights, gate, version                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'pending messages not visible', N'logging_module', NULL,
+            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
+    END;
+    IF EXISTS (SELECT 1 FROM sys.services AS s
+               WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+                 AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'logging_module'))
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'service owned by another', N'logging_module', NULL,
+            N'The right to SEND is checked against the owner of the initiating service: ALTER AUTHORIZATION ON SERVICE:: both services TO the module user.');
+    END;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'gate closed', N'logging', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
+        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. When that is over: EXECUTE usp_OpenGate @reason = ...')
+    FROM [logging].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
+    WHERE g.ConfigId = 1
+      AND g.IsOpen = 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT TOP (1) 200, N'version', h.ConfigName, h.Version, CONCAT(N'deployed ', CONVERT(nvarchar(19), h.DeployedUtc, 120), N' UTC by ', h.DeployedBy)
+    FROM [logging].[DeploymentHistory] AS h
+    ORDER BY h.DeploymentId DESC;
+
+    IF (SELECT COUNT(*) FROM [logging].[Migration]) < 3
+    BEGIN
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        VALUES (10, N'migration missing', N'[logging].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+    END;
+
+    RETURN;
+END;
+GO

@@ -1,0 +1,78 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [logging].[ufn_HealthConversations]()
+RETURNS @found TABLE
+(
+    Priority tinyint NOT NULL,
+    Finding nvarchar(60) NOT NULL,
+    ObjectName nvarchar(300) NULL,
+    Figure nvarchar(100) NULL,
+    Advice nvarchar(1000) NOT NULL
+)
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
+   leaked, a report must not make it worse. */
+BEGIN
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Pending, by what the server says is in the way                                           */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT
+        CASE WHEN p.StatusKind IN (N'queue off', N'broker off', N'no service', N'no route', N'access') THEN 10
+             WHEN p.StatusKind = N'far side ended' OR MAX(p.WaitingSeconds) > 300 THEN 50
+             ELSE 150 END,
+        N'messages pending', CONCAT(p.ToService, N': ', p.StatusKind),
+        CONCAT(CASE WHEN COUNT(*) >= 10000 THEN N'at least ' ELSE N'' END, COUNT(*), N', oldest ', MAX(p.WaitingSeconds), N' s'),
+        CASE p.StatusKind
+            WHEN N'queue off' THEN N'The target queue is off. Find out in vw_Errors what switched it off, then ALTER QUEUE ... WITH STATUS = ON.'
+            WHEN N'broker off' THEN N'ALTER DATABASE ... SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE, in the database the text names.'
+            WHEN N'no service' THEN N'No service of this name is in this instance; names are compared byte by byte. Deploy the target.'
+            WHEN N'no route' THEN N'No route leads to the service. A database is born with AutoCreatedLocal: was it dropped?'
+            WHEN N'access' THEN N'The owner of the initiating service may not enter the target''s database, or a key is missing. See the text in vw_Pending.'
+            WHEN N'far side ended' THEN N'The target ended the dialog with these messages behind: the initiator''s activation resends them. Still here? Look in vw_Errors, then usp_ResendPending.'
+            WHEN N'busy' THEN N'The target queue is locked, by ALTER QUEUE or a rebuild say: it is tried again.'
+            WHEN N'not tried' THEN N'No attempt yet. If it stays so, the broker is off or the database is in single-user mode.'
+            ELSE N'See the text in vw_Pending.' END
+    FROM [logging].[ufn_Pending]() AS p
+    GROUP BY p.ToService, p.StatusKind;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Endpoints by state                                                                       */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN COUNT(*) >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.is_initiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.state_desc),
+        CONCAT(CASE WHEN COUNT(*) >= 100000 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        CASE WHEN COUNT(*) >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
+    GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
+        CASE WHEN l.Action = N'END WITH CLEANUP' THEN N'CLOSED past their time' ELSE N'leaked conversations' END,
+        l.Action, CONCAT(CASE WHEN COUNT(*) >= 1001 THEN N'at least ' ELSE N'' END, COUNT(*)),
+        N'Look with EXECUTE usp_EndLeaked; end them with @WhatIf = 0. A few DISCONNECTED ones come and go: their EndDialog is just being handled.'
+    FROM [logging].[ufn_Leaked](1001) AS l
+    GROUP BY l.Action;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Ages                                                                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/logging/initiator', CONCAT(COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(v.LifetimeUtc), 120), N' UTC'),
+        N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain or usp_RetireIdle closes them in peace.'
+    FROM [logging].[ufn_Conversations]() AS v
+    WHERE v.Purpose = N'in use'
+      AND v.LifetimeUtc < DATEADD(second, 86400, GETUTCDATE())
+    HAVING COUNT(*) > 0;
+
+    RETURN;
+END;
+GO

@@ -1,0 +1,109 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_AcquireConversation]
+    @conversationKey nvarchar(200),     /* not used: there is one conversation */
+    @deadHandle uniqueidentifier,       /* a handle this call has found dead already; NULL: none */
+    @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* The everlasting dialog, found without a table: it is the open one in a conversation group that is
+   fixed by the names of the configuration, so every session finds the same. Its senders wait for each
+   other at SEND, until the first commits; send last in a transaction.
+   Called inside a transaction. Raises 50102 when the gate is closed, 50104 when the view is not visible.
+   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND (F-153). */
+BEGIN
+    SET NOCOUNT ON;
+
+    DECLARE @isOpen bit = NULL;
+    DECLARE @other uniqueidentifier = NULL;
+
+    IF @@TRANCOUNT = 0
+        THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The gate. No row leads to a dialog here, so the gate's own row is what a drain waits for  */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT @isOpen = g.IsOpen
+    FROM [logging].[Gate] AS g
+        /* REPEATABLEREAD: a share lock that stays to the end of the transaction, whatever the database's
+           row versioning; senders do not stop each other, who closes the gate waits for them all (F-148).
+           ROWLOCK, FORCESEEK: its one row. */
+        WITH (REPEATABLEREAD, ROWLOCK, FORCESEEK)
+    WHERE g.ConfigId = 1;
+
+    IF @isOpen = 0
+        THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The look-up. Of several (there should be none) all take the same                          */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @handle = NULL;
+    SELECT TOP (1) @handle = ce.conversation_handle
+    FROM sys.conversation_endpoints AS ce
+        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        WITH (NOLOCK)
+    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND NOT EXISTS (SELECT 1
+                      FROM [logging].[ConversationLog] AS cl
+                          WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
+                      WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
+      AND ce.conversation_handle <> ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000')
+    ORDER BY ce.conversation_handle;
+
+    IF @handle IS NOT NULL
+        RETURN 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first */
+    /*    user, who has the group; then look again                                                  */
+    /* ----------------------------------------------------------------------------------------- */
+    EXECUTE [logging].[usp_BeginConversation]
+        @ownsTransaction = @ownsTransaction,
+        @handle = @handle OUTPUT;
+
+    /* Who cannot see it would begin one with every message. */
+    IF NOT EXISTS (SELECT 1
+                   FROM sys.conversation_endpoints AS ce
+                       WITH (NOLOCK)    /* our own row, just made (F-126) */
+                   WHERE ce.conversation_handle = @handle)
+        THROW 50104, N'key = single needs sys.conversation_endpoints, and user ''logging_module'' does not see its own conversation there. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
+
+    SELECT TOP (1) @other = ce.conversation_handle
+    FROM sys.conversation_endpoints AS ce
+        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        WITH (NOLOCK)
+    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND NOT EXISTS (SELECT 1
+                      FROM [logging].[ConversationLog] AS cl
+                          WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
+                      WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
+      AND ce.conversation_handle NOT IN (@handle, ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000'))
+    ORDER BY ce.conversation_handle;
+
+    IF @other IS NOT NULL
+    BEGIN
+        END CONVERSATION @handle;       /* nothing was sent on it (F-154) */
+
+        UPDATE cl
+        SET EndedUtc = SYSUTCDATETIME(),
+            Messages = 0,
+            Reason = N'Not needed: another transaction began the everlasting dialog at the same time.'
+        FROM [logging].[ConversationLog] AS cl
+            WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* our own row, just made */
+        WHERE cl.Handle = @handle;
+
+        SET @handle = @other;
+    END;
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,211 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_SendMessages]
+    @messages [logging].[MessageBatch] READONLY,
+    @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
+    @sent int = NULL OUTPUT,            /* how many messages were sent */
+    @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
+    @replays int = NULL OUTPUT          /* how often all of it was done again */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
+   have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
+   dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
+   a batch is never split over an old and a new one. SAVE TRANSACTION is refused in a distributed
+   transaction (627): nothing is sent then.
+   Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the batch (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;     /* as usp_Send does, for its reasons */
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
+    /* Unique, so that a caller's own savepoint of the same name keeps its place (32 characters). */
+    DECLARE @savepoint char(32) = REPLACE(CONVERT(char(36), NEWID()), '-', '');
+    DECLARE @saved bit = 0;
+    DECLARE @wrong TABLE (WrongId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Problem nvarchar(400) NOT NULL);
+    /* Table variables keep their rows over a ROLLBACK: keys found dead and ids made are remembered. */
+    DECLARE @keys TABLE
+    (
+        KeyNumber int NOT NULL PRIMARY KEY,
+        ConversationKey nvarchar(200) NULL UNIQUE,
+        Handle uniqueidentifier NULL,
+        DeadHandle uniqueidentifier NULL,
+        LastSequence bigint NULL
+    );
+    DECLARE @messageId uniqueidentifier = NULL;
+    DECLARE @wrongId int = 0;
+    DECLARE @problem nvarchar(400);
+    DECLARE @keyCount int;
+    DECLARE @keyNumber int;
+    DECLARE @conversationKey nvarchar(200);
+    DECLARE @deadHandle uniqueidentifier;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @ordinal int;
+    DECLARE @messageType sysname;
+    DECLARE @body varbinary(max);
+    DECLARE @messageKey nvarchar(200);
+    DECLARE @keySequence bigint = NULL;
+    DECLARE @attempt int = 0;
+    DECLARE @error int;
+    DECLARE @message nvarchar(2048);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs: the first ten wrong ones are named, then one error is raised                     */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @wrong (Problem)
+    SELECT TOP (10) CONCAT(N'Ordinal ', m.Ordinal, N': ', w.[Rule], N'. ')
+    FROM @messages AS m
+    CROSS APPLY
+    (
+        SELECT N'MessageType must be one of: ''//redial/logging/event''' AS [Rule]
+        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/logging/event')
+        UNION ALL
+        SELECT N'MessageKey must be NULL: this configuration has key = single'
+        WHERE m.MessageKey IS NOT NULL
+        UNION ALL
+        SELECT N'MessageId must be NULL: this configuration has delivery = at_least_once'
+        WHERE m.MessageId IS NOT NULL
+    ) AS w
+    ORDER BY m.Ordinal;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
+        FROM @wrong AS w
+        WHERE w.WrongId > @wrongId
+        ORDER BY w.WrongId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+        SET @problems = @problems + @problem;
+    END;
+
+    IF @problems <> N''
+    BEGIN
+        SET @message = LEFT(CONCAT(N'Nothing was sent. ', RTRIM(@problems)), 2040);
+        THROW 50150, @message, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  What a replay must find again: keys                                                  */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @sent = (SELECT COUNT(*) FROM @messages);
+    SET @dialogs = 0;
+    SET @replays = 0;
+    IF @sent = 0
+        RETURN 0;
+
+    INSERT INTO @keys (KeyNumber, ConversationKey)
+    VALUES (1, NULL);
+    SET @keyCount = (SELECT COUNT(*) FROM @keys);
+    SET @dialogs = @keyCount;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
+    /*    one key's dialog, and five more for those another session replaces meanwhile)             */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SET @attempt = @attempt + 1;
+
+        BEGIN TRY
+            SET @keyNumber = 1;
+            SET @handle = NULL;
+            IF @ownsTransaction = 1
+            BEGIN
+                SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
+                BEGIN TRANSACTION;
+            END
+            ELSE
+            BEGIN
+                SAVE TRANSACTION @savepoint;
+                SET @saved = 1;
+            END;
+
+            /* -- 3.1  R of every key, in the order of the keys: two batches cannot deadlock over R -- */
+            WHILE @keyNumber <= @keyCount
+            BEGIN
+                SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
+                FROM @keys AS k
+                WHERE k.KeyNumber = @keyNumber;
+
+                SET @handle = NULL;
+                EXECUTE [logging].[usp_AcquireConversation]
+                    @conversationKey = @conversationKey,
+                    @deadHandle = @deadHandle,
+                    @ownsTransaction = @ownsTransaction,
+                    @handle = @handle OUTPUT;
+
+                UPDATE @keys
+                SET Handle = @handle, LastSequence = @keySequence
+                WHERE KeyNumber = @keyNumber;
+                SET @keyNumber = @keyNumber + 1;
+            END;
+
+            /* -- 3.2  The messages, by seeks on the type's primary key: a cursor would be closed by a
+                       ROLLBACK or a caller's CURSOR_CLOSE_ON_COMMIT, or copy every body first --- */
+            SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m);
+            WHILE @ordinal IS NOT NULL
+            BEGIN
+                SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
+                FROM @messages AS m
+                WHERE m.Ordinal = @ordinal;
+
+                SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
+                FROM @keys AS k
+                WHERE k.KeyNumber = 1;
+
+                /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
+                IF @ownsTransaction = 0
+                    SET XACT_ABORT OFF;
+
+                IF @body IS NULL
+                BEGIN
+                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
+                END
+                ELSE
+                BEGIN
+                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
+                END;
+
+                IF @ownsTransaction = 0 AND @callerAborts = 1
+                    SET XACT_ABORT ON;
+
+                SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m WHERE m.Ordinal > @ordinal);
+            END;
+
+            IF @ownsTransaction = 1
+                COMMIT TRANSACTION;
+
+            SET @replays = @attempt - 1;
+            RETURN 0;
+        END TRY
+        BEGIN CATCH
+            SET @error = ERROR_NUMBER();
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;      /* before any THROW, as in usp_Send */
+
+            IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            /* A caller who catches our error and commits must not commit half a batch. */
+            IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
+                ROLLBACK TRANSACTION @savepoint;
+
+            /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. */
+            IF @error NOT IN (8426, 8429, 2627)
+               OR @attempt >= 5 + @keyCount
+               OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
+            BEGIN
+                THROW;
+            END;
+
+            IF @error <> 2627 AND @handle IS NOT NULL
+                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+        END CATCH;
+    END;
+END;
+GO

@@ -1,0 +1,106 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_LandBatch]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* the target's; the caller owns its group and a transaction */
+    @rows [logging].[ReceivedBatch] READONLY
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Accounts for every row of one RECEIVE, inside its transaction: landed, or
+   dead-lettered. Raises when the transaction is doomed or nothing can be written; its caller then
+   rolls back. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
+
+    DECLARE @done TABLE (RowId int NOT NULL PRIMARY KEY);   /* accounted for before landing */
+    DECLARE @row int;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+
+    IF @@TRANCOUNT = 0
+        THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Rows known to be poison: dead-lettered unprocessed                                       */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @done (RowId)
+    SELECT r.RowId
+    FROM @rows AS r
+    INNER JOIN [logging].[PoisonAttempt] AS pa
+            WITH (FORCESEEK)            /* a scan would wait for other dialogs' rows, under G */
+        ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+        AND pa.MessageType = r.MessageType
+    WHERE pa.Attempts >= 1;
+
+    IF @@ROWCOUNT > 0
+    BEGIN
+        INSERT INTO [logging].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'target', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body,
+            pa.ErrorNumber, pa.ErrorMessage
+        FROM @rows AS r
+        INNER JOIN @done AS d ON d.RowId = r.RowId
+        INNER JOIN [logging].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* as above */
+            ON pa.ConversationHandle = @handle AND pa.MessageSequence = r.MessageSequence
+            AND pa.MessageType = r.MessageType
+        ORDER BY r.RowId;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Land the batch as one                                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SAVE TRANSACTION BeforeLanding;
+    BEGIN TRY
+        INSERT INTO [logging].[Landing]
+            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
+        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
+        FROM @rows AS r
+        WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+
+        RETURN 0;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 1
+            THROW;                      /* doomed: usp_FindPoison finds the row after the rollback */
+        ROLLBACK TRANSACTION BeforeLanding;
+    END CATCH;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  It cannot land as one: row by row, each under a savepoint                                */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @row = 0;
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+          AND NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
+        BEGIN TRY
+            EXECUTE [logging].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
+                THROW;                  /* doomed, or the transaction is not ours any more */
+            ROLLBACK TRANSACTION RedialBeforeRow;
+            INSERT INTO [logging].[DeadLetter]
+                (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+            VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
+                ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+        END CATCH;
+    END;
+
+    RETURN 0;
+END;
+GO

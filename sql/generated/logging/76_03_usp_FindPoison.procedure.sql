@@ -1,0 +1,55 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_FindPoison]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,
+    @rows [logging].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
+   row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
+   receives it next dead-letters it. None fails (a deadlock, say): the next RECEIVE simply lands them.
+   A batch of one is to blame itself: what failed may not fail again when it is tried alone. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;
+
+    DECLARE @row int = 0;
+    DECLARE @sequence bigint;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @tried int = 0;
+    DECLARE @failed int = 0;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = r.RowId, @sequence = r.MessageSequence, @messageType = r.MessageType,
+            @body = r.Body
+        FROM @rows AS r
+        WHERE r.RowId > @row
+        ORDER BY r.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        SET @tried = @tried + 1;
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            EXECUTE [logging].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+            ROLLBACK TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
+            SET @failed = @failed + 1;
+        END CATCH;
+    END;
+
+    /* Here the error is the one of the batch again. A deadlock (1205) and a lock that did not come
+       (1222) say nothing against a row. */
+    IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
+        EXECUTE [logging].[usp_RecordPoison] @handle, @sequence, @messageType;
+END;
+GO

@@ -1,0 +1,53 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_OpenGate]
+    @reason nvarchar(400) = NULL,       /* why the gate opens: kept in Gate and OperatorLog; required */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each step */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Opens the gate that usp_Drain closed: usp_Send sends again. Result set: none. Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read opens a transaction (F-137) */
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_OpenGate opens the gate that usp_Drain closed, so that usp_Send sends again.
+  @reason   why; required; kept with your login in Gate and OperatorLog
+  @Debug    1: print each step
+Example: EXECUTE [logging].[usp_OpenGate] @reason = N''maintenance is over'';';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_OpenGate must be called outside a transaction: senders read the gate and would wait for its end.', 1;
+    IF NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        THROW 50160, N'@reason must say why, in 1 to 400 characters.', 1;
+
+    BEGIN TRANSACTION;
+
+    UPDATE g
+    SET IsOpen = 1,
+        ChangedUtc = SYSUTCDATETIME(),
+        ChangedBy = ORIGINAL_LOGIN(),
+        Reason = @reason
+    FROM [logging].[Gate] AS g
+        WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)    /* the one row of this configuration */
+    WHERE g.ConfigId = 1;
+
+    INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+    VALUES (N'open gate', N'configuration logging', @reason);
+
+    COMMIT TRANSACTION;
+
+    IF @Debug = 1
+        PRINT N'The gate is open.';
+
+    RETURN 0;
+END;
+GO

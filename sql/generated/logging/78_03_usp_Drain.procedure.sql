@@ -1,0 +1,170 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_Drain]
+    @reason nvarchar(400) = NULL,       /* why: kept in Gate and OperatorLog; required with @WhatIf = 0 */
+    @waitSeconds int = 60,              /* 0 to 3600: how long to go on, all in all */
+    @WhatIf bit = 1,                    /* 1: only show what is open now */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each pass */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* For an operator: no new sends, every dialog closed with EndOfStream, both sides ended. A sender gets
+   in before the gate closes or gets 50102; nobody sends after EndOfStream, nothing is lost (F-148).
+   Result set, one row per outcome: Outcome nvarchar(30), Figure bigint, Detail nvarchar(400).
+   Returns 0: drained (or shown), 1: not yet; the gate is as the first row says. Call it again. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @deadline datetime2(3);
+    DECLARE @closed bit = 0;
+    DECLARE @passes int = 0;
+    DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
+    DECLARE @recycled bigint = 0;
+    DECLARE @open bigint;
+    DECLARE @pending bigint;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @more bit;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_Drain closes the gate (usp_Send then refuses with 50102), closes every dialog of
+configuration logging and waits until both sides of each have ended. Open the gate with usp_OpenGate.
+  @reason       why; required with @WhatIf = 0; kept with your login in Gate and OperatorLog
+  @waitSeconds  0 to 3600, 60 by default: how long to go on, all in all
+  @WhatIf       1 (default): only show what is open now; 0: do it
+  @Debug        1: print each pass
+Example: EXECUTE [logging].[usp_Drain] @reason = N''server moves tonight'', @waitSeconds = 300, @WhatIf = 0;
+Not drained in time: a sender is in a long transaction, or the target does not read. See usp_Health.';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50161, N'usp_Drain must be called outside a transaction: each step commits.', 1;
+    IF ISNULL(@waitSeconds, -1) NOT BETWEEN 0 AND 3600
+        SET @errors = @errors + N'@waitSeconds must be 0 to 3600. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50160, @errors, 1;
+    END;
+
+    SET @deadline = DATEADD(second, @waitSeconds, SYSUTCDATETIME());
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The gate, committed before anything is looked at                                         */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 0
+        EXECUTE [logging].[usp_CloseGate] @reason = @reason, @deadline = @deadline, @closed = @closed OUTPUT;
+
+    IF @Debug = 1
+        PRINT CONCAT(N'Gate closed: ', @closed);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  The everlasting dialog. No sender is at work: the gate could be closed                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @more = @closed;
+    WHILE @more = 1
+    BEGIN
+        SET @passes = @passes + 1;
+        SET @handle = NULL;
+        SELECT TOP (1) @handle = ce.conversation_handle
+        FROM sys.conversation_endpoints AS ce
+        LEFT OUTER JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+        WHERE ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7'
+          AND ce.is_initiator = 1
+          AND ce.state IN ('SO', 'CO')
+          AND cl.EndOfStreamUtc IS NULL;
+
+        SET @left = CASE WHEN @handle IS NULL THEN 0 ELSE 1 END;
+        IF @handle IS NOT NULL
+        BEGIN
+            BEGIN TRY
+                BEGIN TRANSACTION;
+                /* Takes G; only then is it certain that nobody else has just closed it (F-127: L is
+                   taken under G). */
+                EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                IF NOT EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
+                                   WITH (FORCESEEK)
+                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
+                BEGIN
+                    EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
+                    SET @recycled = @recycled + 1;
+                END;
+                COMMIT TRANSACTION;
+            END TRY
+            BEGIN CATCH
+                IF @@TRANCOUNT > 0
+                    ROLLBACK TRANSACTION;
+                /* It has ended or failed meanwhile: its activation ends it. */
+                IF ERROR_NUMBER() NOT IN (8426, 8429)
+                    THROW;
+            END CATCH;
+        END;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', @left);
+
+        SET @more = CASE WHEN @left = 0 OR SYSUTCDATETIME() >= @deadline THEN 0 ELSE 1 END;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  Wait for both sides. CLOSED rows are only the target's memory of replays (F-106)          */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SELECT @open = COUNT_BIG(*)
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+          AND ce.state <> 'CD';
+
+        IF @open = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+            BREAK;
+        WAITFOR DELAY '00:00:00.250';
+    END;
+
+    SELECT @pending = COUNT_BIG(*) FROM [logging].[ufn_Pending]();
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  One row per outcome                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT o.Outcome, o.Figure, o.Detail
+    FROM
+    (
+        SELECT 1 AS Place,
+            CASE WHEN @WhatIf = 1 THEN N'would be closed' WHEN @closed = 1 THEN N'gate closed' ELSE N'gate still open' END AS Outcome,
+            @passes AS Figure,
+            CASE WHEN @WhatIf = 1 THEN N'nothing was done: @WhatIf = 1'
+                 WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
+                 ELSE N'passes over the dialogs' END AS Detail
+        UNION ALL
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        UNION ALL
+        SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
+        WHERE @left <> 0 OR @left IS NULL
+        UNION ALL
+        SELECT 4, N'endpoints open', @open, N'both sides, CLOSED ones left out; 0: everything was received'
+        UNION ALL
+        SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
+        WHERE @pending > 0
+    ) AS o
+    ORDER BY o.Place;
+
+    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0)
+        RETURN 0;
+    RETURN 1;
+END;
+GO

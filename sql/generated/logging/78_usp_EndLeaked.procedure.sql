@@ -1,0 +1,154 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_EndLeaked]
+    @WhatIf bit = 1,                    /* 1: only show what would be done */
+    @most int = 1000,                   /* 1 to 100000: at most so many of each kind in one call */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each one as it is looked at */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* lint: operator */
+/* For an operator: endpoints of this configuration's services that nobody will end any more.
+   - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending.
+   - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
+     client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
+   - END WITH CLEANUP: CLOSED past its time.
+   - DELETE ROW, FREE SLOT: a row of SessionConversations whose dialog is gone.
+   Result set, one row each: Handle uniqueidentifier, ConversationId uniqueidentifier, IsInitiator bit,
+   State nvarchar(60), ConversationKey nvarchar(200), Action nvarchar(30), Outcome nvarchar(400).
+   Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @leaked TABLE
+    (
+        LeakedId int NOT NULL PRIMARY KEY,
+        Handle uniqueidentifier NOT NULL,
+        ConversationId uniqueidentifier NULL,
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) NOT NULL,
+        ConversationKey nvarchar(200) NULL,
+        Action nvarchar(30) NOT NULL,
+        Outcome nvarchar(400) NOT NULL
+    );
+    DECLARE @id int;
+    DECLARE @handle uniqueidentifier;
+    DECLARE @action nvarchar(30);
+    DECLARE @outcome nvarchar(400);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs; pending messages must be visible                                        */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_EndLeaked ends conversations of configuration logging that nobody will end any more.
+  @WhatIf  1 (default): only show; 0: do it
+  @most    1 to 100000, 1000 by default: at most so many of each kind in one call
+  @Debug   1: print each one as it is looked at
+Nothing with an unread or a pending message is ended: those are shown with what to call instead.
+Example: EXECUTE [logging].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
+    IF @WhatIf IS NULL OR ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
+        THROW 50132, N'@WhatIf must be 0 or 1. @most must be 1 to 100000.', 1;
+    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
+        THROW 50131, N'usp_EndLeaked cannot see sys.transmission_queue: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; then call it again.', 1;
+
+    INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action, Outcome)
+    SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
+        CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
+                      WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
+                      WHEN N'DELETE ROW' THEN N'would be deleted'
+                      WHEN N'FREE SLOT' THEN N'would be freed'
+                      ELSE N'would be ended' END
+    FROM [logging].[ufn_Leaked](@most) AS f;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  One by one, each checked again in its own transaction                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @id = 0;
+    WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
+    BEGIN
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action,
+            @outcome = CASE WHEN @WhatIf = 1 THEN l.Outcome END         /* NULL: nothing against it yet */
+        FROM @leaked AS l
+        WHERE l.LeakedId > @id
+        ORDER BY l.LeakedId;
+
+        BEGIN TRY
+            BEGIN TRANSACTION;
+
+            IF @action = N'END'
+            BEGIN
+                /* The far side has ended, so nothing new arrives: once nothing is unread, nothing will
+                   be. A plain read: it waits for a reader that holds the rows, and so is told the truth. */
+                IF EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+                   OR EXISTS (SELECT 1 FROM [logging].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
+                    SET @outcome = N'kept: unread messages are left; its activation handles them';
+                ELSE IF EXISTS (SELECT 1 FROM sys.transmission_queue AS tq
+                                WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0)
+                    SET @outcome = N'kept: messages are pending; call usp_ResendPending';
+                ELSE IF @outcome IS NULL
+                BEGIN
+                    END CONVERSATION @handle;
+                END;
+            END
+            ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
+            BEGIN
+                END CONVERSATION @handle WITH CLEANUP;
+            END
+            ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
+            BEGIN
+                /* Takes G, so that a sender that just begins or closes this dialog has committed. */
+                EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                IF EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
+                               WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                           WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
+                    SET @outcome = N'kept: it is closing now';
+                IF @outcome IS NULL AND @action = N'CLOSE'
+                BEGIN
+                    EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
+                END
+                ELSE IF @outcome IS NULL
+                BEGIN
+                    END CONVERSATION @handle;
+                END;
+            END;
+
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            SET @outcome = LEFT(CONCAT(N'failed: ', ERROR_MESSAGE()), 400);
+        END CATCH;
+
+        UPDATE @leaked SET Outcome = ISNULL(@outcome, N'done') WHERE LeakedId = @id;
+
+        IF @Debug = 1
+            PRINT CONCAT(@action, N' ', @handle, N': ', ISNULL(@outcome, N'done'));
+    END;
+
+    IF @WhatIf = 0 AND EXISTS (SELECT 1 FROM @leaked AS l WHERE l.Outcome = N'done')
+    BEGIN
+        INSERT INTO [logging].[OperatorLog] (Action, Detail)
+        SELECT N'end leaked', CONCAT(COUNT(*), N' conversations or rows')
+        FROM @leaked AS l
+        WHERE l.Outcome = N'done';
+    END;
+
+    SELECT l.Handle, l.ConversationId, l.IsInitiator, l.State, l.ConversationKey, l.Action, l.Outcome
+    FROM @leaked AS l
+    ORDER BY l.LeakedId;
+
+    RETURN 0;
+END;
+GO

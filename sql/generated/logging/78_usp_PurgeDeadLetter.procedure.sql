@@ -1,0 +1,114 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_PurgeDeadLetter]
+    @deadLetterId bigint = NULL,        /* this one, replayed or not; else by age: */
+    @olderThanDays int = NULL,          /* those of at least this many days; NULL: 30 */
+    @includeUnhandled bit = 0,          /* 1: by age also those nobody has replayed: they are then lost */
+    @reason nvarchar(400) = NULL,       /* why: kept in OperatorLog; required with @WhatIf = 0 */
+    @WhatIf bit = 1,                    /* 1: only show how many would be removed */
+    @Help bit = 0,                      /* 1: print what this does, and do nothing */
+    @Debug bit = 0                      /* 1: print each batch */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Removes dead letters for good, 1,000 per transaction, each with its own entry in OperatorLog: who,
+   how many, which, why. Result set, one row: DeadLetters bigint, FirstId bigint, LastId bigint,
+   Outcome nvarchar(60). Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+
+    DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @batch int = 1;
+    DECLARE @count bigint = 0;
+    DECLARE @firstId bigint = NULL;
+    DECLARE @lastId bigint = NULL;
+    DECLARE @before datetime2(3);
+
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeDeadLetter removes dead letters of configuration logging for good.
+  @deadLetterId      this one, replayed or not; see [logging].[vw_DeadLetters]
+  @olderThanDays     or: those of at least this many days
+  @includeUnhandled  1: by age also those nobody has replayed (their messages are then lost)
+  @reason            why; required with @WhatIf = 0; kept with your login in OperatorLog
+  @WhatIf            1 (default): only show; 0: do it
+  @Debug             1: print each batch
+Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N''retention'', @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50176, N'usp_PurgeDeadLetter must be called outside a transaction: it commits every 1,000 letters.', 1;
+    IF @deadLetterId IS NULL
+        SET @olderThanDays = ISNULL(@olderThanDays, 30);
+    IF (@deadLetterId IS NULL AND @olderThanDays IS NULL) OR (@deadLetterId IS NOT NULL AND @olderThanDays IS NOT NULL)
+        SET @errors = @errors + N'One of @deadLetterId and @olderThanDays must be given. ';
+    IF @olderThanDays NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @WhatIf = 0 AND NULLIF(LTRIM(RTRIM(@reason)), N'') IS NULL
+        SET @errors = @errors + N'@reason must say why, in 1 to 400 characters. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50175, @errors, 1;
+    END;
+
+    SET @before = DATEADD(day, -@olderThanDays, SYSUTCDATETIME());
+
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE FROM @removed;
+
+        BEGIN TRANSACTION;
+
+        DELETE TOP (1000) dl
+        OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+        FROM [logging].[DeadLetter] AS dl
+            /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        WHERE dl.DeadLetterId = @deadLetterId
+           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+        SET @batch = @@ROWCOUNT;
+
+        IF @batch > 0
+        BEGIN
+            SELECT @count = @count + COUNT_BIG(*),
+                @firstId = CASE WHEN @firstId < MIN(r.DeadLetterId) THEN @firstId ELSE MIN(r.DeadLetterId) END,
+                @lastId = CASE WHEN @lastId > MAX(r.DeadLetterId) THEN @lastId ELSE MAX(r.DeadLetterId) END
+            FROM @removed AS r;
+
+            INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
+            SELECT N'purge dead letters',
+                CONCAT(COUNT_BIG(*), N' from ', MIN(r.DeadLetterId), N' to ', MAX(r.DeadLetterId),
+                    CASE WHEN @includeUnhandled = 1 THEN N', unhandled ones too' ELSE N'' END), @reason
+            FROM @removed AS r;
+        END;
+
+        COMMIT TRANSACTION;
+
+        IF @Debug = 1
+            PRINT CONCAT(N'Removed: ', @batch);
+    END;
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
+        FROM [logging].[DeadLetter] AS dl
+            WITH (READPAST, READCOMMITTEDLOCK)  /* as above */
+        WHERE dl.DeadLetterId = @deadLetterId
+           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+    END;
+
+    SELECT @count AS DeadLetters, @firstId AS FirstId, @lastId AS LastId,
+        CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome;
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,133 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_PurgeLanding]
+    @olderThanDays int = NULL,          /* NULL: retention.landing_days of the configuration */
+    @upTo binary(8) = NULL,             /* NULL: what every reader has acknowledged */
+    @batch int = 4000,                  /* rows of one transaction */
+    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
+    @Debug bit = 0,
+    @Help bit = 0
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Removes landed rows that are old enough and that every reader has acknowledged, oldest first, a
+   small transaction after the other. Returns one row: WhatIf bit, OlderThanUtc datetime2(3), Below
+   binary(8), Affected bigint. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;                  /* one statement a transaction: nothing to save */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @days int = ISNULL(@olderThanDays, 30);
+    DECLARE @before datetime2(3);
+    DECLARE @below binary(8);
+    DECLARE @young binary(8);
+    DECLARE @rows bigint = 0;
+    DECLARE @deleted int = 1;
+    DECLARE @line nvarchar(400);
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeLanding: removes landed rows that are old enough and acknowledged by every reader (usp_AcknowledgeLanding).
+  @olderThanDays  age in days, 0 to 36500; default: retention.landing_days = 30
+  @upTo           only rows with RowVersion < @upTo; default: what every reader has acknowledged.
+                  With readers it can only lower that mark; without any it must be given.
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Examples:
+  EXECUTE ' + N'[logging].[usp_PurgeLanding]' + N' @olderThanDays = 30;
+  EXECUTE ' + N'[logging].[usp_PurgeLanding]' + N' @olderThanDays = 30, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeLanding must be called outside a transaction: it deletes in small ones.', 1;
+    IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
+    /* 5,000 locks of one statement on one table make the server try for a lock on the whole table
+       (F-166), and then inserts would wait. */
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+
+    SELECT TOP (1) @below = la.UpTo FROM [logging].[LandingAcknowledged] AS la ORDER BY la.UpTo;
+    IF @below IS NULL OR @upTo < @below
+        SET @below = @upTo;
+    IF @below IS NULL
+        SET @errors = @errors + N'@upTo must be given: no reader has acknowledged anything (usp_AcknowledgeLanding). ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50180, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  How far: rows are in the order of landing, so the first young one ends it. What a late    */
+    /*    commit left behind it is for the next run                                                 */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    SELECT TOP (1) @young = l.RowVersion
+    FROM [logging].[Landing] AS l
+        /* Along the clustered key from its old end; READPAST: waits for nobody. */
+        WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+    WHERE l.RowVersion < @below AND l.LandedUtc >= @before
+    ORDER BY l.RowVersion;
+    IF @young < @below
+        SET @below = @young;
+
+    IF @Debug = 1
+    BEGIN
+        SET @line = CONCAT(N'Older than ', CONVERT(nvarchar(30), @before, 126), N', RowVersion below ', CONVERT(nvarchar(20), @below, 1));
+        PRINT @line;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Show, or delete from the old end; inserts are at the other and never met                  */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @rows = COUNT_BIG(*)
+        FROM [logging].[Landing] AS l
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)   /* as above */
+        WHERE l.RowVersion < @below;
+    END;
+
+    WHILE @WhatIf = 0 AND @deleted > 0
+    BEGIN
+        DELETE o
+        FROM
+        (
+            SELECT TOP (@batch) l.RowVersion
+            FROM [logging].[Landing] AS l
+                /* ROWLOCK: these rows and no page with others. XLOCK, READPAST: a row somebody reads
+                   under REPEATABLE READ is passed over too; U would be got and then wait. */
+                WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_Landing]), FORCESEEK)
+            WHERE l.RowVersion < @below
+            ORDER BY l.RowVersion
+        ) AS o;
+
+        SET @deleted = @@ROWCOUNT;
+        SET @rows = @rows + @deleted;
+        IF @Debug = 1
+        BEGIN
+            SET @line = CONCAT(@deleted, N' rows deleted, ', @rows, N' in all');
+            PRINT @line;
+        END;
+    END;
+
+    IF @WhatIf = 0 AND @rows > 0
+        INSERT INTO [logging].[OperatorLog] (Action, Detail)
+        VALUES (N'usp_PurgeLanding', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+
+    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @below AS Below, @rows AS Affected;
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,12 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [logging].[vw_Pending]
+AS
+/* Redial 0.1.0, configuration logging */
+/* Messages that have not reached their queue, at most 10,000, without bodies; columns: see ufn_Pending. */
+SELECT
+    f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
+    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus
+FROM [logging].[ufn_Pending]() AS f;
+GO

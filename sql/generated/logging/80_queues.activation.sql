@@ -1,0 +1,167 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Switches the readers on, once everything they call is there. Only what differs is changed: ALTER
+   QUEUE waits for every open RECEIVE, and senders then wait behind it (F-130). A reader without
+   something it calls would roll back five times and switch its queue off (F-118); where scripts go on
+   after an error (F-139), what failed before is missing now. */
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[logging].[ConversationLog]'),
+               (N'[logging].[DeadLetter]'),
+               (N'[logging].[DeploymentHistory]'),
+               (N'[logging].[ErrorLog]'),
+               (N'[logging].[Gate]'),
+               (N'[logging].[Landing]'),
+               (N'[logging].[LandingAcknowledged]'),
+               (N'[logging].[MessageBatch]'),
+               (N'[logging].[Migration]'),
+               (N'[logging].[OperatorLog]'),
+               (N'[logging].[Outbox]'),
+               (N'[logging].[OwnedObject]'),
+               (N'[logging].[PoisonAttempt]'),
+               (N'[logging].[ReceivedBatch]'),
+               (N'[logging].[SessionConversations]'),
+               (N'[logging].[Setting]'),
+               (N'[logging].[ufn_Conversations]'),
+               (N'[logging].[ufn_HealthBroker]'),
+               (N'[logging].[ufn_HealthConversations]'),
+               (N'[logging].[ufn_HealthData]'),
+               (N'[logging].[ufn_Leaked]'),
+               (N'[logging].[ufn_Pending]'),
+               (N'[logging].[ufn_Queues]'),
+               (N'[logging].[ufn_ReadBatch]'),
+               (N'[logging].[usp_AcknowledgeLanding]'),
+               (N'[logging].[usp_AcquireConversation]'),
+               (N'[logging].[usp_ArmTimer]'),
+               (N'[logging].[usp_BeginConversation]'),
+               (N'[logging].[usp_CloseEverlasting]'),
+               (N'[logging].[usp_CloseGate]'),
+               (N'[logging].[usp_Drain]'),
+               (N'[logging].[usp_EndLeaked]'),
+               (N'[logging].[usp_FindPoison]'),
+               (N'[logging].[usp_Health]'),
+               (N'[logging].[usp_LandBatch]'),
+               (N'[logging].[usp_LandRow]'),
+               (N'[logging].[usp_LogError]'),
+               (N'[logging].[usp_OpenGate]'),
+               (N'[logging].[usp_PurgeDeadLetter]'),
+               (N'[logging].[usp_PurgeLanding]'),
+               (N'[logging].[usp_PurgeLogs]'),
+               (N'[logging].[usp_PurgePoison]'),
+               (N'[logging].[usp_ReadErrorBody]'),
+               (N'[logging].[usp_RecordPoison]'),
+               (N'[logging].[usp_ReplayDeadLetter]'),
+               (N'[logging].[usp_ResendPending]'),
+               (N'[logging].[usp_SeesPending]'),
+               (N'[logging].[usp_Send]'),
+               (N'[logging].[usp_SendBatch]'),
+               (N'[logging].[usp_SendEndOfStream]'),
+               (N'[logging].[usp_SenderActivation]'),
+               (N'[logging].[usp_SendMessages]'),
+               (N'[logging].[usp_TargetActivation]'),
+               (N'[logging].[vw_Conversations]'),
+               (N'[logging].[vw_DeadLetters]'),
+               (N'[logging].[vw_Errors]'),
+               (N'[logging].[vw_Pending]'),
+               (N'[logging].[vw_Queues]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [logging].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 1
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[logging].[usp_SenderActivation]', N'P')
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'logging_module'))
+BEGIN
+    ALTER QUEUE [logging].[InitiatorQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [logging].[usp_SenderActivation],
+        MAX_QUEUE_READERS = 1,
+        EXECUTE AS N'logging_module'
+    );
+END;
+GO
+IF EXISTS (SELECT 1
+           FROM (VALUES
+               (N'[logging].[ConversationLog]'),
+               (N'[logging].[DeadLetter]'),
+               (N'[logging].[DeploymentHistory]'),
+               (N'[logging].[ErrorLog]'),
+               (N'[logging].[Gate]'),
+               (N'[logging].[Landing]'),
+               (N'[logging].[LandingAcknowledged]'),
+               (N'[logging].[MessageBatch]'),
+               (N'[logging].[Migration]'),
+               (N'[logging].[OperatorLog]'),
+               (N'[logging].[Outbox]'),
+               (N'[logging].[OwnedObject]'),
+               (N'[logging].[PoisonAttempt]'),
+               (N'[logging].[ReceivedBatch]'),
+               (N'[logging].[SessionConversations]'),
+               (N'[logging].[Setting]'),
+               (N'[logging].[ufn_Conversations]'),
+               (N'[logging].[ufn_HealthBroker]'),
+               (N'[logging].[ufn_HealthConversations]'),
+               (N'[logging].[ufn_HealthData]'),
+               (N'[logging].[ufn_Leaked]'),
+               (N'[logging].[ufn_Pending]'),
+               (N'[logging].[ufn_Queues]'),
+               (N'[logging].[ufn_ReadBatch]'),
+               (N'[logging].[usp_AcknowledgeLanding]'),
+               (N'[logging].[usp_AcquireConversation]'),
+               (N'[logging].[usp_ArmTimer]'),
+               (N'[logging].[usp_BeginConversation]'),
+               (N'[logging].[usp_CloseEverlasting]'),
+               (N'[logging].[usp_CloseGate]'),
+               (N'[logging].[usp_Drain]'),
+               (N'[logging].[usp_EndLeaked]'),
+               (N'[logging].[usp_FindPoison]'),
+               (N'[logging].[usp_Health]'),
+               (N'[logging].[usp_LandBatch]'),
+               (N'[logging].[usp_LandRow]'),
+               (N'[logging].[usp_LogError]'),
+               (N'[logging].[usp_OpenGate]'),
+               (N'[logging].[usp_PurgeDeadLetter]'),
+               (N'[logging].[usp_PurgeLanding]'),
+               (N'[logging].[usp_PurgeLogs]'),
+               (N'[logging].[usp_PurgePoison]'),
+               (N'[logging].[usp_ReadErrorBody]'),
+               (N'[logging].[usp_RecordPoison]'),
+               (N'[logging].[usp_ReplayDeadLetter]'),
+               (N'[logging].[usp_ResendPending]'),
+               (N'[logging].[usp_SeesPending]'),
+               (N'[logging].[usp_Send]'),
+               (N'[logging].[usp_SendBatch]'),
+               (N'[logging].[usp_SendEndOfStream]'),
+               (N'[logging].[usp_SenderActivation]'),
+               (N'[logging].[usp_SendMessages]'),
+               (N'[logging].[usp_TargetActivation]'),
+               (N'[logging].[vw_Conversations]'),
+               (N'[logging].[vw_DeadLetters]'),
+               (N'[logging].[vw_Errors]'),
+               (N'[logging].[vw_Pending]'),
+               (N'[logging].[vw_Queues]')
+           ) AS needed (Name)
+           WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
+    THROW 50199, N'Queue [logging].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
+
+IF NOT EXISTS (SELECT 1 FROM sys.service_queues AS q
+               WHERE q.object_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ')
+                 AND q.is_activation_enabled = 1
+                 AND q.max_readers = 1
+                 AND OBJECT_ID(q.activation_procedure) = OBJECT_ID(N'[logging].[usp_TargetActivation]', N'P')
+                 AND q.execute_as_principal_id = DATABASE_PRINCIPAL_ID(N'logging_module'))
+BEGIN
+    ALTER QUEUE [logging].[TargetQueue] WITH ACTIVATION
+    (
+        STATUS = ON,
+        PROCEDURE_NAME = [logging].[usp_TargetActivation],
+        MAX_QUEUE_READERS = 1,
+        EXECUTE AS N'logging_module'
+    );
+END;
+GO

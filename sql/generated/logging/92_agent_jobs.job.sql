@@ -1,0 +1,147 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* SQL Server Agent jobs, where there is an Agent and we may make jobs; else what to schedule instead.
+   Every command is safe at any time and as often as you like. A job's name carries the database, and
+   is in OwnedObject for uninstall. Deploying again sets command and schedule; enabled or not stays as
+   you left it. Engine edition 4 is Express, which has the procedures in msdb and no Agent (F-174). */
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial logging: purge dead letters, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+    BEGIN
+        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge dead letters', @subsystem = N'TSQL',
+            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge dead letters', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+    END
+    ELSE
+    BEGIN
+        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;';
+        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge dead letters', @freq_type = 4, @freq_interval = 1,
+            @freq_subday_type = 1, @active_start_time = 31000;
+    END;
+
+    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+    BEGIN
+        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+    END;
+END;
+GO
