@@ -52,3 +52,15 @@ def test_a_shipped_configuration_is_deployed_verified_and_removed(connect, name)
     assert differences(once, catalog(connect)) == []
     uninstall(config, connect, purge_data=True)
     assert differences(before, catalog(connect)) == []
+
+
+def test_all_of_them_live_in_one_database_and_leave_it_one_by_one(connect):
+    """A.2 templates / multi-service config: several service pairs beside each other."""
+    before = catalog(connect)
+    for name in names():
+        apply(load_named(name), connect)
+    for name in names():
+        assert verify(load_named(name), connect) == [], name
+    for name in names():
+        uninstall(load_named(name), connect, purge_data=True)
+    assert differences(before, catalog(connect)) == []
