@@ -51,7 +51,7 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 200, N'rows in a table', CONCAT(N'audit', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
-        N'Kept for ever: [retention] says 0 days.'
+        N'Kept by [retention]: landing 0, log 90, dead letters 0 days (0: for ever).'
     FROM sys.objects AS o
     INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
     WHERE o.object_id IN (OBJECT_ID(N'[audit].[Landing]', N'U'), OBJECT_ID(N'[audit].[ConversationLog]', N'U'),

@@ -4,7 +4,7 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SendMessages]
     @messages [audit].[MessageBatch] READONLY,
     @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
-    @sent int = NULL OUTPUT,
+    @sent int = NULL OUTPUT,            /* how many messages were sent */
     @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
     @replays int = NULL OUTPUT          /* how often all of it was done again */
 WITH EXECUTE AS N'audit_module'
@@ -153,18 +153,13 @@ BEGIN
                 FROM @keys AS k
                 WHERE k.KeyNumber = 1;
 
+                SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @body);
+
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0
                     SET XACT_ABORT OFF;
 
-                IF @body IS NULL
-                BEGIN
-                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
-                END
-                ELSE
-                BEGIN
-                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
-                END;
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
                 IF @ownsTransaction = 0 AND @callerAborts = 1
                     SET XACT_ABORT ON;

@@ -56,10 +56,14 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
+        /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
         INSERT INTO [audit].[Landing]
-            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
-        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
+            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+             ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, e.Body,
+            e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
         FROM @rows AS r
+        CROSS APPLY [audit].[ufn_ReadEnvelope](r.Body) AS e
         WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
 

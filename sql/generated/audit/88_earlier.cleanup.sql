@@ -6,8 +6,6 @@ DROP PROCEDURE IF EXISTS [audit].[usp_CloseEverlasting];
 DROP PROCEDURE IF EXISTS [audit].[usp_PurgeInbox];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecycleInOneTransaction];
 DROP PROCEDURE IF EXISTS [audit].[usp_WaitForSlot];
-DROP FUNCTION IF EXISTS [audit].[ufn_ReadEnvelope];
-DROP FUNCTION IF EXISTS [audit].[ufn_WriteEnvelope];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
 IF OBJECT_ID(N'[audit].[Inbox]', N'U') IS NOT NULL

@@ -1,15 +1,41 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* One way: every type is sent by the initiator. */
+/* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/etl/contract')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE CONTRACT [//redial/etl/contract]
-        AUTHORIZATION [etl_module]
+        AUTHORIZATION [dbo]
     (
         [//redial/etl/event] SENT BY INITIATOR,
         [EndOfStream] SENT BY INITIATOR
     );
-    INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/etl/contract');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
+        @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 16   /* CONTRACT */
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
+            @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
+    COMMIT TRANSACTION;
 END;
+
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 16   /* CONTRACT */
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
+        @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
+GO
+/* BEGIN DIALOG needs REFERENCES on the contract (begin-dialog-conversation page); the owner is dbo.
+   On the types it makes them visible to usp_AcquireConversation (metadata-visibility-configuration). */
+GRANT REFERENCES ON CONTRACT::[//redial/etl/contract] TO [etl_module];
+GRANT REFERENCES ON MESSAGE TYPE::[//redial/etl/event] TO [etl_module];
+GRANT REFERENCES ON MESSAGE TYPE::[EndOfStream] TO [etl_module];
 GO

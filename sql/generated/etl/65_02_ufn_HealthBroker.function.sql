@@ -71,7 +71,7 @@ BEGIN
     IF (SELECT COUNT(*) FROM [etl].[ufn_Queues]()) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: deploy again.');
     END;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -104,10 +104,10 @@ BEGIN
     FROM [etl].[DeploymentHistory] AS h
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [etl].[Migration]) < 3
+    IF (SELECT COUNT(*) FROM [etl].[Migration]) < 5
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[etl].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+        VALUES (10, N'migration missing', N'[etl].[Migration]', NULL, N'Version 0.1.0 knows 5 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
     END;
 
     RETURN;

@@ -42,13 +42,17 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
-            SET @failed = @failed + 1;
+            /* A deadlock (1205), a lock that did not come (1222) and the server's own trouble say
+               nothing against a row. */
+            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            BEGIN
+                EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
+                SET @failed = @failed + 1;
+            END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. A deadlock (1205) and a lock that did not come
-       (1222) say nothing against a row. */
+    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
         EXECUTE [etl].[usp_RecordPoison] @handle, @sequence, @messageType;
 END;

@@ -158,7 +158,8 @@ BEGIN
             /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
             /*    on without it. Not after a deadlock: the others wait for what is held here.          */
             /* ------------------------------------------------------------------------------------ */
-            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205 AND ERROR_SEVERITY() < 17
+            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205
+               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 BEGIN TRY
                     EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
@@ -175,15 +176,16 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [etl].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 EXECUTE [etl].[usp_FindPoison] @conversationId, @handle, @rows;
                 SET @suspect = @handle;
             END
             ELSE
             BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
-                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
+                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
+                   no row. */
                 IF @turn >= 0
                     EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
                 RETURN 1;

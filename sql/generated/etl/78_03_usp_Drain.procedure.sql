@@ -160,7 +160,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
                  WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
                  ELSE N'passes over the dialogs' END AS Detail
         UNION ALL
-        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now, or they were dead'
         UNION ALL
         SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
         WHERE @left <> 0 OR @left IS NULL

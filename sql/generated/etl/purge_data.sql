@@ -6,8 +6,12 @@ GO
    the data of a running installation after the refusal below. */
 SET XACT_ABORT ON;
 
-IF OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ') IS NOT NULL
+IF OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ') IS NOT NULL OR OBJECT_ID(N'[etl].[TargetQueue]', N'SQ') IS NOT NULL
     THROW 50141, N'The queues are still there: run uninstall.sql first.', 1;
+
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
+
+/* Every table of every choice. */
 DROP TABLE IF EXISTS [etl].[ConversationLog];
 DROP TABLE IF EXISTS [etl].[DeadLetter];
 DROP TABLE IF EXISTS [etl].[DeploymentHistory];
@@ -15,6 +19,7 @@ DROP TABLE IF EXISTS [etl].[ErrorLog];
 DROP TABLE IF EXISTS [etl].[Gate];
 DROP TABLE IF EXISTS [etl].[IdleWatch];
 DROP TABLE IF EXISTS [etl].[Inbox];
+DROP TABLE IF EXISTS [etl].[KeySequence];
 DROP TABLE IF EXISTS [etl].[Landing];
 DROP TABLE IF EXISTS [etl].[LandingAcknowledged];
 DROP TABLE IF EXISTS [etl].[Migration];
@@ -23,46 +28,179 @@ DROP TABLE IF EXISTS [etl].[OwnedObject];
 DROP TABLE IF EXISTS [etl].[PoisonAttempt];
 DROP TABLE IF EXISTS [etl].[SessionConversations];
 DROP TABLE IF EXISTS [etl].[Setting];
-/* A role somebody is a member of is somebody's, and a schema with other objects in it too. */
+
+/* What was there before the first deployment has no mark and stays. A role somebody is a member of is
+   somebody's, and a schema with other objects in it too. */
 IF DATABASE_PRINCIPAL_ID(N'etl_sender') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
-                   WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'etl_sender'))
 BEGIN
-    DROP ROLE [etl_sender];
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_sender')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'etl_sender';
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_sender')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_sender')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+       AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
+                       WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'etl_sender'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_sender')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'etl_sender';
+        DROP ROLE [etl_sender];
+    END;
+    COMMIT TRANSACTION;
 END;
 
 IF DATABASE_PRINCIPAL_ID(N'etl_operator') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
-                   WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'etl_operator'))
 BEGIN
-    DROP ROLE [etl_operator];
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_operator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'etl_operator';
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_operator')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_operator')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+       AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
+                       WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'etl_operator'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_operator')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'etl_operator';
+        DROP ROLE [etl_operator];
+    END;
+    COMMIT TRANSACTION;
 END;
 
 IF DATABASE_PRINCIPAL_ID(N'etl_reader') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
-                   WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'etl_reader'))
 BEGIN
-    DROP ROLE [etl_reader];
+    BEGIN TRANSACTION;
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_reader')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'etl_reader';
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_reader')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_reader')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+       AND NOT EXISTS (SELECT 1 FROM sys.database_role_members AS m
+                       WHERE m.role_principal_id = DATABASE_PRINCIPAL_ID(N'etl_reader'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_reader')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'etl_reader';
+        DROP ROLE [etl_reader];
+    END;
+    COMMIT TRANSACTION;
 END;
 
+/* The membership first: a user that was there before keeps only what it had. */
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name = N'Redial.db_owner')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+BEGIN
+    IF IS_ROLEMEMBER(N'db_owner', N'etl_module') = 1
+        ALTER ROLE [db_owner] DROP MEMBER [etl_module];
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name = N'Redial.db_owner')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.db_owner',
+        @level0type = N'USER', @level0name = N'etl_module';
+END;
+
+/* Schema and user go together or not at all: the mark of the user carries the schema's id. */
+BEGIN TRANSACTION;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+    EXECUTE sys.sp_dropextendedproperty @name = @mark,
+        @level0type = N'USER', @level0name = N'etl_module';
 IF SCHEMA_ID(N'etl') IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(N'etl'))
-   AND NOT EXISTS (SELECT 1 FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N'etl'))
-   AND EXISTS (SELECT 1 FROM sys.schemas AS s
-               WHERE s.name = N'etl'
-                 AND s.principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
 BEGIN
-    DROP SCHEMA [etl];
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'etl')
+                 AND ep.name = N'Redial.made')
+       AND NOT EXISTS (SELECT 1 FROM sys.objects AS o WHERE o.schema_id = SCHEMA_ID(N'etl'))
+       AND NOT EXISTS (SELECT 1 FROM sys.types AS t WHERE t.schema_id = SCHEMA_ID(N'etl'))
+       AND NOT EXISTS (SELECT 1 FROM sys.xml_schema_collections AS x WHERE x.schema_id = SCHEMA_ID(N'etl'))
+    BEGIN
+        IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'etl')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'SCHEMA', @level0name = N'etl';
+        DROP SCHEMA [etl];
+    END
+    ELSE IF DATABASE_PRINCIPAL_ID(N'etl_module') IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'etl')
+                 AND ep.name = N'Redial.made')
+            AND EXISTS (SELECT 1 FROM sys.schemas AS s
+                        WHERE s.name = N'etl'
+                          AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'etl_module'))
+        REVOKE CONTROL ON SCHEMA::[etl] FROM [etl_module];
 END;
 
-IF DATABASE_PRINCIPAL_ID(N'etl_module') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name = N'Redial.made')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
    AND NOT EXISTS (SELECT 1 FROM sys.schemas AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
    AND NOT EXISTS (SELECT 1 FROM sys.service_contracts AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
    AND NOT EXISTS (SELECT 1 FROM sys.service_message_types AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
    AND NOT EXISTS (SELECT 1 FROM sys.services AS x WHERE x.principal_id = DATABASE_PRINCIPAL_ID(N'etl_module'))
 BEGIN
-    IF IS_ROLEMEMBER(N'db_owner', N'etl_module') = 1
-        ALTER ROLE [db_owner] DROP MEMBER [etl_module];
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name = N'Redial.made')
+    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made',
+        @level0type = N'USER', @level0name = N'etl_module';
     DROP USER [etl_module];
 END;
+COMMIT TRANSACTION;
 GO

@@ -3,8 +3,13 @@ SET QUOTED_IDENTIFIER ON;
 GO
 IF SCHEMA_ID(N'logging') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     EXECUTE sys.sp_executesql
         N'CREATE SCHEMA [logging] AUTHORIZATION [logging_module];';
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging';
+    COMMIT TRANSACTION;
 END;
 GO
 /* A schema that was there before keeps its owner; the module user needs its objects all the same.

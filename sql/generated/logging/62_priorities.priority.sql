@@ -15,10 +15,22 @@ BEGIN
              PRIORITY_LEVEL = 3);
     INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/initiator');
 END
-ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
-                WHERE cp.name = N'redial/logging/initiator' AND cp.priority <> 3)
+/* Another level, or another version of the contract: one that is still named here could not be dropped. */
+ELSE IF NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/logging/initiator'
+                      AND cp.priority = 3
+                      AND sc.name = N'//redial/logging/contract'
+                      AND s.name = N'//redial/logging/initiator'
+                      AND cp.remote_service_name = N'//redial/logging/target')
 BEGIN
-    ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION SET (PRIORITY_LEVEL = 3);
+    ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/logging/target',
+             PRIORITY_LEVEL = 3);
 END;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/target')
@@ -30,9 +42,21 @@ BEGIN
              PRIORITY_LEVEL = 3);
     INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/logging/target');
 END
-ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
-                WHERE cp.name = N'redial/logging/target' AND cp.priority <> 3)
+/* Another level, or another version of the contract: one that is still named here could not be dropped. */
+ELSE IF NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/logging/target'
+                      AND cp.priority = 3
+                      AND sc.name = N'//redial/logging/contract'
+                      AND s.name = N'//redial/logging/target'
+                      AND cp.remote_service_name = N'//redial/logging/initiator')
 BEGIN
-    ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION SET (PRIORITY_LEVEL = 3);
+    ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/logging/contract],
+             LOCAL_SERVICE_NAME = [//redial/logging/target],
+             REMOTE_SERVICE_NAME = N'//redial/logging/initiator',
+             PRIORITY_LEVEL = 3);
 END;
 GO

@@ -52,7 +52,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (50, N'priority missing', DB_NAME(), N'3',
-            N'The two BROKER PRIORITY objects of level 3 are not both there: deploy again. Conversations keep the level they began with.');
+            N'Not every BROKER PRIORITY of level 3 is there: deploy again. Conversations keep the level they began with.');
     END;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ BEGIN
     IF (SELECT COUNT(*) FROM [logging].[ufn_Queues]()) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: deploy again.');
     END;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -119,10 +119,10 @@ BEGIN
     FROM [logging].[DeploymentHistory] AS h
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [logging].[Migration]) < 3
+    IF (SELECT COUNT(*) FROM [logging].[Migration]) < 5
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[logging].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+        VALUES (10, N'migration missing', N'[logging].[Migration]', NULL, N'Version 0.1.0 knows 5 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
     END;
 
     RETURN;

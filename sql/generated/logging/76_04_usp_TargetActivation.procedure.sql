@@ -149,15 +149,16 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 EXECUTE [logging].[usp_FindPoison] @conversationId, @handle, @rows;
                 SET @suspect = @handle;
             END
             ELSE
             BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
-                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
+                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
+                   no row. */
                 RETURN 1;
             END;
         END CATCH;

@@ -28,8 +28,6 @@ BEGIN
     DECLARE @recycled bigint = 0;
     DECLARE @open bigint;
     DECLARE @pending bigint;
-    DECLARE @handle uniqueidentifier;
-    DECLARE @more bit;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Help and inputs                                                                          */
@@ -75,49 +73,15 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     /* 3  The everlasting dialog. No sender is at work: the gate could be closed                    */
     /* ----------------------------------------------------------------------------------------- */
-    SET @more = @closed;
-    WHILE @more = 1
+    IF @closed = 1
     BEGIN
-        SET @passes = @passes + 1;
-        SET @handle = NULL;
-        SELECT TOP (1) @handle = ce.conversation_handle
-        FROM sys.conversation_endpoints AS ce
-        LEFT OUTER JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-        WHERE ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7'
-          AND ce.is_initiator = 1
-          AND ce.state IN ('SO', 'CO')
-          AND cl.EndOfStreamUtc IS NULL;
+        SELECT @recycled = COUNT_BIG(*)
+        FROM [logging].[ufn_Conversations]() AS v
+        WHERE v.Purpose = N'in use'
+          AND v.State IN (N'STARTED_OUTBOUND', N'CONVERSING');
 
-        SET @left = CASE WHEN @handle IS NULL THEN 0 ELSE 1 END;
-        IF @handle IS NOT NULL
-        BEGIN
-            BEGIN TRY
-                BEGIN TRANSACTION;
-                /* Takes G; only then is it certain that nobody else has just closed it (F-127: L is
-                   taken under G). */
-                EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
-                IF NOT EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
-                                   WITH (FORCESEEK)
-                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NOT NULL)
-                BEGIN
-                    EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
-                    SET @recycled = @recycled + 1;
-                END;
-                COMMIT TRANSACTION;
-            END TRY
-            BEGIN CATCH
-                IF @@TRANCOUNT > 0
-                    ROLLBACK TRANSACTION;
-                /* It has ended or failed meanwhile: its activation ends it. */
-                IF ERROR_NUMBER() NOT IN (8426, 8429)
-                    THROW;
-            END CATCH;
-        END;
-
-        IF @Debug = 1
-            PRINT CONCAT(N'Pass ', @passes, N': dialogs closed so far ', @recycled, N', left ', @left);
-
-        SET @more = CASE WHEN @left = 0 OR SYSUTCDATETIME() >= @deadline THEN 0 ELSE 1 END;
+        EXECUTE [logging].[usp_CloseEverlasting];
+        SET @passes = 1;
     END;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -151,7 +115,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
                  WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
                  ELSE N'passes over the dialogs' END AS Detail
         UNION ALL
-        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now, or they were dead'
         UNION ALL
         SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
         WHERE @left <> 0 OR @left IS NULL

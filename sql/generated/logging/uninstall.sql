@@ -13,41 +13,139 @@ GO
    would drop services with messages in them. XACT_ABORT ends a batch at its first error. */
 SET XACT_ABORT ON;
 
-/* Agent jobs this configuration made. 14262: somebody has deleted it by hand. */
+/* Agent jobs this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
+   an IF of its own: a statement over a missing table fails whatever its condition (F-195). */
 DECLARE @job nvarchar(128);
-WHILE EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB')
+IF OBJECT_ID(N'[logging].[OwnedObject]', N'U') IS NOT NULL
 BEGIN
-    SELECT TOP (1) @job = o.Name FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' ORDER BY o.Name;
-    BEGIN TRY
-        EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
-    END TRY
-    BEGIN CATCH
-        IF ERROR_NUMBER() <> 14262
-            THROW;
-    END CATCH;
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+    WHILE EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB')
+    BEGIN
+        SELECT TOP (1) @job = o.Name FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' ORDER BY o.Name;
+        BEGIN TRY
+            EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+        END TRY
+        BEGIN CATCH
+            IF ERROR_NUMBER() <> 14262
+                THROW;
+        END CATCH;
+        DELETE FROM [logging].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+    END;
 END;
 
-/* Drain: EndOfStream on every dialog, then wait for both sides to end. CLOSED rows are only the
-   target's memory of replays (F-106) and do not count. */
-DECLARE @open int = 1;
-DECLARE @tries int = 0;
+DECLARE @initiator nvarchar(400) = N'//redial/logging/initiator';
+DECLARE @target nvarchar(400) = N'//redial/logging/target';
 DECLARE @message nvarchar(2048);
-WHILE @open > 0 AND @tries < 120
-BEGIN
-    SET @tries = @tries + 1;
-    IF OBJECT_ID(N'[logging].[usp_CloseEverlasting]', N'P') IS NOT NULL
-        EXECUTE [logging].[usp_CloseEverlasting];
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
+DECLARE @statement nvarchar(max);
 
+/* Whoever is still inside a sending procedure. The mark tells the next deployment that the gate is its
+   own to open again. */
+IF OBJECT_ID(N'[logging].[Gate]', N'U') IS NOT NULL
+   AND OBJECT_ID(N'[logging].[Setting]', N'U') IS NOT NULL
+BEGIN
+    BEGIN TRANSACTION;
+    UPDATE g
+    SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'uninstall'
+    FROM [logging].[Gate] AS g
+    WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+    IF @@ROWCOUNT = 1
+       AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+        INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', N'uninstall');
+    COMMIT TRANSACTION;
+END;
+DECLARE @handle uniqueidentifier;
+DECLARE @hasRow bit;
+DECLARE @open int = 1;
+DECLARE @until datetime2(3) = SYSUTCDATETIME();
+DECLARE @busy bit;
+DECLARE @rows bigint;
+DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
+
+IF OBJECT_ID(N'[logging].[SessionConversations]', N'U') IS NULL
+   OR OBJECT_ID(N'[logging].[ConversationLog]', N'U') IS NULL
+    SET @open = 0;              /* a deployment that stopped before its tables has no dialog */
+/* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
+SET LOCK_TIMEOUT 2000;
+SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+WHILE @open > 0 AND SYSUTCDATETIME() < @until
+BEGIN
+    SET @busy = 0;
+    DELETE FROM @handles;
+
+    BEGIN TRY
+        /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+           just making one: what it goes on to begin would not be seen below (F-196). */
+        BEGIN TRANSACTION;
+        SELECT @rows = COUNT_BIG(*)
+        FROM [logging].[SessionConversations] AS sc
+            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+            WITH (UPDLOCK, ROWLOCK);
+        COMMIT TRANSACTION;
+
+        /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
+           they keep to their end, so none is at work now that the gate is closed. */
+        INSERT INTO @handles (Handle, HasRow)
+        SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        LEFT JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+        /* lint: allow SB13: as above */
+        LEFT JOIN [logging].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
+        WHERE s.name = @initiator
+          AND ce.is_initiator = 1
+          AND ce.state IN ('SO', 'CO')
+          AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+        SET @busy = 1;
+    END CATCH;
+
+    WHILE EXISTS (SELECT 1 FROM @handles AS h)
+    BEGIN
+        SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
+        DELETE FROM @handles WHERE Handle = @handle;
+        IF @hasRow = 1
+        BEGIN
+            IF OBJECT_ID(N'[logging].[usp_RecycleConversation]', N'P') IS NOT NULL
+                EXECUTE [logging].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+        END
+        ELSE IF OBJECT_ID(N'[logging].[usp_SendEndOfStream]', N'P') IS NOT NULL
+        BEGIN
+            BEGIN TRY
+                BEGIN TRANSACTION;
+                /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
+                EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                IF EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
+                           WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
+                    EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
+                COMMIT TRANSACTION;
+            END TRY
+            BEGIN CATCH
+                IF XACT_STATE() <> 0
+                    ROLLBACK TRANSACTION;
+                IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                    THROW;
+            END CATCH;
+        END;
+    END;
+
+    /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
     SELECT @open = COUNT(*)
     FROM sys.conversation_endpoints AS ce
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+    WHERE s.name IN (@initiator, @target)
       AND ce.state <> 'CD';
+    IF @busy = 1
+        SET @open = @open + 1;
 
     IF @open > 0
         WAITFOR DELAY '00:00:00.500';
 END;
+SET LOCK_TIMEOUT -1;
 
 IF @open > 0
 BEGIN
@@ -70,110 +168,211 @@ BEGIN
     ALTER QUEUE [logging].[TargetQueue] WITH ACTIVATION (DROP);
 END;
 
-/* Database-wide objects: only what this configuration made. */
-IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/initiator')
+IF OBJECT_ID(N'[logging].[OwnedObject]', N'U') IS NOT NULL
 BEGIN
-    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/initiator')
+    IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/initiator')
     BEGIN
-        DROP BROKER PRIORITY [redial/logging/initiator];    /* a service a priority names cannot be dropped */
+        IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/initiator')
+        BEGIN
+            DROP BROKER PRIORITY [redial/logging/initiator];    /* a service a priority names cannot be dropped */
+        END;
+        DELETE FROM [logging].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/logging/initiator';
     END;
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/logging/initiator';
 END;
 
-IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/target')
+IF OBJECT_ID(N'[logging].[OwnedObject]', N'U') IS NOT NULL
 BEGIN
-    IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/target')
+    IF EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/logging/target')
     BEGIN
-        DROP BROKER PRIORITY [redial/logging/target];    /* a service a priority names cannot be dropped */
+        IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/logging/target')
+        BEGIN
+            DROP BROKER PRIORITY [redial/logging/target];    /* a service a priority names cannot be dropped */
+        END;
+        DELETE FROM [logging].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/logging/target';
     END;
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/logging/target';
 END;
 
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/initiator')
-   AND EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'SERVICE' AND o.Name = N'//redial/logging/initiator')
+IF OBJECT_ID(N'[logging].[OwnedObject]', N'U') IS NOT NULL
 BEGIN
-    DROP SERVICE [//redial/logging/initiator];
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'SERVICE' AND Name = N'//redial/logging/initiator';
+    DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [logging].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
+    DECLARE @adoptKind nvarchar(30);
+    DECLARE @adoptName sysname;
+    DECLARE @adoptClass tinyint;
+    DECLARE @adoptId int;
+    DECLARE @adoptStatement nvarchar(400);
+    DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
+
+    /* From before: then the principals and the schema were made the same way. */
+    IF @adoptLeft > 0
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(N'logging_module') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_module')
+                 AND ep.name = N'Redial.made')
+            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'USER', @level0name = N'logging_module';
+        IF DATABASE_PRINCIPAL_ID(N'logging_sender') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_sender')
+                 AND ep.name = N'Redial.made')
+            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'USER', @level0name = N'logging_sender';
+        IF DATABASE_PRINCIPAL_ID(N'logging_operator') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_operator')
+                 AND ep.name = N'Redial.made')
+            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'USER', @level0name = N'logging_operator';
+        IF DATABASE_PRINCIPAL_ID(N'logging_reader') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_reader')
+                 AND ep.name = N'Redial.made')
+            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'USER', @level0name = N'logging_reader';
+        IF SCHEMA_ID(N'logging') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'logging')
+                 AND ep.name = N'Redial.made')
+            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging';
+        IF IS_ROLEMEMBER(N'db_owner', N'logging_module') = 1
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'logging_module')
+                 AND ep.name = N'Redial.db_owner')
+            EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'logging',
+        @level0type = N'USER', @level0name = N'logging_module';
+    END;
+
+    WHILE @adoptLeft > 0
+    BEGIN
+        SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
+        FROM [logging].[OwnedObject] AS o
+        WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
+        SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
+        SET @adoptId = CASE @adoptClass
+            WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+            WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+            ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
+
+        BEGIN TRANSACTION;
+        IF @adoptId IS NOT NULL
+        BEGIN
+            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+                    @level0type = @adoptKind, @level0name = @adoptName;
+            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
+                EXECUTE sys.sp_addextendedproperty @name = @adoptMark, @value = N'logging',
+                    @level0type = @adoptKind, @level0name = @adoptName;
+            IF @adoptClass <> 17
+            BEGIN
+                SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
+                EXECUTE sys.sp_executesql @adoptStatement;
+            END;
+        END;
+        DELETE FROM [logging].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
+        COMMIT TRANSACTION;
+        SET @adoptLeft = @adoptLeft - 1;
+    END;
 END;
 
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/target')
-   AND EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'SERVICE' AND o.Name = N'//redial/logging/target')
+/* Database-wide objects: this configuration's mark goes; what Redial made goes with the last mark, if
+   nobody else uses it. A contract still in use keeps its conversations: DROP would end them. */
+DECLARE @released TABLE
+(
+    Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Kind nvarchar(30) NOT NULL,
+    Class tinyint NOT NULL,
+    Id int NOT NULL,
+    Name sysname NOT NULL
+);
+DECLARE @ordinal int = 0;
+DECLARE @releaseKind nvarchar(30);
+DECLARE @releaseClass tinyint;
+DECLARE @releaseId int;
+DECLARE @releaseName sysname;
+DECLARE @users int;
+DECLARE @releaseStatement nvarchar(400);
+
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'SERVICE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.services AS x ON x.service_id = ep.major_id
+WHERE ep.class = 17
+  AND ep.name = @mark;
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'CONTRACT', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
+WHERE ep.class = 16
+  AND ep.name = @mark;
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
+WHERE ep.class = 15
+  AND ep.name = @mark;
+
+WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
 BEGIN
-    DROP SERVICE [//redial/logging/target];
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'SERVICE' AND Name = N'//redial/logging/target';
+    SELECT TOP (1) @ordinal = r.Ordinal, @releaseKind = r.Kind, @releaseClass = r.Class, @releaseId = r.Id, @releaseName = r.Name
+    FROM @released AS r
+    WHERE r.Ordinal > @ordinal
+    ORDER BY r.Ordinal;
+
+    /* Who else: other configurations, services bound to a contract, conversations on it (a CLOSED one
+       too: what DROP CONTRACT does to it is unknown, F-193), contracts with a type in them. */
+    SET @users = (SELECT COUNT(*) FROM sys.extended_properties AS ep
+                  WHERE ep.class = @releaseClass AND ep.major_id = @releaseId
+                    AND ep.name LIKE N'Redial.user.%' AND ep.name <> @mark)
+        + CASE @releaseClass
+            WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+            WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            ELSE 0 END;
+
+    BEGIN TRANSACTION;
+    EXECUTE sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    IF @users = 0
+       AND EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = @releaseClass AND ep.major_id = @releaseId AND ep.name = N'Redial.made')
+    BEGIN
+        /* First the mark: that DROP takes an object's properties along is nowhere promised (F-190). */
+        EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        SET @releaseStatement = CONCAT(N'DROP ', @releaseKind, N' ', QUOTENAME(@releaseName), N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END
+    ELSE IF @releaseClass <> 17
+    BEGIN
+        SET @releaseStatement = CONCAT(N'REVOKE REFERENCES ON ', @releaseKind, N'::', QUOTENAME(@releaseName), N' FROM ', N'[logging_module]', N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END;
+    COMMIT TRANSACTION;
 END;
 
 IF OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.services AS s
+                   WHERE s.service_queue_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ'))
 BEGIN
     DROP QUEUE [logging].[InitiatorQueue];
 END;
 
 IF OBJECT_ID(N'[logging].[TargetQueue]', N'SQ') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.services AS s
+                   WHERE s.service_queue_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ'))
 BEGIN
     DROP QUEUE [logging].[TargetQueue];
 END;
 
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/logging/contract')
-   AND EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o
-               WHERE o.Kind = N'CONTRACT' AND o.Name = N'//redial/logging/contract')
-   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
-                   INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
-                   WHERE sc.name = N'//redial/logging/contract')
-BEGIN
-    DROP CONTRACT [//redial/logging/contract];
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'CONTRACT' AND Name = N'//redial/logging/contract';
-END;
-
-IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/logging/event')
-   AND EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o
-               WHERE o.Kind = N'MESSAGE TYPE' AND o.Name = N'//redial/logging/event')
-   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_message_usages AS u
-                   INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                   WHERE mt.name = N'//redial/logging/event')
-BEGIN
-    DROP MESSAGE TYPE [//redial/logging/event];
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'MESSAGE TYPE' AND Name = N'//redial/logging/event';
-END;
-
-IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
-   AND EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o
-               WHERE o.Kind = N'MESSAGE TYPE' AND o.Name = N'EndOfStream')
-   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_message_usages AS u
-                   INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                   WHERE mt.name = N'EndOfStream')
-BEGIN
-    DROP MESSAGE TYPE [EndOfStream];
-    DELETE FROM [logging].[OwnedObject] WHERE Kind = N'MESSAGE TYPE' AND Name = N'EndOfStream';
-END;
-
-DROP PROCEDURE IF EXISTS [logging].[usp_AcknowledgeLanding];
-DROP PROCEDURE IF EXISTS [logging].[usp_AcquireConversation];
-DROP PROCEDURE IF EXISTS [logging].[usp_ArmTimer];
-DROP PROCEDURE IF EXISTS [logging].[usp_BeginConversation];
-DROP PROCEDURE IF EXISTS [logging].[usp_CloseEverlasting];
-DROP PROCEDURE IF EXISTS [logging].[usp_CloseGate];
-DROP PROCEDURE IF EXISTS [logging].[usp_Drain];
-DROP PROCEDURE IF EXISTS [logging].[usp_EndLeaked];
-DROP PROCEDURE IF EXISTS [logging].[usp_FindPoison];
-DROP PROCEDURE IF EXISTS [logging].[usp_Health];
-DROP PROCEDURE IF EXISTS [logging].[usp_LandBatch];
-DROP PROCEDURE IF EXISTS [logging].[usp_LandRow];
-DROP PROCEDURE IF EXISTS [logging].[usp_LogError];
-DROP PROCEDURE IF EXISTS [logging].[usp_OpenGate];
-DROP PROCEDURE IF EXISTS [logging].[usp_PurgeDeadLetter];
-DROP PROCEDURE IF EXISTS [logging].[usp_PurgeLanding];
-DROP PROCEDURE IF EXISTS [logging].[usp_PurgeLogs];
-DROP PROCEDURE IF EXISTS [logging].[usp_PurgePoison];
-DROP PROCEDURE IF EXISTS [logging].[usp_ReadErrorBody];
-DROP PROCEDURE IF EXISTS [logging].[usp_RecordPoison];
-DROP PROCEDURE IF EXISTS [logging].[usp_ReplayDeadLetter];
-DROP PROCEDURE IF EXISTS [logging].[usp_ResendPending];
-DROP PROCEDURE IF EXISTS [logging].[usp_SeesPending];
-DROP PROCEDURE IF EXISTS [logging].[usp_SendBatch];
-DROP PROCEDURE IF EXISTS [logging].[usp_SendEndOfStream];
-DROP PROCEDURE IF EXISTS [logging].[usp_SenderActivation];
-DROP PROCEDURE IF EXISTS [logging].[usp_SendMessages];
-DROP PROCEDURE IF EXISTS [logging].[usp_TargetActivation];
 /* The hook is its author's. Only the stub goes, as long as nobody changed a letter of it. */
 IF OBJECT_DEFINITION(OBJECT_ID(N'[logging].[usp_ProcessMessage]', N'P')) COLLATE Latin1_General_BIN2
    = N'CREATE PROCEDURE [logging].[usp_ProcessMessage]
@@ -201,12 +400,47 @@ BEGIN
     DROP PROCEDURE [logging].[usp_ProcessMessage];
 END;
 
+/* Every object of every choice: an earlier one may have left something behind. Types after the
+   procedures that name them (F-160). */
 DROP VIEW IF EXISTS [logging].[Outbox];
 DROP VIEW IF EXISTS [logging].[vw_Conversations];
 DROP VIEW IF EXISTS [logging].[vw_DeadLetters];
 DROP VIEW IF EXISTS [logging].[vw_Errors];
 DROP VIEW IF EXISTS [logging].[vw_Pending];
 DROP VIEW IF EXISTS [logging].[vw_Queues];
+DROP PROCEDURE IF EXISTS [logging].[usp_AcknowledgeLanding];
+DROP PROCEDURE IF EXISTS [logging].[usp_AcquireConversation];
+DROP PROCEDURE IF EXISTS [logging].[usp_ArmTimer];
+DROP PROCEDURE IF EXISTS [logging].[usp_BeginConversation];
+DROP PROCEDURE IF EXISTS [logging].[usp_CloseEverlasting];
+DROP PROCEDURE IF EXISTS [logging].[usp_CloseGate];
+DROP PROCEDURE IF EXISTS [logging].[usp_Drain];
+DROP PROCEDURE IF EXISTS [logging].[usp_EndLeaked];
+DROP PROCEDURE IF EXISTS [logging].[usp_FindPoison];
+DROP PROCEDURE IF EXISTS [logging].[usp_Health];
+DROP PROCEDURE IF EXISTS [logging].[usp_LandBatch];
+DROP PROCEDURE IF EXISTS [logging].[usp_LandRow];
+DROP PROCEDURE IF EXISTS [logging].[usp_LogError];
+DROP PROCEDURE IF EXISTS [logging].[usp_OpenGate];
+DROP PROCEDURE IF EXISTS [logging].[usp_PurgeDeadLetter];
+DROP PROCEDURE IF EXISTS [logging].[usp_PurgeInbox];
+DROP PROCEDURE IF EXISTS [logging].[usp_PurgeLanding];
+DROP PROCEDURE IF EXISTS [logging].[usp_PurgeLogs];
+DROP PROCEDURE IF EXISTS [logging].[usp_PurgePoison];
+DROP PROCEDURE IF EXISTS [logging].[usp_ReadErrorBody];
+DROP PROCEDURE IF EXISTS [logging].[usp_RecordPoison];
+DROP PROCEDURE IF EXISTS [logging].[usp_RecycleConversation];
+DROP PROCEDURE IF EXISTS [logging].[usp_RecycleInOneTransaction];
+DROP PROCEDURE IF EXISTS [logging].[usp_ReplayDeadLetter];
+DROP PROCEDURE IF EXISTS [logging].[usp_ResendPending];
+DROP PROCEDURE IF EXISTS [logging].[usp_RetireIdle];
+DROP PROCEDURE IF EXISTS [logging].[usp_SeesPending];
+DROP PROCEDURE IF EXISTS [logging].[usp_SendBatch];
+DROP PROCEDURE IF EXISTS [logging].[usp_SendEndOfStream];
+DROP PROCEDURE IF EXISTS [logging].[usp_SenderActivation];
+DROP PROCEDURE IF EXISTS [logging].[usp_SendMessages];
+DROP PROCEDURE IF EXISTS [logging].[usp_TargetActivation];
+DROP PROCEDURE IF EXISTS [logging].[usp_WaitForSlot];
 DROP FUNCTION IF EXISTS [logging].[ufn_Conversations];
 DROP FUNCTION IF EXISTS [logging].[ufn_HealthBroker];
 DROP FUNCTION IF EXISTS [logging].[ufn_HealthConversations];
@@ -215,7 +449,8 @@ DROP FUNCTION IF EXISTS [logging].[ufn_Leaked];
 DROP FUNCTION IF EXISTS [logging].[ufn_Pending];
 DROP FUNCTION IF EXISTS [logging].[ufn_Queues];
 DROP FUNCTION IF EXISTS [logging].[ufn_ReadBatch];
-/* Types after the procedures that name them (F-160). */
+DROP FUNCTION IF EXISTS [logging].[ufn_ReadEnvelope];
+DROP FUNCTION IF EXISTS [logging].[ufn_WriteEnvelope];
 DROP TYPE IF EXISTS [logging].[MessageBatch];
 DROP TYPE IF EXISTS [logging].[ReceivedBatch];
 /* What gave rights by signature, and what secured dialogs between two databases. */
@@ -281,7 +516,18 @@ BEGIN
         DROP MASTER KEY;
 END;
 
+/* Rows of SessionConversations are the keys to dialogs that are gone; settings, choices that are. */
+IF OBJECT_ID(N'[logging].[SessionConversations]', N'U') IS NOT NULL
+    /* lint: allow SB13: every row, and nobody sends any more */
+    DELETE FROM [logging].[SessionConversations];
+IF OBJECT_ID(N'[logging].[Setting]', N'U') IS NOT NULL
+    DELETE FROM [logging].[Setting] WHERE Name <> N'deployment.gate';
 /* So that installing again is recorded as a change. */
-INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-VALUES (N'logging', N'uninstalled', REPLICATE('0', 64));
+IF OBJECT_ID(N'[logging].[DeploymentHistory]', N'U') IS NOT NULL
+BEGIN
+    IF ISNULL((SELECT TOP (1) h.Version FROM [logging].[DeploymentHistory] AS h
+               ORDER BY h.DeploymentId DESC), N'') <> N'uninstalled'
+        INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
+        VALUES (N'logging', N'uninstalled', REPLICATE('0', 64));
+END;
 GO

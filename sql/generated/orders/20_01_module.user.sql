@@ -2,17 +2,29 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* The one principal every procedure of this configuration runs as: a user nobody can log in with.
-   It owns the schema, the services and the contract, so ownership gives it all it needs and the
-   application is granted EXECUTE on usp_Send alone. */
+   It owns the schema and the services, so ownership gives it nearly all it needs and the application
+   is granted EXECUTE on usp_Send alone. One transaction: what is made is marked as made (F-190). */
 IF DATABASE_PRINCIPAL_ID(N'orders_module') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE USER [orders_module] WITHOUT LOGIN;
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_module';
+    COMMIT TRANSACTION;
 END;
 GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
-   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
+   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end.
+   The mark says that the membership is ours to take away; a mark without it does no harm. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'orders_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
+                 AND ep.name = N'Redial.db_owner')
+        EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_module';
     ALTER ROLE [db_owner] ADD MEMBER [orders_module];
 END;
 GO

@@ -1,8 +1,9 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* Database-wide objects this configuration created (services, contract, message types have no
-   schema). Uninstall drops these and nothing else. */
+/* Objects this configuration created that cannot carry a mark (20_security/marks.inc.j2): Agent jobs,
+   broker priorities. Uninstall drops these and nothing else of their kinds. Versions before the marks
+   listed services, the contract and message types here too; migration 4 moved them. */
 IF OBJECT_ID(N'[orders].[OwnedObject]', N'U') IS NULL
 BEGIN
     CREATE TABLE [orders].[OwnedObject]

@@ -1,15 +1,41 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* One way: every type is sent by the initiator. */
+/* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE CONTRACT [//redial/orders/contract]
-        AUTHORIZATION [orders_module]
+        AUTHORIZATION [dbo]
     (
         [//redial/orders/event] SENT BY INITIATOR,
         [EndOfStream] SENT BY INITIATOR
     );
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/orders/contract');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 16   /* CONTRACT */
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+            @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
+    COMMIT TRANSACTION;
 END;
+
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 16   /* CONTRACT */
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
+GO
+/* BEGIN DIALOG needs REFERENCES on the contract (begin-dialog-conversation page); the owner is dbo.
+   On the types it makes them visible to usp_AcquireConversation (metadata-visibility-configuration). */
+GRANT REFERENCES ON CONTRACT::[//redial/orders/contract] TO [orders_module];
+GRANT REFERENCES ON MESSAGE TYPE::[//redial/orders/event] TO [orders_module];
+GRANT REFERENCES ON MESSAGE TYPE::[EndOfStream] TO [orders_module];
 GO

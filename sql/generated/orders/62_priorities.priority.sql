@@ -15,10 +15,22 @@ BEGIN
              PRIORITY_LEVEL = 8);
     INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
 END
-ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
-                WHERE cp.name = N'redial/orders/initiator' AND cp.priority <> 8)
+/* Another level, or another version of the contract: one that is still named here could not be dropped. */
+ELSE IF NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/orders/initiator'
+                      AND cp.priority = 8
+                      AND sc.name = N'//redial/orders/contract'
+                      AND s.name = N'//redial/orders/initiator'
+                      AND cp.remote_service_name = N'//redial/orders/target')
 BEGIN
-    ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION SET (PRIORITY_LEVEL = 8);
+    ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/orders/target',
+             PRIORITY_LEVEL = 8);
 END;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
@@ -30,9 +42,21 @@ BEGIN
              PRIORITY_LEVEL = 8);
     INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
 END
-ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
-                WHERE cp.name = N'redial/orders/target' AND cp.priority <> 8)
+/* Another level, or another version of the contract: one that is still named here could not be dropped. */
+ELSE IF NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/orders/target'
+                      AND cp.priority = 8
+                      AND sc.name = N'//redial/orders/contract'
+                      AND s.name = N'//redial/orders/target'
+                      AND cp.remote_service_name = N'//redial/orders/initiator')
 BEGIN
-    ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION SET (PRIORITY_LEVEL = 8);
+    ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/target],
+             REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
+             PRIORITY_LEVEL = 8);
 END;
 GO

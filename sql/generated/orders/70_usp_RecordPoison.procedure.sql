@@ -13,21 +13,36 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    UPDATE [orders].[PoisonAttempt]
-    SET Attempts = Attempts + 1,
-        LastUtc = SYSUTCDATETIME(),
-        ErrorNumber = ERROR_NUMBER(),
-        ErrorMessage = LEFT(ERROR_MESSAGE(), 3000)
-    WHERE ConversationHandle = @handle
-      AND MessageSequence = @sequence
-      AND MessageType = @messageType;
+    DECLARE @number int = ERROR_NUMBER();
+    DECLARE @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000);
+    DECLARE @written bit = 0;
 
-    IF @@ROWCOUNT = 0
+    WHILE @written = 0
     BEGIN
-        INSERT INTO [orders].[PoisonAttempt]
-            (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
-        VALUES
-            (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+        UPDATE [orders].[PoisonAttempt]
+        SET Attempts = Attempts + 1,
+            LastUtc = SYSUTCDATETIME(),
+            ErrorNumber = @number,
+            ErrorMessage = @message
+        WHERE ConversationHandle = @handle
+          AND MessageSequence = @sequence
+          AND MessageType = @messageType;
+        IF @@ROWCOUNT > 0
+            RETURN 0;
+
+        BEGIN TRY
+            INSERT INTO [orders].[PoisonAttempt]
+                (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
+            VALUES
+                (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), @number, @message);
+            SET @written = 1;
+        END TRY
+        BEGIN CATCH
+            IF ERROR_NUMBER() <> 2627 OR XACT_STATE() = -1
+                THROW;                  /* 2627: another reader recorded it first; count on */
+        END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO

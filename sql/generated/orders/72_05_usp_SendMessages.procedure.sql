@@ -75,9 +75,7 @@ BEGIN
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
-        FROM @wrong AS w
-        WHERE w.WrongId > @wrongId
-        ORDER BY w.WrongId;
+        FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
         IF @@ROWCOUNT = 0
             BREAK;
         SET @problems = @problems + @problem;
@@ -92,9 +90,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 2  What a replay must find again: keys                                                  */
     /* ----------------------------------------------------------------------------------------- */
-    SET @sent = (SELECT COUNT(*) FROM @messages);
-    SET @dialogs = 0;
-    SET @replays = 0;
+    SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
 
@@ -115,8 +111,7 @@ BEGIN
         SET @attempt = @attempt + 1;
 
         BEGIN TRY
-            SET @keyNumber = 1;
-            SET @handle = NULL;
+            SELECT @keyNumber = 1, @handle = NULL;
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
@@ -180,7 +175,7 @@ BEGIN
                 IF @ownsTransaction = 0 AND @callerAborts = 1
                     SET XACT_ABORT ON;
 
-                SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m WHERE m.Ordinal > @ordinal);
+                SET @ordinal = (SELECT TOP (1) m.Ordinal FROM @messages AS m WHERE m.Ordinal > @ordinal ORDER BY m.Ordinal);
             END;
 
             /* -- 3.3  The numbers are taken ----------------------------------------------------- */
@@ -188,8 +183,7 @@ BEGIN
             WHILE @keyNumber <= @keyCount
             BEGIN
                 SELECT @conversationKey = k.ConversationKey, @keySequence = k.LastSequence
-                FROM @keys AS k
-                WHERE k.KeyNumber = @keyNumber;
+                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
 
                 UPDATE ks
                 SET LastSequence = @keySequence
@@ -216,9 +210,15 @@ BEGIN
 
             IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* A caller who catches our error and commits must not commit half a batch. */
+            /* A caller who catches our error and commits must not commit half a batch. XACT_ABORT ON:
+               where this is refused (in INSERT ... EXECUTE, F-335) it dooms the transaction. */
             IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
+            BEGIN
+                SET XACT_ABORT ON;
                 ROLLBACK TRANSACTION @savepoint;
+                IF @callerAborts = 0
+                    SET XACT_ABORT OFF;
+            END;
 
             /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. */
             IF @error NOT IN (8426, 8429, 2627)

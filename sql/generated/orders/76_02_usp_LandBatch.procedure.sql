@@ -70,8 +70,10 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        IF XACT_STATE() <> 1
-            THROW;                      /* doomed: usp_FindPoison finds the row after the rollback */
+        /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
+           trouble (disk, memory): no row is to blame. */
+        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17
+            THROW;
         ROLLBACK TRANSACTION BeforeLanding;
     END CATCH;
 
@@ -95,8 +97,9 @@ BEGIN
             EXECUTE [orders].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
         END TRY
         BEGIN CATCH
-            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
-                THROW;                  /* doomed, or the transaction is not ours any more */
+            /* Doomed, or the server's own trouble. */
+            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
+                THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [orders].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)

@@ -17,6 +17,7 @@ SELECT
     pa.LastUtc, N'poison', pa.MessageType, pa.ConversationHandle, pa.MessageSequence, pa.ErrorNumber,
     CONCAT(pa.Attempts, N' rollback(s): ', pa.ErrorMessage)
 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
+WHERE pa.Attempts > 0   /* 0: the mark of a batch in a hook (F-163) */
 UNION ALL
 SELECT
     dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason

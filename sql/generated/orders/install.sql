@@ -112,8 +112,9 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Service Broker must be on. ENABLE_BROKER keeps the broker's guid and needs the database for
-   itself, hence ROLLBACK IMMEDIATE (F-101): where the broker is off, every other session of the
-   database is cut off, once. Switch it on in a quiet hour before the first deployment to avoid that.
+   itself (F-101). database.enable_broker says how it may come by that, once, where the broker is off:
+   rollback_immediate cuts every other session of the database off; wait lets them end, however long
+   that takes (ALTER DATABASE heeds no LOCK_TIMEOUT); never leaves it to you, in a quiet hour.
    A restored copy beside its original is refused (9772): only you can know whether it may have
    NEW_BROKER, which deletes its conversations. Managed Instance (engine edition 8) has it on and
    refuses the statement (F-102), so it is issued only where it is off and may be switched. */
@@ -130,19 +131,31 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* The one principal every procedure of this configuration runs as: a user nobody can log in with.
-   It owns the schema, the services and the contract, so ownership gives it all it needs and the
-   application is granted EXECUTE on usp_Send alone. */
+   It owns the schema and the services, so ownership gives it nearly all it needs and the application
+   is granted EXECUTE on usp_Send alone. One transaction: what is made is marked as made (F-190). */
 IF DATABASE_PRINCIPAL_ID(N'orders_module') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE USER [orders_module] WITHOUT LOGIN;
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_module';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
-   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end. */
+   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end.
+   The mark says that the membership is ours to take away; a mark without it does no harm. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'orders_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
+    IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
+                 AND ep.name = N'Redial.db_owner')
+        EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_module';
     ALTER ROLE [db_owner] ADD MEMBER [orders_module];
 END;
 GO
@@ -154,8 +167,13 @@ SET QUOTED_IDENTIFIER ON;
 GO
 IF SCHEMA_ID(N'orders') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     EXECUTE sys.sp_executesql
         N'CREATE SCHEMA [orders] AUTHORIZATION [orders_module];';
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'SCHEMA', @level0name = N'orders';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -177,22 +195,74 @@ SET QUOTED_IDENTIFIER ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'orders_sender') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE ROLE [orders_sender];
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_sender';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'orders_operator') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE ROLE [orders_operator];
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_operator';
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 IF DATABASE_PRINCIPAL_ID(N'orders_reader') IS NULL
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE ROLE [orders_reader];
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_reader';
+    COMMIT TRANSACTION;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 20_04_marks.property.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Principals may be shared by configurations: each leaves its own mark, and the last one out drops. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
+IF DATABASE_PRINCIPAL_ID(N'orders_module') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_module';
+IF DATABASE_PRINCIPAL_ID(N'orders_sender') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_sender')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_sender';
+IF DATABASE_PRINCIPAL_ID(N'orders_operator') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_operator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_operator';
+IF DATABASE_PRINCIPAL_ID(N'orders_reader') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_reader')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'USER', @level0name = N'orders_reader';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -477,8 +547,9 @@ GO
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* Database-wide objects this configuration created (services, contract, message types have no
-   schema). Uninstall drops these and nothing else. */
+/* Objects this configuration created that cannot carry a mark (20_security/marks.inc.j2): Agent jobs,
+   broker priorities. Uninstall drops these and nothing else of their kinds. Versions before the marks
+   listed services, the contract and message types here too; migration 4 moved them. */
 IF OBJECT_ID(N'[orders].[OwnedObject]', N'U') IS NULL
 BEGIN
     CREATE TABLE [orders].[OwnedObject]
@@ -636,27 +707,512 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 40_01_message_types.message_type.sql
+-- 35_04_ownership_marks.migration.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/orders/event')
+/* Migration 4: what OwnedObject listed is marked on the objects themselves (F-190). Each object in a
+   transaction of its own, and looked up before it is marked: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [orders].[Migration] AS m WHERE m.Number = 4)
 BEGIN
-    CREATE MESSAGE TYPE [//redial/orders/event]
-        AUTHORIZATION [orders_module]
-        VALIDATION = NONE;
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'//redial/orders/event');
+    IF OBJECT_ID(N'[orders].[OwnedObject]', N'U') IS NOT NULL
+    BEGIN
+        DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [orders].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
+        DECLARE @adoptKind nvarchar(30);
+        DECLARE @adoptName sysname;
+        DECLARE @adoptClass tinyint;
+        DECLARE @adoptId int;
+        DECLARE @adoptStatement nvarchar(400);
+        DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
+
+        /* From before: then the principals and the schema were made the same way. */
+        IF @adoptLeft > 0
+        BEGIN
+            IF DATABASE_PRINCIPAL_ID(N'orders_module') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+            @level0type = N'USER', @level0name = N'orders_module';
+            IF DATABASE_PRINCIPAL_ID(N'orders_sender') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_sender')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+            @level0type = N'USER', @level0name = N'orders_sender';
+            IF DATABASE_PRINCIPAL_ID(N'orders_operator') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_operator')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+            @level0type = N'USER', @level0name = N'orders_operator';
+            IF DATABASE_PRINCIPAL_ID(N'orders_reader') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_reader')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+            @level0type = N'USER', @level0name = N'orders_reader';
+            IF SCHEMA_ID(N'orders') IS NOT NULL
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 3   /* SCHEMA */
+                     AND ep.major_id = SCHEMA_ID(N'orders')
+                     AND ep.name = N'Redial.made')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+            @level0type = N'SCHEMA', @level0name = N'orders';
+            IF IS_ROLEMEMBER(N'db_owner', N'orders_module') = 1
+               AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 4   /* USER */
+                     AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
+                     AND ep.name = N'Redial.db_owner')
+                EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'orders',
+            @level0type = N'USER', @level0name = N'orders_module';
+        END;
+
+        WHILE @adoptLeft > 0
+        BEGIN
+            SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
+            FROM [orders].[OwnedObject] AS o
+            WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
+            SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
+            SET @adoptId = CASE @adoptClass
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
+
+            BEGIN TRANSACTION;
+            IF @adoptId IS NOT NULL
+            BEGIN
+                IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                               WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
+                    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+                        @level0type = @adoptKind, @level0name = @adoptName;
+                IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                               WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
+                    EXECUTE sys.sp_addextendedproperty @name = @adoptMark, @value = N'orders',
+                        @level0type = @adoptKind, @level0name = @adoptName;
+                IF @adoptClass <> 17
+                BEGIN
+                    SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
+                    EXECUTE sys.sp_executesql @adoptStatement;
+                END;
+            END;
+            DELETE FROM [orders].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
+            COMMIT TRANSACTION;
+            SET @adoptLeft = @adoptLeft - 1;
+        END;
+    END;
+
+    INSERT INTO [orders].[Migration] (Number, Name)
+    VALUES (4, N'ownership_marks');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 35_05_settings.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 5: an installation from before Setting had one choice of everything; written down, so that
+   a change can be told from a first deployment. One transaction, and looked up before it runs. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [orders].[Migration] AS m WHERE m.Number = 5)
+BEGIN
+    BEGIN TRANSACTION;
+    IF ISNULL((SELECT TOP (1) h.Version FROM [orders].[DeploymentHistory] AS h
+               ORDER BY h.DeploymentId DESC), N'uninstalled') <> N'uninstalled'
+       AND NOT EXISTS (SELECT 1 FROM [orders].[Setting])
+        INSERT INTO [orders].[Setting] (Name, Value)
+        VALUES
+            (N'conversation.key', N'spid'),
+            (N'conversation.recycle', N'timer'),
+            (N'conversation.order', N'conversation'),
+            (N'conversation.delivery', N'at_least_once'),
+            (N'envelope.who', N'0');
+    INSERT INTO [orders].[Migration] (Number, Name)
+    VALUES (5, N'settings');
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 38_change.guard.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What must be right before anything that is at work is changed; and, where a choice differs from the
+   installed one, the change itself: gate closed, every dialog ended on both sides, rows taken away.
+   The procedures that follow find nothing in flight that they would read otherwise than it was written,
+   and 92_settings opens the gate again. Choices that only new dialogs or readers see (encryption,
+   lifetime, timer, batch, readers, processing, a contract's new version) drain nothing.
+   The rule of the gate: a drain that does not finish opens it again, for nothing has been replaced. A
+   deployment that stops later leaves it closed until it is run again, with the old choices or the new. */
+SET XACT_ABORT ON;
+SET IMPLICIT_TRANSACTIONS OFF;
+
+DECLARE @message nvarchar(2048);
+DECLARE @found nvarchar(400);
+
+/* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
+BEGIN
+    SET @found = NULL;
+    SELECT TOP (1) @found = t.Name
+    FROM (SELECT N'//redial/orders/event' AS Name UNION ALL SELECT N'EndOfStream' AS Name) AS t
+    WHERE NOT EXISTS (SELECT 1
+                      FROM sys.service_contract_message_usages AS u
+                      INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+                      INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+                      WHERE sc.name = N'//redial/orders/contract'
+                        AND mt.name = t.Name
+                        AND u.is_sent_by_initiator = 1);
+    IF @found IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'Message type ''', @found, N''' is not in the contract ''//redial/orders/contract'' of this database, and a contract cannot be altered. Next: give contract.name a new value and list the old one in contract.previous; then deploy. Nothing was changed.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50192, @message, 1;
+    END;
+END;
+
+/* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
+SET @found = NULL;
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'//redial/orders/event' AND mt.validation <> 'N')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
+    SET @found = N'//redial/orders/event';
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
+    SET @found = N'EndOfStream';
+IF @found IS NOT NULL
+BEGIN
+    SET @message = CONCAT(N'Message type ''', @found, N''' has another validation in this database, and somebody else uses it. Next: use its validation, or a type of another name. Nothing was changed.');
+    SET @message = REPLACE(@message, N'%', N'%%');
+    THROW 50193, @message, 1;
+END;
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/initiator')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/initiator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    THROW 50194, N'Service ''//redial/orders/initiator'' is in this database already and was not made by a deployment of schema ''orders''. Next: choose another name for it in [services]. Nothing was changed.', 1;
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/target')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/target')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    THROW 50194, N'Service ''//redial/orders/target'' is in this database already and was not made by a deployment of schema ''orders''. Next: choose another name for it in [services]. Nothing was changed.', 1;
+
+/* -- 3  What differs from the installed choices ------------------------------------------------- */
+DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
+DECLARE @changed nvarchar(1000) = N'';
+INSERT INTO @wanted (Name, Value, Drains)
+VALUES
+    (N'config_id', N'1', 1),
+    (N'conversation.key', N'application', 1),
+    (N'conversation.recycle', N'timer', 1),
+    (N'conversation.timer_strategy', N'two_phase', 1),
+    (N'conversation.order', N'key', 1),
+    (N'conversation.delivery', N'at_least_once', 1),
+    (N'envelope.who', N'0', 1),
+    (N'contract.end_of_stream', N'EndOfStream', 1),
+    (N'services.initiator', N'//redial/orders/initiator', 1),
+    (N'services.target', N'//redial/orders/target', 1),
+    (N'queues.initiator', N'InitiatorQueue', 1),
+    (N'queues.target', N'TargetQueue', 1),
+    (N'target.database', N'', 1),
+    (N'pool.size', N'0', 0),
+    (N'target.processing', N'land', 0),
+    (N'conversation.encryption', N'0', 0),
+    (N'conversation.lifetime_seconds', N'2592000', 0),
+    (N'contract.name', N'//redial/orders/contract', 0),
+    (N'roles.module', N'orders_module', 0);
+
+IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st
+           INNER JOIN @wanted AS w ON w.Name = st.Name
+           WHERE st.Name = N'roles.module' AND st.Value <> w.Value)
+    THROW 50195, N'The installed procedures of schema ''orders'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
+
+SELECT @changed = CONCAT(@changed, w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
+FROM @wanted AS w
+INNER JOIN [orders].[Setting] AS st ON st.Name = w.Name
+WHERE w.Drains = 1
+  AND st.Value <> w.Value;
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'//redial/orders/event' AND mt.validation <> 'N')
+    SET @changed = CONCAT(@changed, N'validation of //redial/orders/event; ');
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+    SET @changed = CONCAT(@changed, N'validation of EndOfStream; ');
+
+/* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
+   on, so those dialogs go first. */
+SELECT @changed = CONCAT(@changed, N'contract ', sc.name, N' no longer listed; ')
+FROM sys.service_contracts AS sc
+INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
+WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))
+  AND sc.name NOT IN (N'//redial/orders/contract')
+  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
+              WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
+
+IF @changed <> N''
+BEGIN
+    /* -- 4  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
+    DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [orders].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/orders/initiator');
+    DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [orders].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/orders/target');
+
+    IF COL_LENGTH(N'[orders].[SessionConversations]', N'ConversationKey') IS NULL
+       OR (OBJECT_ID(N'[orders].[usp_Send]', N'P') IS NOT NULL
+           AND OBJECT_ID(N'[orders].[usp_AcquireConversation]', N'P') IS NULL)
+    BEGIN
+        SET @message = CONCAT(N'The installed usp_Send does not read the gate, so nobody can be kept out while this changes: ', @changed,
+            N'Next: deploy once with the installed choices (or uninstall), then with the new ones. Nothing was changed.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50191, @message, 1;
+    END;
+
+    PRINT CONCAT(N'Changing with a drain: ', @changed);
+    BEGIN TRY
+        SET LOCK_TIMEOUT 30000;
+        BEGIN TRANSACTION;
+        UPDATE g
+        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+        FROM [orders].[Gate] AS g
+        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+        IF @@ROWCOUNT = 1
+           AND NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
+            INSERT INTO [orders].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+        COMMIT TRANSACTION;
+        SET LOCK_TIMEOUT -1;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET LOCK_TIMEOUT -1;
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+        THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
+    END CATCH;
+
+    /* -- 5  Drain; then take the rows away ------------------------------------------------------ */
+    DECLARE @handle uniqueidentifier;
+    DECLARE @hasRow bit;
+    DECLARE @open int = 1;
+    DECLARE @until datetime2(3) = SYSUTCDATETIME();
+    DECLARE @busy bit;
+    DECLARE @rows bigint;
+    DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
+
+    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
+    SET LOCK_TIMEOUT 2000;
+    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+    WHILE @open > 0 AND SYSUTCDATETIME() < @until
+    BEGIN
+        SET @busy = 0;
+        DELETE FROM @handles;
+
+        BEGIN TRY
+            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+               just making one: what it goes on to begin would not be seen below (F-196). */
+            BEGIN TRANSACTION;
+            SELECT @rows = COUNT_BIG(*)
+            FROM [orders].[SessionConversations] AS sc
+                /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+                WITH (UPDLOCK, ROWLOCK);
+            COMMIT TRANSACTION;
+
+            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
+               they keep to their end, so none is at work now that the gate is closed. */
+            INSERT INTO @handles (Handle, HasRow)
+            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
+            FROM sys.conversation_endpoints AS ce
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            LEFT JOIN [orders].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+            /* lint: allow SB13: as above */
+            LEFT JOIN [orders].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
+            WHERE s.name = @initiator
+              AND ce.is_initiator = 1
+              AND ce.state IN ('SO', 'CO')
+              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+            SET @busy = 1;
+        END CATCH;
+
+        WHILE EXISTS (SELECT 1 FROM @handles AS h)
+        BEGIN
+            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
+            DELETE FROM @handles WHERE Handle = @handle;
+            IF @hasRow = 1
+            BEGIN
+                IF OBJECT_ID(N'[orders].[usp_RecycleConversation]', N'P') IS NOT NULL
+                    EXECUTE [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            END
+            ELSE IF OBJECT_ID(N'[orders].[usp_SendEndOfStream]', N'P') IS NOT NULL
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
+                    EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                    IF EXISTS (SELECT 1 FROM [orders].[ConversationLog] AS cl
+                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
+                        EXECUTE [orders].[usp_SendEndOfStream] @handle = @handle;
+                    COMMIT TRANSACTION;
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 0
+                        ROLLBACK TRANSACTION;
+                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                        THROW;
+                END CATCH;
+            END;
+        END;
+
+        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+        SELECT @open = COUNT(*)
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE s.name IN (@initiator, @target)
+          AND ce.state <> 'CD';
+        IF @busy = 1
+            SET @open = @open + 1;
+
+        IF @open > 0
+            WAITFOR DELAY '00:00:00.500';
+    END;
+    SET LOCK_TIMEOUT -1;
+
+    IF @open > 0
+    BEGIN
+        /* Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and key =
+           single looks at ConversationLog. */
+        BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+        BEGIN
+            DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
+            UPDATE g
+            SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
+            FROM [orders].[Gate] AS g
+            WHERE g.ConfigId = 1;
+        END;
+        COMMIT TRANSACTION;
+        SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
+            CASE (SELECT g.IsOpen FROM [orders].[Gate] AS g WHERE g.ConfigId = 1)
+                WHEN 1 THEN N'The gate is open again. ' ELSE N'The gate is closed until a deployment finishes. ' END,
+            N'Next: look at [orders].[ErrorLog] and [orders].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50190, @message, 1;
+    END;
+
+    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+       closed gate has no mark, and is the operator's to open. */
+    BEGIN TRANSACTION;
+    UPDATE [orders].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
+    /* lint: allow SB13: every row, and the gate keeps senders out */
+    DELETE FROM [orders].[SessionConversations];
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 40_01_message_types.message_type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Owned by dbo, not by our user: another configuration may share a type and outlive us. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/orders/event')
+BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE MESSAGE TYPE [//redial/orders/event]
+        AUTHORIZATION [dbo]
+        VALIDATION = NONE;
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'MESSAGE TYPE', @level0name = N'//redial/orders/event';
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 15   /* MESSAGE TYPE */
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+            @level0type = N'MESSAGE TYPE', @level0name = N'//redial/orders/event';
+    COMMIT TRANSACTION;
+END;
+/* Another validation than the configuration's: mended where the type is ours alone. 38_change has
+   refused anything else, and has drained (what is on its way was validated by the old rule). */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+                    WHERE mt.name = N'//redial/orders/event' AND mt.validation = 'N')
+BEGIN
+    ALTER MESSAGE TYPE [//redial/orders/event] VALIDATION = NONE;
+END;
+
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'MESSAGE TYPE', @level0name = N'//redial/orders/event';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE MESSAGE TYPE [EndOfStream]
-        AUTHORIZATION [orders_module]
+        AUTHORIZATION [dbo]
         VALIDATION = EMPTY;
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'MESSAGE TYPE', N'EndOfStream');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 15   /* MESSAGE TYPE */
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+            @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
+    COMMIT TRANSACTION;
 END;
+/* Another validation than the configuration's: mended where the type is ours alone. 38_change has
+   refused anything else, and has drained (what is on its way was validated by the old rule). */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+                    WHERE mt.name = N'EndOfStream' AND mt.validation = 'E')
+BEGIN
+    ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
+END;
+
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -664,17 +1220,45 @@ GO
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* One way: every type is sent by the initiator. */
+/* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE CONTRACT [//redial/orders/contract]
-        AUTHORIZATION [orders_module]
+        AUTHORIZATION [dbo]
     (
         [//redial/orders/event] SENT BY INITIATOR,
         [EndOfStream] SENT BY INITIATOR
     );
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'CONTRACT', N'//redial/orders/contract');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 16   /* CONTRACT */
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+            @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
+    COMMIT TRANSACTION;
 END;
+
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract') IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 16   /* CONTRACT */
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+        @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* BEGIN DIALOG needs REFERENCES on the contract (begin-dialog-conversation page); the owner is dbo.
+   On the types it makes them visible to usp_AcquireConversation (metadata-visibility-configuration). */
+GRANT REFERENCES ON CONTRACT::[//redial/orders/contract] TO [orders_module];
+GRANT REFERENCES ON MESSAGE TYPE::[//redial/orders/event] TO [orders_module];
+GRANT REFERENCES ON MESSAGE TYPE::[EndOfStream] TO [orders_module];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -706,22 +1290,73 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/initiator')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE SERVICE [//redial/orders/initiator]
         AUTHORIZATION [orders_module]
         ON QUEUE [orders].[InitiatorQueue];
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/orders/initiator');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'SERVICE', @level0name = N'//redial/orders/initiator';
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/initiator') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/initiator')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+            @level0type = N'SERVICE', @level0name = N'//redial/orders/initiator';
+    COMMIT TRANSACTION;
+END;
+/* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
+                    WHERE s.name = N'//redial/orders/initiator'
+                      AND s.service_queue_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ'))
+BEGIN
+    ALTER SERVICE [//redial/orders/initiator] ON QUEUE [orders].[InitiatorQueue];
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/target')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE SERVICE [//redial/orders/target]
         AUTHORIZATION [orders_module]
         ON QUEUE [orders].[TargetQueue] ([//redial/orders/contract]);
-    INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'SERVICE', N'//redial/orders/target');
+    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'SERVICE', @level0name = N'//redial/orders/target';
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/target') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = 17   /* SERVICE */
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/target')
+                     AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+            @level0type = N'SERVICE', @level0name = N'//redial/orders/target';
+    COMMIT TRANSACTION;
+END;
+/* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
+ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
+                    WHERE s.name = N'//redial/orders/target'
+                      AND s.service_queue_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ'))
+BEGIN
+    ALTER SERVICE [//redial/orders/target] ON QUEUE [orders].[TargetQueue];
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* A new version of the contract beside those that live dialogs still use: conversations that exist
+   are not touched by ADD CONTRACT (alter-service page). 88_cleanup takes versions away again. */
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
+   AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
+                   INNER JOIN sys.services AS s ON s.service_id = u.service_id
+                   INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+                   WHERE s.name = N'//redial/orders/target' AND sc.name = N'//redial/orders/contract')
+BEGIN
+    ALTER SERVICE [//redial/orders/target] (ADD CONTRACT [//redial/orders/contract]);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -744,10 +1379,22 @@ BEGIN
              PRIORITY_LEVEL = 8);
     INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
 END
-ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
-                WHERE cp.name = N'redial/orders/initiator' AND cp.priority <> 8)
+/* Another level, or another version of the contract: one that is still named here could not be dropped. */
+ELSE IF NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/orders/initiator'
+                      AND cp.priority = 8
+                      AND sc.name = N'//redial/orders/contract'
+                      AND s.name = N'//redial/orders/initiator'
+                      AND cp.remote_service_name = N'//redial/orders/target')
 BEGIN
-    ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION SET (PRIORITY_LEVEL = 8);
+    ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/initiator],
+             REMOTE_SERVICE_NAME = N'//redial/orders/target',
+             PRIORITY_LEVEL = 8);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -761,10 +1408,22 @@ BEGIN
              PRIORITY_LEVEL = 8);
     INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
 END
-ELSE IF EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp
-                WHERE cp.name = N'redial/orders/target' AND cp.priority <> 8)
+/* Another level, or another version of the contract: one that is still named here could not be dropped. */
+ELSE IF NOT EXISTS (SELECT 1
+                    FROM sys.conversation_priorities AS cp
+                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
+                    INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
+                    WHERE cp.name = N'redial/orders/target'
+                      AND cp.priority = 8
+                      AND sc.name = N'//redial/orders/contract'
+                      AND s.name = N'//redial/orders/target'
+                      AND cp.remote_service_name = N'//redial/orders/initiator')
 BEGIN
-    ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION SET (PRIORITY_LEVEL = 8);
+    ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
+        SET (CONTRACT_NAME = [//redial/orders/contract],
+             LOCAL_SERVICE_NAME = [//redial/orders/target],
+             REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
+             PRIORITY_LEVEL = 8);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -1064,7 +1723,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (50, N'priority missing', DB_NAME(), N'8',
-            N'The two BROKER PRIORITY objects of level 8 are not both there: deploy again. Conversations keep the level they began with.');
+            N'Not every BROKER PRIORITY of level 8 is there: deploy again. Conversations keep the level they began with.');
     END;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -1098,7 +1757,7 @@ BEGIN
     IF (SELECT COUNT(*) FROM [orders].[ufn_Queues]()) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (1, N'queue missing', NULL, NULL, N'One of the two queues is not in this database, or the module user may not see it: deploy again.');
+        VALUES (1, N'queue missing', NULL, NULL, N'A queue is not in this database, or the module user may not see it: deploy again.');
     END;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -1131,10 +1790,10 @@ BEGIN
     FROM [orders].[DeploymentHistory] AS h
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [orders].[Migration]) < 3
+    IF (SELECT COUNT(*) FROM [orders].[Migration]) < 5
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[orders].[Migration]', NULL, N'Version 0.1.0 knows 3 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+        VALUES (10, N'migration missing', N'[orders].[Migration]', NULL, N'Version 0.1.0 knows 5 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
     END;
 
     RETURN;
@@ -1271,6 +1930,7 @@ BEGIN
     SELECT 50, N'poison messages', N'[orders].[PoisonAttempt]', CONCAT(COUNT(*), N', most rollbacks ', MAX(pa.Attempts)),
         N'These rows made their transaction roll back and will be dead-lettered by the next reader: see vw_Errors. Five rollbacks in a row would switch the queue off.'
     FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
+    WHERE pa.Attempts > 0               /* 0: the mark of a batch in a hook (F-163) */
     HAVING COUNT(*) > 0;
 
     /* ----------------------------------------------------------------------------------------- */
@@ -1521,22 +2181,37 @@ AS
 BEGIN
     SET NOCOUNT ON;
 
-    UPDATE [orders].[PoisonAttempt]
-    SET Attempts = Attempts + 1,
-        LastUtc = SYSUTCDATETIME(),
-        ErrorNumber = ERROR_NUMBER(),
-        ErrorMessage = LEFT(ERROR_MESSAGE(), 3000)
-    WHERE ConversationHandle = @handle
-      AND MessageSequence = @sequence
-      AND MessageType = @messageType;
+    DECLARE @number int = ERROR_NUMBER();
+    DECLARE @message nvarchar(3000) = LEFT(ERROR_MESSAGE(), 3000);
+    DECLARE @written bit = 0;
 
-    IF @@ROWCOUNT = 0
+    WHILE @written = 0
     BEGIN
-        INSERT INTO [orders].[PoisonAttempt]
-            (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
-        VALUES
-            (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), ERROR_NUMBER(), LEFT(ERROR_MESSAGE(), 3000));
+        UPDATE [orders].[PoisonAttempt]
+        SET Attempts = Attempts + 1,
+            LastUtc = SYSUTCDATETIME(),
+            ErrorNumber = @number,
+            ErrorMessage = @message
+        WHERE ConversationHandle = @handle
+          AND MessageSequence = @sequence
+          AND MessageType = @messageType;
+        IF @@ROWCOUNT > 0
+            RETURN 0;
+
+        BEGIN TRY
+            INSERT INTO [orders].[PoisonAttempt]
+                (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
+            VALUES
+                (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), @number, @message);
+            SET @written = 1;
+        END TRY
+        BEGIN CATCH
+            IF ERROR_NUMBER() <> 2627 OR XACT_STATE() = -1
+                THROW;                  /* 2627: another reader recorded it first; count on */
+        END CATCH;
     END;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2089,9 +2764,7 @@ BEGIN
     WHILE 1 = 1
     BEGIN
         SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
-        FROM @wrong AS w
-        WHERE w.WrongId > @wrongId
-        ORDER BY w.WrongId;
+        FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
         IF @@ROWCOUNT = 0
             BREAK;
         SET @problems = @problems + @problem;
@@ -2106,9 +2779,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 2  What a replay must find again: keys                                                  */
     /* ----------------------------------------------------------------------------------------- */
-    SET @sent = (SELECT COUNT(*) FROM @messages);
-    SET @dialogs = 0;
-    SET @replays = 0;
+    SELECT @sent = COUNT(*), @dialogs = 0, @replays = 0 FROM @messages;
     IF @sent = 0
         RETURN 0;
 
@@ -2129,8 +2800,7 @@ BEGIN
         SET @attempt = @attempt + 1;
 
         BEGIN TRY
-            SET @keyNumber = 1;
-            SET @handle = NULL;
+            SELECT @keyNumber = 1, @handle = NULL;
             IF @ownsTransaction = 1
             BEGIN
                 SET XACT_ABORT ON;      /* a client's cancel then leaves no lock and no transaction */
@@ -2194,7 +2864,7 @@ BEGIN
                 IF @ownsTransaction = 0 AND @callerAborts = 1
                     SET XACT_ABORT ON;
 
-                SET @ordinal = (SELECT MIN(m.Ordinal) FROM @messages AS m WHERE m.Ordinal > @ordinal);
+                SET @ordinal = (SELECT TOP (1) m.Ordinal FROM @messages AS m WHERE m.Ordinal > @ordinal ORDER BY m.Ordinal);
             END;
 
             /* -- 3.3  The numbers are taken ----------------------------------------------------- */
@@ -2202,8 +2872,7 @@ BEGIN
             WHILE @keyNumber <= @keyCount
             BEGIN
                 SELECT @conversationKey = k.ConversationKey, @keySequence = k.LastSequence
-                FROM @keys AS k
-                WHERE k.KeyNumber = @keyNumber;
+                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
 
                 UPDATE ks
                 SET LastSequence = @keySequence
@@ -2230,9 +2899,15 @@ BEGIN
 
             IF @ownsTransaction = 1 AND @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* A caller who catches our error and commits must not commit half a batch. */
+            /* A caller who catches our error and commits must not commit half a batch. XACT_ABORT ON:
+               where this is refused (in INSERT ... EXECUTE, F-335) it dooms the transaction. */
             IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @saved = 1
+            BEGIN
+                SET XACT_ABORT ON;
                 ROLLBACK TRANSACTION @savepoint;
+                IF @callerAborts = 0
+                    SET XACT_ABORT OFF;
+            END;
 
             /* As in usp_Send: 8426, 8429 a dead dialog, 2627 the key's row was made meanwhile. */
             IF @error NOT IN (8426, 8429, 2627)
@@ -2999,8 +3674,10 @@ BEGIN
         RETURN 0;
     END TRY
     BEGIN CATCH
-        IF XACT_STATE() <> 1
-            THROW;                      /* doomed: usp_FindPoison finds the row after the rollback */
+        /* Doomed: usp_FindPoison finds the row after the rollback. Severity 17 and up is the server's
+           trouble (disk, memory): no row is to blame. */
+        IF XACT_STATE() <> 1 OR ERROR_SEVERITY() >= 17
+            THROW;
         ROLLBACK TRANSACTION BeforeLanding;
     END CATCH;
 
@@ -3024,8 +3701,9 @@ BEGIN
             EXECUTE [orders].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
         END TRY
         BEGIN CATCH
-            IF XACT_STATE() <> 1 OR ERROR_NUMBER() = 50210
-                THROW;                  /* doomed, or the transaction is not ours any more */
+            /* Doomed, or the server's own trouble. */
+            IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
+                THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
             INSERT INTO [orders].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
@@ -3084,13 +3762,17 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType;
-            SET @failed = @failed + 1;
+            /* A deadlock (1205), a lock that did not come (1222) and the server's own trouble say
+               nothing against a row. */
+            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            BEGIN
+                EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType;
+                SET @failed = @failed + 1;
+            END;
         END CATCH;
     END;
 
-    /* Here the error is the one of the batch again. A deadlock (1205) and a lock that did not come
-       (1222) say nothing against a row. */
+    /* Here the error is the one of the batch again. */
     IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
         EXECUTE [orders].[usp_RecordPoison] @handle, @sequence, @messageType;
 END;
@@ -3258,7 +3940,8 @@ BEGIN
             /*    row (F-162). The session's lock, for it outlives the rollback. Refused or timed out: */
             /*    on without it. Not after a deadlock: the others wait for what is held here.          */
             /* ------------------------------------------------------------------------------------ */
-            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205 AND ERROR_SEVERITY() < 17
+            IF @phase = 1 AND @turn < 0 AND ERROR_NUMBER() <> 1205
+               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 BEGIN TRY
                     EXECUTE @turn = sys.sp_getapplock @Resource = @turnName, @LockMode = N'Exclusive',
@@ -3275,15 +3958,16 @@ BEGIN
             IF ERROR_NUMBER() <> 9617   /* the queue is off: somebody's decision and not news */
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_TargetActivation', @handle = @handle;
 
-            IF @phase = 1 AND ERROR_SEVERITY() < 17
+            IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
                 EXECUTE [orders].[usp_FindPoison] @conversationId, @handle, @rows;
                 SET @suspect = @handle;
             END
             ELSE
             BEGIN
-                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up is
-                   the server's trouble (disk, memory), not the row's: leave, and blame no row. */
+                /* An error of RECEIVE itself: leave, a loop would spin (F-118). Severity 17 and up,
+                   if nobody raised it by hand, is the server's trouble (disk, memory): leave, and blame
+                   no row. */
                 IF @turn >= 0
                     EXECUTE sys.sp_releaseapplock @Resource = @turnName, @LockOwner = N'Session';
                 RETURN 1;
@@ -3580,7 +4264,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
                  WHEN @closed = 0 THEN N'senders were at work all the time; call again, or with a longer @waitSeconds'
                  ELSE N'passes over the dialogs' END AS Detail
         UNION ALL
-        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now'
+        SELECT 2, N'dialogs closed', @recycled, N'EndOfStream was sent on them now, or they were dead'
         UNION ALL
         SELECT 3, N'dialogs in use', ISNULL(@left, 1), N'a sender is at work: it commits or rolls back first'
         WHERE @left <> 0 OR @left IS NULL
@@ -4757,6 +5441,55 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 79_modules.signature.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
+   earlier deployment with security.signing = "certificate" made is dropped. */
+SET XACT_ABORT ON;
+
+DECLARE @signer sysname = NULL;
+
+BEGIN TRANSACTION;
+
+DECLARE @oldSigner sysname;
+DECLARE @dropSigner nvarchar(max);
+DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
+    SELECT ct.name
+    FROM sys.certificates AS ct
+    WHERE LEFT(ct.name, 22) = N'redial_orders_signing_'
+      AND LEN(ct.name) = 58   /* a GUID behind it: no other configuration's */
+      AND ct.name <> ISNULL(@signer, N'');
+OPEN oldSigners;
+FETCH NEXT FROM oldSigners INTO @oldSigner;
+WHILE @@FETCH_STATUS = 0
+BEGIN
+    SET @dropSigner = NULL;
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
+    FROM sys.crypt_properties AS cp
+    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
+    WHERE ct.name = @oldSigner AND cp.class = 1;
+
+    IF @dropSigner IS NULL
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
+            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
+                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
+        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
+        FETCH NEXT FROM oldSigners INTO @oldSigner;
+    END;
+
+    EXECUTE sys.sp_executesql @dropSigner;
+END;
+CLOSE oldSigners;
+DEALLOCATE oldSigners;
+
+COMMIT TRANSACTION;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 79_vw_Conversations.view.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -4809,6 +5542,7 @@ SELECT
     pa.LastUtc, N'poison', pa.MessageType, pa.ConversationHandle, pa.MessageSequence, pa.ErrorNumber,
     CONCAT(pa.Attempts, N' rollback(s): ', pa.ErrorMessage)
 FROM [orders].[PoisonAttempt] AS pa WITH (NOLOCK)
+WHERE pa.Attempts > 0   /* 0: the mark of a batch in a hook (F-163) */
 UNION ALL
 SELECT
     dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
@@ -4849,55 +5583,6 @@ SELECT
     f.Side, f.QueueName, f.Messages, f.IsReceiveEnabled, f.IsEnqueueEnabled, f.IsActivationEnabled,
     f.ActivationProcedure, f.MaxReaders, f.IsRetentionEnabled, f.IsPoisonMessageHandlingEnabled
 FROM [orders].[ufn_Queues]() AS f;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 79_modules.signature.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Nothing is signed: the module user is in db_owner, or nothing sees pending messages (F-113). What an
-   earlier deployment with security.signing = "certificate" made is dropped. */
-SET XACT_ABORT ON;
-
-DECLARE @signer sysname = NULL;
-
-BEGIN TRANSACTION;
-
-DECLARE @oldSigner sysname;
-DECLARE @dropSigner nvarchar(max);
-DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-    SELECT ct.name
-    FROM sys.certificates AS ct
-    WHERE LEFT(ct.name, 22) = N'redial_orders_signing_'
-      AND LEN(ct.name) = 58   /* a GUID behind it: no other configuration's */
-      AND ct.name <> ISNULL(@signer, N'');
-OPEN oldSigners;
-FETCH NEXT FROM oldSigners INTO @oldSigner;
-WHILE @@FETCH_STATUS = 0
-BEGIN
-    SET @dropSigner = NULL;
-    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
-        N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
-    FROM sys.crypt_properties AS cp
-    INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
-    WHERE ct.name = @oldSigner AND cp.class = 1;
-
-    IF @dropSigner IS NULL
-    BEGIN
-        IF DATABASE_PRINCIPAL_ID(@oldSigner) IS NOT NULL
-            SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
-                N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
-        SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
-        FETCH NEXT FROM oldSigners INTO @oldSigner;
-    END;
-
-    EXECUTE sys.sp_executesql @dropSigner;
-END;
-CLOSE oldSigners;
-DEALLOCATE oldSigners;
-
-COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -5153,16 +5838,196 @@ GRANT SELECT ON OBJECT::[orders].[ConversationLog] TO [orders_reader];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 88_earlier.cleanup.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What earlier choices installed and these do not: nothing calls it any more. */
+DROP PROCEDURE IF EXISTS [orders].[usp_CloseEverlasting];
+DROP PROCEDURE IF EXISTS [orders].[usp_PurgeInbox];
+DROP PROCEDURE IF EXISTS [orders].[usp_RecycleInOneTransaction];
+DROP PROCEDURE IF EXISTS [orders].[usp_WaitForSlot];
+
+/* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[orders].[Inbox]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [orders].[Inbox])
+        PRINT N'Table [orders].[Inbox] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [orders].[Inbox];
+END;
+
+/* Versions of the contract that are no longer listed. The target service lets go of one when no
+   conversation is on it: what ALTER SERVICE .. DROP CONTRACT does to those is told in two ways (F-193). */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
+DECLARE @name sysname = NULL;
+DECLARE @statement nvarchar(600);
+DECLARE @old TABLE (Name sysname NOT NULL PRIMARY KEY);
+
+INSERT INTO @old (Name)
+SELECT sc.name
+FROM sys.service_contracts AS sc
+INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
+INNER JOIN sys.service_contract_usages AS u ON u.service_contract_id = sc.service_contract_id
+INNER JOIN sys.services AS s ON s.service_id = u.service_id
+WHERE ep.name = @mark
+  AND s.name = N'//redial/orders/target'
+  AND sc.name NOT IN (N'//redial/orders/contract')
+  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
+
+WHILE EXISTS (SELECT 1 FROM @old)
+BEGIN
+    SELECT TOP (1) @name = o.Name FROM @old AS o;
+    DELETE FROM @old WHERE Name = @name;
+    SET @statement = CONCAT(N'ALTER SERVICE ', N'[//redial/orders/target]', N' (DROP CONTRACT ', QUOTENAME(@name), N');');
+    EXECUTE sys.sp_executesql @statement;
+END;
+
+DECLARE @released TABLE
+(
+    Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Kind nvarchar(30) NOT NULL,
+    Class tinyint NOT NULL,
+    Id int NOT NULL,
+    Name sysname NOT NULL
+);
+DECLARE @ordinal int = 0;
+DECLARE @releaseKind nvarchar(30);
+DECLARE @releaseClass tinyint;
+DECLARE @releaseId int;
+DECLARE @releaseName sysname;
+DECLARE @users int;
+DECLARE @releaseStatement nvarchar(400);
+
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'SERVICE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.services AS x ON x.service_id = ep.major_id
+WHERE ep.class = 17
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/orders/initiator', N'//redial/orders/target');
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'CONTRACT', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
+WHERE ep.class = 16
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/orders/contract');
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
+WHERE ep.class = 15
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/orders/event', N'EndOfStream');
+
+WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
+BEGIN
+    SELECT TOP (1) @ordinal = r.Ordinal, @releaseKind = r.Kind, @releaseClass = r.Class, @releaseId = r.Id, @releaseName = r.Name
+    FROM @released AS r
+    WHERE r.Ordinal > @ordinal
+    ORDER BY r.Ordinal;
+
+    /* Who else: other configurations, services bound to a contract, conversations on it (a CLOSED one
+       too: what DROP CONTRACT does to it is unknown, F-193), contracts with a type in them. */
+    SET @users = (SELECT COUNT(*) FROM sys.extended_properties AS ep
+                  WHERE ep.class = @releaseClass AND ep.major_id = @releaseId
+                    AND ep.name LIKE N'Redial.user.%' AND ep.name <> @mark)
+        + CASE @releaseClass
+            WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+            WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            ELSE 0 END;
+
+    IF @users > 0
+    BEGIN
+        PRINT CONCAT(@releaseKind, N' ', QUOTENAME(@releaseName), N' is no longer configured but still in use: kept, the next deployment asks again.');
+        CONTINUE;
+    END;
+
+    BEGIN TRANSACTION;
+    EXECUTE sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    IF @users = 0
+       AND EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = @releaseClass AND ep.major_id = @releaseId AND ep.name = N'Redial.made')
+    BEGIN
+        /* First the mark: that DROP takes an object's properties along is nowhere promised (F-190). */
+        EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        SET @releaseStatement = CONCAT(N'DROP ', @releaseKind, N' ', QUOTENAME(@releaseName), N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END
+    ELSE IF @releaseClass <> 17
+    BEGIN
+        SET @releaseStatement = CONCAT(N'REVOKE REFERENCES ON ', @releaseKind, N'::', QUOTENAME(@releaseName), N' FROM ', N'[orders_module]', N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END;
+    COMMIT TRANSACTION;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* Queues of an earlier choice, once no service is on them. */
+DECLARE @name nvarchar(400);
+DECLARE @queue nvarchar(600);
+DECLARE @statement nvarchar(800);
+DECLARE @tries int;
+DECLARE @old TABLE (Name nvarchar(400) NOT NULL);
+
+INSERT INTO @old (Name)
+SELECT st.Value
+FROM [orders].[Setting] AS st
+WHERE st.Name IN (N'queues.initiator', N'queues.target')
+  AND st.Value NOT IN (N'InitiatorQueue', N'TargetQueue');
+
+WHILE EXISTS (SELECT 1 FROM @old)
+BEGIN
+    SELECT TOP (1) @name = o.Name FROM @old AS o;
+    DELETE FROM @old WHERE Name = @name;
+    SET @queue = CONCAT(N'[orders].', QUOTENAME(@name));
+    IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
+    BEGIN
+        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+        EXECUTE sys.sp_executesql @statement;
+
+        /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
+           wait: a reader then finds the queue gone and says so in ErrorLog, once. */
+        SET @tries = 0;
+        BEGIN TRY
+            WHILE @tries < 60
+                  AND EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
+                              WHERE t.database_id = DB_ID() AND t.queue_id = OBJECT_ID(@queue, N'SQ'))
+            BEGIN
+                SET @tries = @tries + 1;
+                WAITFOR DELAY '00:00:00.500';
+            END;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            PRINT ERROR_MESSAGE();
+        END CATCH;
+
+        SET @statement = CONCAT(N'DROP QUEUE ', @queue, N';');
+        EXECUTE sys.sp_executesql @statement;
+    END;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2c5a5bc8cd525892ee7360909bda065065f50de01ebf1bf068047c8fbcbf68af'
+           ORDER BY h.DeploymentId DESC), N'') <> N'56bfcbaf30cfebed030f27ee11f734c59f0d9c9cc34a19c42bc9ef4e44587848'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'2c5a5bc8cd525892ee7360909bda065065f50de01ebf1bf068047c8fbcbf68af');
+    VALUES (N'orders', N'0.1.0', N'56bfcbaf30cfebed030f27ee11f734c59f0d9c9cc34a19c42bc9ef4e44587848');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5283,6 +6148,61 @@ BEGIN
         INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
     END;
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 92_settings.data.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The choices installed from here on, and the gate that 38_change has closed, in one transaction: a
+   deployment that stops before it is still the change of choices it was. Changes only what differs. */
+SET XACT_ABORT ON;
+
+DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
+INSERT INTO @wanted (Name, Value, Drains)
+VALUES
+    (N'config_id', N'1', 1),
+    (N'conversation.key', N'application', 1),
+    (N'conversation.recycle', N'timer', 1),
+    (N'conversation.timer_strategy', N'two_phase', 1),
+    (N'conversation.order', N'key', 1),
+    (N'conversation.delivery', N'at_least_once', 1),
+    (N'envelope.who', N'0', 1),
+    (N'contract.end_of_stream', N'EndOfStream', 1),
+    (N'services.initiator', N'//redial/orders/initiator', 1),
+    (N'services.target', N'//redial/orders/target', 1),
+    (N'queues.initiator', N'InitiatorQueue', 1),
+    (N'queues.target', N'TargetQueue', 1),
+    (N'target.database', N'', 1),
+    (N'pool.size', N'0', 0),
+    (N'target.processing', N'land', 0),
+    (N'conversation.encryption', N'0', 0),
+    (N'conversation.lifetime_seconds', N'2592000', 0),
+    (N'contract.name', N'//redial/orders/contract', 0),
+    (N'roles.module', N'orders_module', 0);
+
+BEGIN TRANSACTION;
+UPDATE st
+SET Value = w.Value, ChangedUtc = SYSUTCDATETIME()
+FROM [orders].[Setting] AS st
+INNER JOIN @wanted AS w ON w.Name = st.Name
+WHERE st.Value IS NULL OR st.Value <> w.Value;
+
+INSERT INTO [orders].[Setting] (Name, Value)
+SELECT w.Name, w.Value
+FROM @wanted AS w
+WHERE NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = w.Name);
+
+IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
+BEGIN
+    DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
+    UPDATE g
+    SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment finished'
+    FROM [orders].[Gate] AS g
+    WHERE g.ConfigId = 1;
+END;
+COMMIT TRANSACTION;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO

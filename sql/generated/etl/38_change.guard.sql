@@ -1,0 +1,294 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What must be right before anything that is at work is changed; and, where a choice differs from the
+   installed one, the change itself: gate closed, every dialog ended on both sides, rows taken away.
+   The procedures that follow find nothing in flight that they would read otherwise than it was written,
+   and 92_settings opens the gate again. Choices that only new dialogs or readers see (encryption,
+   lifetime, timer, batch, readers, processing, a contract's new version) drain nothing.
+   The rule of the gate: a drain that does not finish opens it again, for nothing has been replaced. A
+   deployment that stops later leaves it closed until it is run again, with the old choices or the new. */
+SET XACT_ABORT ON;
+SET IMPLICIT_TRANSACTIONS OFF;
+
+DECLARE @message nvarchar(2048);
+DECLARE @found nvarchar(400);
+
+/* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/etl/contract')
+BEGIN
+    SET @found = NULL;
+    SELECT TOP (1) @found = t.Name
+    FROM (SELECT N'//redial/etl/event' AS Name UNION ALL SELECT N'EndOfStream' AS Name) AS t
+    WHERE NOT EXISTS (SELECT 1
+                      FROM sys.service_contract_message_usages AS u
+                      INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
+                      INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
+                      WHERE sc.name = N'//redial/etl/contract'
+                        AND mt.name = t.Name
+                        AND u.is_sent_by_initiator = 1);
+    IF @found IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'Message type ''', @found, N''' is not in the contract ''//redial/etl/contract'' of this database, and a contract cannot be altered. Next: give contract.name a new value and list the old one in contract.previous; then deploy. Nothing was changed.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50192, @message, 1;
+    END;
+END;
+
+/* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
+SET @found = NULL;
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'//redial/etl/event' AND mt.validation <> 'N')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'))))
+    SET @found = N'//redial/etl/event';
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+   AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name = N'Redial.made')
+        OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 15   /* MESSAGE TYPE */
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'))))
+    SET @found = N'EndOfStream';
+IF @found IS NOT NULL
+BEGIN
+    SET @message = CONCAT(N'Message type ''', @found, N''' has another validation in this database, and somebody else uses it. Next: use its validation, or a type of another name. Nothing was changed.');
+    SET @message = REPLACE(@message, N'%', N'%%');
+    THROW 50193, @message, 1;
+END;
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/initiator')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/initiator')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+    THROW 50194, N'Service ''//redial/etl/initiator'' is in this database already and was not made by a deployment of schema ''etl''. Next: choose another name for it in [services]. Nothing was changed.', 1;
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/target')
+   AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 17   /* SERVICE */
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/target')
+                 AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
+    THROW 50194, N'Service ''//redial/etl/target'' is in this database already and was not made by a deployment of schema ''etl''. Next: choose another name for it in [services]. Nothing was changed.', 1;
+
+/* -- 3  What differs from the installed choices ------------------------------------------------- */
+DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
+DECLARE @changed nvarchar(1000) = N'';
+INSERT INTO @wanted (Name, Value, Drains)
+VALUES
+    (N'config_id', N'1', 1),
+    (N'conversation.key', N'pool', 1),
+    (N'conversation.recycle', N'aged_out', 1),
+    (N'conversation.timer_strategy', N'two_phase', 1),
+    (N'conversation.order', N'conversation', 1),
+    (N'conversation.delivery', N'exactly_once', 1),
+    (N'envelope.who', N'0', 1),
+    (N'contract.end_of_stream', N'EndOfStream', 1),
+    (N'services.initiator', N'//redial/etl/initiator', 1),
+    (N'services.target', N'//redial/etl/target', 1),
+    (N'queues.initiator', N'InitiatorQueue', 1),
+    (N'queues.target', N'TargetQueue', 1),
+    (N'target.database', N'', 1),
+    (N'pool.size', N'16', 0),
+    (N'target.processing', N'land', 0),
+    (N'conversation.encryption', N'0', 0),
+    (N'conversation.lifetime_seconds', N'604800', 0),
+    (N'contract.name', N'//redial/etl/contract', 0),
+    (N'roles.module', N'etl_module', 0);
+
+IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st
+           INNER JOIN @wanted AS w ON w.Name = st.Name
+           WHERE st.Name = N'roles.module' AND st.Value <> w.Value)
+    THROW 50195, N'The installed procedures of schema ''etl'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
+
+SELECT @changed = CONCAT(@changed, w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
+FROM @wanted AS w
+INNER JOIN [etl].[Setting] AS st ON st.Name = w.Name
+WHERE w.Drains = 1
+  AND st.Value <> w.Value;
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'//redial/etl/event' AND mt.validation <> 'N')
+    SET @changed = CONCAT(@changed, N'validation of //redial/etl/event; ');
+IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
+           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+    SET @changed = CONCAT(@changed, N'validation of EndOfStream; ');
+
+/* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
+   on, so those dialogs go first. */
+SELECT @changed = CONCAT(@changed, N'contract ', sc.name, N' no longer listed; ')
+FROM sys.service_contracts AS sc
+INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
+WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'))
+  AND sc.name NOT IN (N'//redial/etl/contract')
+  AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
+              WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
+
+IF @changed <> N''
+BEGIN
+    /* -- 4  Close the gate. Senders of single and message keep a lock on it, so this waits for them - */
+    DECLARE @initiator nvarchar(400) = ISNULL((SELECT st.Value FROM [etl].[Setting] AS st WHERE st.Name = N'services.initiator'), N'//redial/etl/initiator');
+    DECLARE @target nvarchar(400) = ISNULL((SELECT st.Value FROM [etl].[Setting] AS st WHERE st.Name = N'services.target'), N'//redial/etl/target');
+
+    IF COL_LENGTH(N'[etl].[SessionConversations]', N'ConversationKey') IS NULL
+       OR (OBJECT_ID(N'[etl].[usp_Send]', N'P') IS NOT NULL
+           AND OBJECT_ID(N'[etl].[usp_AcquireConversation]', N'P') IS NULL)
+    BEGIN
+        SET @message = CONCAT(N'The installed usp_Send does not read the gate, so nobody can be kept out while this changes: ', @changed,
+            N'Next: deploy once with the installed choices (or uninstall), then with the new ones. Nothing was changed.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50191, @message, 1;
+    END;
+
+    PRINT CONCAT(N'Changing with a drain: ', @changed);
+    BEGIN TRY
+        SET LOCK_TIMEOUT 30000;
+        BEGIN TRANSACTION;
+        UPDATE g
+        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+        FROM [etl].[Gate] AS g
+        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+        IF @@ROWCOUNT = 1
+           AND NOT EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate')
+            INSERT INTO [etl].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
+        COMMIT TRANSACTION;
+        SET LOCK_TIMEOUT -1;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET LOCK_TIMEOUT -1;
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+        THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
+    END CATCH;
+
+    /* -- 5  Drain; then take the rows away ------------------------------------------------------ */
+    DECLARE @handle uniqueidentifier;
+    DECLARE @hasRow bit;
+    DECLARE @open int = 1;
+    DECLARE @until datetime2(3) = SYSUTCDATETIME();
+    DECLARE @busy bit;
+    DECLARE @rows bigint;
+    DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
+
+    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
+    SET LOCK_TIMEOUT 2000;
+    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+    WHILE @open > 0 AND SYSUTCDATETIME() < @until
+    BEGIN
+        SET @busy = 0;
+        DELETE FROM @handles;
+
+        BEGIN TRY
+            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+               just making one: what it goes on to begin would not be seen below (F-196). */
+            BEGIN TRANSACTION;
+            SELECT @rows = COUNT_BIG(*)
+            FROM [etl].[SessionConversations] AS sc
+                /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+                WITH (UPDLOCK, ROWLOCK);
+            COMMIT TRANSACTION;
+
+            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
+               they keep to their end, so none is at work now that the gate is closed. */
+            INSERT INTO @handles (Handle, HasRow)
+            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
+            FROM sys.conversation_endpoints AS ce
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            LEFT JOIN [etl].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+            /* lint: allow SB13: as above */
+            LEFT JOIN [etl].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
+            WHERE s.name = @initiator
+              AND ce.is_initiator = 1
+              AND ce.state IN ('SO', 'CO')
+              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+            SET @busy = 1;
+        END CATCH;
+
+        WHILE EXISTS (SELECT 1 FROM @handles AS h)
+        BEGIN
+            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
+            DELETE FROM @handles WHERE Handle = @handle;
+            IF @hasRow = 1
+            BEGIN
+                IF OBJECT_ID(N'[etl].[usp_RecycleConversation]', N'P') IS NOT NULL
+                    EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            END
+            ELSE IF OBJECT_ID(N'[etl].[usp_SendEndOfStream]', N'P') IS NOT NULL
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
+                    EXECUTE [etl].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                    IF EXISTS (SELECT 1 FROM [etl].[ConversationLog] AS cl
+                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
+                        EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+                    COMMIT TRANSACTION;
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 0
+                        ROLLBACK TRANSACTION;
+                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                        THROW;
+                END CATCH;
+            END;
+        END;
+
+        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+        SELECT @open = COUNT(*)
+        FROM sys.conversation_endpoints AS ce
+        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+        WHERE s.name IN (@initiator, @target)
+          AND ce.state <> 'CD';
+        IF @busy = 1
+            SET @open = @open + 1;
+
+        IF @open > 0
+            WAITFOR DELAY '00:00:00.500';
+    END;
+    SET LOCK_TIMEOUT -1;
+
+    IF @open > 0
+    BEGIN
+        /* Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and key =
+           single looks at ConversationLog. */
+        BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+        BEGIN
+            DELETE FROM [etl].[Setting] WHERE Name = N'deployment.gate';
+            UPDATE g
+            SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
+            FROM [etl].[Gate] AS g
+            WHERE g.ConfigId = 1;
+        END;
+        COMMIT TRANSACTION;
+        SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
+            CASE (SELECT g.IsOpen FROM [etl].[Gate] AS g WHERE g.ConfigId = 1)
+                WHEN 1 THEN N'The gate is open again. ' ELSE N'The gate is closed until a deployment finishes. ' END,
+            N'Next: look at [etl].[ErrorLog] and [etl].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
+        SET @message = REPLACE(@message, N'%', N'%%');
+        THROW 50190, @message, 1;
+    END;
+
+    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+       closed gate has no mark, and is the operator's to open. */
+    BEGIN TRANSACTION;
+    UPDATE [etl].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
+    /* lint: allow SB13: every row, and the gate keeps senders out */
+    DELETE FROM [etl].[SessionConversations];
+    COMMIT TRANSACTION;
+END;
+GO

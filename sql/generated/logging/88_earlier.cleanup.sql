@@ -1,0 +1,192 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What earlier choices installed and these do not: nothing calls it any more. */
+DROP PROCEDURE IF EXISTS [logging].[usp_PurgeInbox];
+DROP PROCEDURE IF EXISTS [logging].[usp_RecycleConversation];
+DROP PROCEDURE IF EXISTS [logging].[usp_RecycleInOneTransaction];
+DROP PROCEDURE IF EXISTS [logging].[usp_RetireIdle];
+DROP PROCEDURE IF EXISTS [logging].[usp_WaitForSlot];
+DROP FUNCTION IF EXISTS [logging].[ufn_ReadEnvelope];
+DROP FUNCTION IF EXISTS [logging].[ufn_WriteEnvelope];
+
+/* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[logging].[IdleWatch]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [logging].[IdleWatch])
+        PRINT N'Table [logging].[IdleWatch] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [logging].[IdleWatch];
+END;
+IF OBJECT_ID(N'[logging].[Inbox]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [logging].[Inbox])
+        PRINT N'Table [logging].[Inbox] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [logging].[Inbox];
+END;
+IF OBJECT_ID(N'[logging].[KeySequence]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [logging].[KeySequence])
+        PRINT N'Table [logging].[KeySequence] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [logging].[KeySequence];
+END;
+
+/* Versions of the contract that are no longer listed. The target service lets go of one when no
+   conversation is on it: what ALTER SERVICE .. DROP CONTRACT does to those is told in two ways (F-193). */
+DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
+DECLARE @name sysname = NULL;
+DECLARE @statement nvarchar(600);
+DECLARE @old TABLE (Name sysname NOT NULL PRIMARY KEY);
+
+INSERT INTO @old (Name)
+SELECT sc.name
+FROM sys.service_contracts AS sc
+INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
+INNER JOIN sys.service_contract_usages AS u ON u.service_contract_id = sc.service_contract_id
+INNER JOIN sys.services AS s ON s.service_id = u.service_id
+WHERE ep.name = @mark
+  AND s.name = N'//redial/logging/target'
+  AND sc.name NOT IN (N'//redial/logging/contract')
+  AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
+
+WHILE EXISTS (SELECT 1 FROM @old)
+BEGIN
+    SELECT TOP (1) @name = o.Name FROM @old AS o;
+    DELETE FROM @old WHERE Name = @name;
+    SET @statement = CONCAT(N'ALTER SERVICE ', N'[//redial/logging/target]', N' (DROP CONTRACT ', QUOTENAME(@name), N');');
+    EXECUTE sys.sp_executesql @statement;
+END;
+
+DECLARE @released TABLE
+(
+    Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY,
+    Kind nvarchar(30) NOT NULL,
+    Class tinyint NOT NULL,
+    Id int NOT NULL,
+    Name sysname NOT NULL
+);
+DECLARE @ordinal int = 0;
+DECLARE @releaseKind nvarchar(30);
+DECLARE @releaseClass tinyint;
+DECLARE @releaseId int;
+DECLARE @releaseName sysname;
+DECLARE @users int;
+DECLARE @releaseStatement nvarchar(400);
+
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'SERVICE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.services AS x ON x.service_id = ep.major_id
+WHERE ep.class = 17
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/logging/initiator', N'//redial/logging/target');
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'CONTRACT', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
+WHERE ep.class = 16
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/logging/contract');
+INSERT INTO @released (Kind, Class, Id, Name)
+SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
+FROM sys.extended_properties AS ep
+INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
+WHERE ep.class = 15
+  AND ep.name = @mark
+  AND x.name NOT IN (N'//redial/logging/event', N'EndOfStream');
+
+WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
+BEGIN
+    SELECT TOP (1) @ordinal = r.Ordinal, @releaseKind = r.Kind, @releaseClass = r.Class, @releaseId = r.Id, @releaseName = r.Name
+    FROM @released AS r
+    WHERE r.Ordinal > @ordinal
+    ORDER BY r.Ordinal;
+
+    /* Who else: other configurations, services bound to a contract, conversations on it (a CLOSED one
+       too: what DROP CONTRACT does to it is unknown, F-193), contracts with a type in them. */
+    SET @users = (SELECT COUNT(*) FROM sys.extended_properties AS ep
+                  WHERE ep.class = @releaseClass AND ep.major_id = @releaseId
+                    AND ep.name LIKE N'Redial.user.%' AND ep.name <> @mark)
+        + CASE @releaseClass
+            WHEN 16 THEN (SELECT COUNT(*) FROM sys.service_contract_usages AS u WHERE u.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_priorities AS cp WHERE cp.service_contract_id = @releaseId)
+                + (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = @releaseId)
+            WHEN 15 THEN (SELECT COUNT(*) FROM sys.service_contract_message_usages AS u WHERE u.message_type_id = @releaseId)
+            WHEN 17 THEN (SELECT COUNT(*) FROM sys.conversation_endpoints AS ce WHERE ce.service_id = @releaseId AND ce.state <> 'CD')
+            ELSE 0 END;
+
+    IF @users > 0
+    BEGIN
+        PRINT CONCAT(@releaseKind, N' ', QUOTENAME(@releaseName), N' is no longer configured but still in use: kept, the next deployment asks again.');
+        CONTINUE;
+    END;
+
+    BEGIN TRANSACTION;
+    EXECUTE sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    IF @users = 0
+       AND EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                   WHERE ep.class = @releaseClass AND ep.major_id = @releaseId AND ep.name = N'Redial.made')
+    BEGIN
+        /* First the mark: that DROP takes an object's properties along is nowhere promised (F-190). */
+        EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        SET @releaseStatement = CONCAT(N'DROP ', @releaseKind, N' ', QUOTENAME(@releaseName), N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END
+    ELSE IF @releaseClass <> 17
+    BEGIN
+        SET @releaseStatement = CONCAT(N'REVOKE REFERENCES ON ', @releaseKind, N'::', QUOTENAME(@releaseName), N' FROM ', N'[logging_module]', N';');
+        EXECUTE sys.sp_executesql @releaseStatement;
+    END;
+    COMMIT TRANSACTION;
+END;
+
+GO
+/* Queues of an earlier choice, once no service is on them. */
+DECLARE @name nvarchar(400);
+DECLARE @queue nvarchar(600);
+DECLARE @statement nvarchar(800);
+DECLARE @tries int;
+DECLARE @old TABLE (Name nvarchar(400) NOT NULL);
+
+INSERT INTO @old (Name)
+SELECT st.Value
+FROM [logging].[Setting] AS st
+WHERE st.Name IN (N'queues.initiator', N'queues.target')
+  AND st.Value NOT IN (N'InitiatorQueue', N'TargetQueue');
+
+WHILE EXISTS (SELECT 1 FROM @old)
+BEGIN
+    SELECT TOP (1) @name = o.Name FROM @old AS o;
+    DELETE FROM @old WHERE Name = @name;
+    SET @queue = CONCAT(N'[logging].', QUOTENAME(@name));
+    IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
+    BEGIN
+        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+        EXECUTE sys.sp_executesql @statement;
+
+        /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
+           wait: a reader then finds the queue gone and says so in ErrorLog, once. */
+        SET @tries = 0;
+        BEGIN TRY
+            WHILE @tries < 60
+                  AND EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
+                              WHERE t.database_id = DB_ID() AND t.queue_id = OBJECT_ID(@queue, N'SQ'))
+            BEGIN
+                SET @tries = @tries + 1;
+                WAITFOR DELAY '00:00:00.500';
+            END;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            PRINT ERROR_MESSAGE();
+        END CATCH;
+
+        SET @statement = CONCAT(N'DROP QUEUE ', @queue, N';');
+        EXECUTE sys.sp_executesql @statement;
+    END;
+END;
+GO
