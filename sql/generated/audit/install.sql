@@ -909,7 +909,7 @@ VALUES
     (N'conversation.timer_strategy', N'two_phase', 1),
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'at_least_once', 1),
-    (N'envelope.who', N'0', 1),
+    (N'envelope.who', N'1', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/audit/initiator', 1),
     (N'services.target', N'//redial/audit/target', 1),
@@ -1866,7 +1866,7 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 200, N'rows in a table', CONCAT(N'audit', N'.', o.name), CONCAT(N'about ', SUM(p.rows)),
-        N'Kept for ever: [retention] says 0 days.'
+        N'Kept by [retention]: landing 0, log 90, dead letters 0 days (0: for ever).'
     FROM sys.objects AS o
     INNER JOIN sys.partitions AS p ON p.object_id = o.object_id AND p.index_id = 1
     WHERE o.object_id IN (OBJECT_ID(N'[audit].[Landing]', N'U'), OBJECT_ID(N'[audit].[ConversationLog]', N'U'),
@@ -1874,6 +1874,97 @@ BEGIN
     GROUP BY o.name;
 
     RETURN;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_ufn_ReadEnvelope.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_ReadEnvelope](
+    @body varbinary(max)
+)
+RETURNS TABLE   -- noqa: CP05
+AS
+/* Redial 0.1.0, configuration audit */
+/* What ufn_WriteEnvelope wrote: always one row. Nothing here can raise an error, whatever the bytes
+   are (F-146): a body without a whole header comes back as it is, with NULL in every other column. */
+RETURN
+(
+    SELECT
+        CASE WHEN h.IsWhole = 1 THEN NULLIF(CONVERT(uniqueidentifier, CONVERT(binary(16), SUBSTRING(@body, 7, 16))),
+            CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')) END AS MessageId,
+        CASE WHEN h.IsWhole = 1 THEN NULLIF(CONVERT(bigint, SUBSTRING(@body, 23, 8)), 0) END AS KeySequence,
+        CASE WHEN h.IsWhole = 1 AND n.Sent BETWEEN 0 AND 253402300799999    /* the last moment a datetime2 has */
+            THEN DATEADD(millisecond, CONVERT(int, n.Sent % 86400000),
+                DATEADD(day, CONVERT(int, n.Sent / 86400000), CONVERT(datetime2(3), '1970-01-01'))) END AS SentUtc,
+        CASE WHEN h.IsWhole = 1 AND n.KeyBytes > 0
+            THEN CONVERT(nvarchar(200), SUBSTRING(@body, 47, n.KeyBytes)) END AS ConversationKey,
+        CASE WHEN h.IsWhole = 1 AND n.LoginBytes > 0
+            THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes, n.LoginBytes)) END AS SenderLogin,
+        CASE WHEN h.IsWhole = 1 AND n.AppBytes > 0
+            THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes + n.LoginBytes, n.AppBytes)) END AS SenderApp,
+        CASE WHEN h.IsWhole = 1 AND n.HostBytes > 0
+            THEN CONVERT(nvarchar(128), SUBSTRING(@body, 47 + n.KeyBytes + n.LoginBytes + n.AppBytes, n.HostBytes)) END AS SenderHost,
+        CASE WHEN ISNULL(h.IsWhole, 0) = 0 THEN @body
+            /* By its length: a comparison with 0x takes a body of zero bytes for an empty one (F-167). */
+            WHEN DATALENGTH(@body) > n.HeaderBytes
+            THEN SUBSTRING(@body, n.HeaderBytes + 1, DATALENGTH(@body) - n.HeaderBytes) END AS Body
+    FROM
+    (
+        SELECT
+            CONVERT(int, SUBSTRING(@body, 5, 2)) AS HeaderBytes,
+            CONVERT(bigint, SUBSTRING(@body, 31, 8)) AS Sent,
+            CONVERT(int, SUBSTRING(@body, 39, 2)) AS KeyBytes,
+            CONVERT(int, SUBSTRING(@body, 41, 2)) AS LoginBytes,
+            CONVERT(int, SUBSTRING(@body, 43, 2)) AS AppBytes,
+            CONVERT(int, SUBSTRING(@body, 45, 2)) AS HostBytes
+    ) AS n
+    CROSS APPLY
+    (
+        SELECT CASE WHEN SUBSTRING(@body, 1, 4) = 0x52444C31
+                     AND n.HeaderBytes = 46 + n.KeyBytes + n.LoginBytes + n.AppBytes + n.HostBytes
+                     AND DATALENGTH(@body) >= n.HeaderBytes
+                THEN 1 ELSE 0 END AS IsWhole
+    ) AS h
+);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 65_ufn_WriteEnvelope.function.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER FUNCTION [audit].[ufn_WriteEnvelope](
+    @messageId uniqueidentifier,        /* NULL: none */
+    @key nvarchar(200),                 /* NULL: none */
+    @keySequence bigint,                /* NULL: none; numbers begin at 1 */
+    @body varbinary(max)                /* NULL and empty are carried alike (F-107) */
+)
+RETURNS varbinary(max)
+AS
+/* Redial 0.1.0, configuration audit */
+/* A header of ours before the body (F-146). Bytes, all numbers big-endian:
+     1-4  the mark 'RDL1'        5-6  length of the header     7-22 message id, zeros for none
+    23-30 sequence in the key   31-38 milliseconds since 1970, UTC
+    39-46 four lengths in bytes: key, login, program, host; then these four in UTF-16LE. */
+BEGIN
+    DECLARE @keyBytes varbinary(400) = ISNULL(CONVERT(varbinary(400), @key), 0x);
+    DECLARE @login varbinary(256) = ISNULL(CONVERT(varbinary(256), ORIGINAL_LOGIN()), 0x);
+    DECLARE @app varbinary(256) = ISNULL(CONVERT(varbinary(256), APP_NAME()), 0x);
+    DECLARE @host varbinary(256) = ISNULL(CONVERT(varbinary(256), HOST_NAME()), 0x);
+
+    RETURN CONVERT(varbinary(max), 0x52444C31)
+        + CONVERT(binary(2), 46 + DATALENGTH(@keyBytes) + DATALENGTH(@login) + DATALENGTH(@app) + DATALENGTH(@host))
+        + CONVERT(binary(16), ISNULL(@messageId, CONVERT(uniqueidentifier, '00000000-0000-0000-0000-000000000000')))
+        + CONVERT(binary(8), ISNULL(@keySequence, CONVERT(bigint, 0)))
+        + CONVERT(binary(8), DATEDIFF_BIG(millisecond, CONVERT(datetime2(3), '1970-01-01'), SYSUTCDATETIME()))
+        + CONVERT(binary(2), DATALENGTH(@keyBytes))
+        + CONVERT(binary(2), DATALENGTH(@login))
+        + CONVERT(binary(2), DATALENGTH(@app))
+        + CONVERT(binary(2), DATALENGTH(@host))
+        + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -2332,6 +2423,8 @@ BEGIN
     DECLARE @conversationKey nvarchar(200) = CONVERT(nvarchar(200), @@SPID);
     DECLARE @handle uniqueidentifier;
     DECLARE @deadHandle uniqueidentifier = NULL;
+    DECLARE @body varbinary(max);
+    DECLARE @keySequence bigint = NULL;
     DECLARE @error int;
     DECLARE @attempt int = 0;
 
@@ -2382,19 +2475,14 @@ BEGIN
                 @ownsTransaction = @ownsTransaction,
                 @handle = @handle OUTPUT;
 
+            SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @messageBody);
+
             /* -- 2.3  G. In a caller's transaction a dead handle must not doom the caller's work:
                        XACT_ABORT is OFF for this one statement ---------------------------------- */
             IF @ownsTransaction = 0
                 SET XACT_ABORT OFF;
 
-            IF @messageBody IS NULL
-            BEGIN
-                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
-            END
-            ELSE
-            BEGIN
-                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
-            END;
+            SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
             IF @ownsTransaction = 0 AND @callerAborts = 1
                 SET XACT_ABORT ON;
@@ -2509,7 +2597,7 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_SendMessages]
     @messages [audit].[MessageBatch] READONLY,
     @problems nvarchar(max) = N'',      /* what the caller found wrong already; raised with the rest */
-    @sent int = NULL OUTPUT,
+    @sent int = NULL OUTPUT,            /* how many messages were sent */
     @dialogs int = NULL OUTPUT,         /* conversations the messages went out on */
     @replays int = NULL OUTPUT          /* how often all of it was done again */
 WITH EXECUTE AS N'audit_module'
@@ -2658,18 +2746,13 @@ BEGIN
                 FROM @keys AS k
                 WHERE k.KeyNumber = 1;
 
+                SET @body = [audit].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @body);
+
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0
                     SET XACT_ABORT OFF;
 
-                IF @body IS NULL
-                BEGIN
-                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
-                END
-                ELSE
-                BEGIN
-                    SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
-                END;
+                SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
                 IF @ownsTransaction = 0 AND @callerAborts = 1
                     SET XACT_ABORT ON;
@@ -3381,8 +3464,13 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* the caller undoes one row to its savepoint */
 
-    INSERT INTO [audit].[Landing] (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
-    VALUES (@conversationId, @handle, @sequence, @messageType, @body);
+    /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
+    INSERT INTO [audit].[Landing]
+        (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+         ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+    SELECT @conversationId, @handle, @sequence, @messageType, e.Body,
+        e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
+    FROM [audit].[ufn_ReadEnvelope](@body) AS e;
     RETURN 0;
 END;
 GO
@@ -3447,10 +3535,14 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     SAVE TRANSACTION BeforeLanding;
     BEGIN TRY
+        /* No envelope, or a broken one: the body as it is and NULL for the rest (F-146). */
         INSERT INTO [audit].[Landing]
-            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body)
-        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body
+            (ConversationId, ConversationHandle, MessageSequence, MessageType, Body,
+             ConversationKey, KeySequence, MessageId, SentUtc, SenderLogin, SenderApp, SenderHost)
+        SELECT @conversationId, @handle, r.MessageSequence, r.MessageType, e.Body,
+            e.ConversationKey, e.KeySequence, e.MessageId, e.SentUtc, e.SenderLogin, e.SenderApp, e.SenderHost
         FROM @rows AS r
+        CROSS APPLY [audit].[ufn_ReadEnvelope](r.Body) AS e
         WHERE NOT EXISTS (SELECT 1 FROM @done AS d WHERE d.RowId = r.RowId)
         ORDER BY r.RowId;
 
@@ -4691,7 +4783,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_PurgeLogs]
-    @olderThanDays int = NULL,          /* 0 to 36500; NULL: none, [retention].log_days is 0 (for ever) */
+    @olderThanDays int = NULL,          /* 0 to 36500; NULL: 90 */
     @WhatIf bit = 1,                    /* 1: only show how many would be removed */
     @Help bit = 0,                      /* 1: print what this does, and do nothing */
     @Debug bit = 0                      /* 1: print each batch */
@@ -4706,7 +4798,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
 
-    DECLARE @days int = ISNULL(@olderThanDays, NULL);
+    DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
     DECLARE @conversations bigint = 0;
@@ -4715,7 +4807,7 @@ BEGIN
     IF @Help = 1
     BEGIN
         PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
-  @olderThanDays  0 to 36500 days; no default here, [retention].log_days is 0 (for ever)
+  @olderThanDays  0 to 36500 days; 90 by default
   @WhatIf         1 (default): only show; 0: do it
   @Debug          1: print each batch
 Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
@@ -4800,7 +4892,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
 
     DECLARE @errors nvarchar(2048) = N'';
-    DECLARE @days int = ISNULL(@olderThanDays, NULL);
+    DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @rows bigint = 0;
     DECLARE @deleted int = 1;
@@ -4812,7 +4904,7 @@ BEGIN
     IF @Help = 1
     BEGIN
         PRINT N'usp_PurgePoison: forgets failed attempts (PoisonAttempt) of conversations that are gone.
-  @olderThanDays  days since the last attempt, 0 to 36500; default: none, retention.log_days is 0 (for ever)
+  @olderThanDays  days since the last attempt, 0 to 36500; default: retention.log_days = 90
   @batch          rows of one transaction, 1 to 4900; default 1000
   @WhatIf         1 (default): only show what would go; 0: delete
   @Debug          1: print each step
@@ -4824,7 +4916,7 @@ Example:
     IF @@TRANCOUNT <> 0
         THROW 50182, N'usp_PurgePoison must be called outside a transaction: it deletes in small ones.', 1;
     IF ISNULL(@days, -1) NOT BETWEEN 0 AND 36500
-        SET @errors = @errors + N'@olderThanDays must be 0 to 36500; it has no default here: retention.log_days is 0 (for ever). ';
+        SET @errors = @errors + N'@olderThanDays must be 0 to 36500. ';
     IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
         SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
     IF @errors <> N''
@@ -5404,6 +5496,8 @@ IF EXISTS (SELECT 1
                (N'[audit].[ufn_Pending]'),
                (N'[audit].[ufn_Queues]'),
                (N'[audit].[ufn_ReadBatch]'),
+               (N'[audit].[ufn_ReadEnvelope]'),
+               (N'[audit].[ufn_WriteEnvelope]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
@@ -5488,6 +5582,8 @@ IF EXISTS (SELECT 1
                (N'[audit].[ufn_Pending]'),
                (N'[audit].[ufn_Queues]'),
                (N'[audit].[ufn_ReadBatch]'),
+               (N'[audit].[ufn_ReadEnvelope]'),
+               (N'[audit].[ufn_WriteEnvelope]'),
                (N'[audit].[usp_AcknowledgeLanding]'),
                (N'[audit].[usp_AcquireConversation]'),
                (N'[audit].[usp_ArmTimer]'),
@@ -5624,8 +5720,6 @@ DROP PROCEDURE IF EXISTS [audit].[usp_CloseEverlasting];
 DROP PROCEDURE IF EXISTS [audit].[usp_PurgeInbox];
 DROP PROCEDURE IF EXISTS [audit].[usp_RecycleInOneTransaction];
 DROP PROCEDURE IF EXISTS [audit].[usp_WaitForSlot];
-DROP FUNCTION IF EXISTS [audit].[ufn_ReadEnvelope];
-DROP FUNCTION IF EXISTS [audit].[ufn_WriteEnvelope];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
 IF OBJECT_ID(N'[audit].[Inbox]', N'U') IS NOT NULL
@@ -5810,10 +5904,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'62f6d9bb33b5279ca90c968a6d6e2b2cdf6d0d65ca2c5e84e4106503970d7283'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd06f44ad4a05ac54c5fc49181cc38c4a3af14c19d140465b9296e60242aff7f9'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'62f6d9bb33b5279ca90c968a6d6e2b2cdf6d0d65ca2c5e84e4106503970d7283');
+    VALUES (N'audit', N'0.1.0', N'd06f44ad4a05ac54c5fc49181cc38c4a3af14c19d140465b9296e60242aff7f9');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5835,7 +5929,7 @@ VALUES
     (N'conversation.timer_strategy', N'two_phase', 1),
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'at_least_once', 1),
-    (N'envelope.who', N'0', 1),
+    (N'envelope.who', N'1', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/audit/initiator', 1),
     (N'services.target', N'//redial/audit/target', 1),

@@ -1716,7 +1716,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'pending messages not visible', N'etl_module', NULL,
-            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [etl_module]; unless that is what you chose.');
+            N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
@@ -3544,7 +3544,7 @@ BEGIN
                 END
                 ELSE
                 BEGIN
-                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''etl_module'' is not a member of db_owner. Add it, then EXECUTE [etl].[usp_ResendPending] @handle = ''',
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; then EXECUTE [etl].[usp_ResendPending] @handle = ''',
                         @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
                     EXECUTE [etl].[usp_LogError] @procedureName = N'usp_SenderActivation',
                         @handle = @handle, @sequence = @sequence, @message = @description;
@@ -6276,10 +6276,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c39c25323c019066b396685f9f248394554b594d910de735a037908fc850e512'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cb3d5f867590846510d19c5b7ddafa9dfcf400e181108d666144820ad4fddab1'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'c39c25323c019066b396685f9f248394554b594d910de735a037908fc850e512');
+    VALUES (N'etl', N'0.1.0', N'cb3d5f867590846510d19c5b7ddafa9dfcf400e181108d666144820ad4fddab1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -96,7 +96,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'pending messages not visible', N'logging_module', NULL,
-            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
+            N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')

@@ -104,7 +104,7 @@ BEGIN
                 END
                 ELSE
                 BEGIN
-                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''logging_module'' is not a member of db_owner. Add it, then EXECUTE [logging].[usp_ResendPending] @handle = ''',
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
                         @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
                     EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
                         @handle = @handle, @sequence = @sequence, @message = @description;

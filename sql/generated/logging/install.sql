@@ -1710,7 +1710,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'pending messages not visible', N'logging_module', NULL,
-            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
+            N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
@@ -3193,7 +3193,7 @@ BEGIN
                 END
                 ELSE
                 BEGIN
-                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''logging_module'' is not a member of db_owner. Add it, then EXECUTE [logging].[usp_ResendPending] @handle = ''',
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
                         @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
                     EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
                         @handle = @handle, @sequence = @sequence, @message = @description;
@@ -5532,10 +5532,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'eb24a62ff3def233c934fd655280bea753f7bd8147c2cbdd485fb0091d8d8a59'
+           ORDER BY h.DeploymentId DESC), N'') <> N'322664cc055dbb1f8b67ab59accc94afbcbc9497025ec442d9070ac5973641cf'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'eb24a62ff3def233c934fd655280bea753f7bd8147c2cbdd485fb0091d8d8a59');
+    VALUES (N'logging', N'0.1.0', N'322664cc055dbb1f8b67ab59accc94afbcbc9497025ec442d9070ac5973641cf');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1767,7 +1767,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'pending messages not visible', N'orders_module', NULL,
-            N'Not a member of db_owner, so sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. ALTER ROLE db_owner ADD MEMBER [orders_module]; unless that is what you chose.');
+            N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''orders_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [orders_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
@@ -3522,7 +3522,7 @@ BEGIN
                 END
                 ELSE
                 BEGIN
-                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''orders_module'' is not a member of db_owner. Add it, then EXECUTE [orders].[usp_ResendPending] @handle = ''',
+                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''orders_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [orders_module]; then EXECUTE [orders].[usp_ResendPending] @handle = ''',
                         @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
                     EXECUTE [orders].[usp_LogError] @procedureName = N'usp_SenderActivation',
                         @handle = @handle, @sequence = @sequence, @message = @description;
@@ -6024,10 +6024,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'56bfcbaf30cfebed030f27ee11f734c59f0d9c9cc34a19c42bc9ef4e44587848'
+           ORDER BY h.DeploymentId DESC), N'') <> N'0ae14dc03caab6bce57ad1a5a3561307571762c308d3abfa02ec110319751671'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'56bfcbaf30cfebed030f27ee11f734c59f0d9c9cc34a19c42bc9ef4e44587848');
+    VALUES (N'orders', N'0.1.0', N'0ae14dc03caab6bce57ad1a5a3561307571762c308d3abfa02ec110319751671');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
