@@ -10,7 +10,7 @@ from sqlfluff.core import FluffConfig, Linter
 
 from harness.lint import plugin
 from harness.render.renderer import SQL
-from harness.tsql import parse_script
+from harness.tsql import TsqlSyntaxError, parse_script
 from harness.tsql.ast import structure
 
 CONFIG_FILE = SQL / ".sqlfluff"
@@ -81,7 +81,10 @@ def same_meaning(before: Any, template: str, name: str, using: Linter) -> bool:
     after = using.lint_string(template, fname=name).templated_file
     if before is None or after is None:
         return False
-    return _trees(before.templated_str) == _trees(after.templated_str)
+    try:
+        return _trees(before.templated_str) == _trees(after.templated_str)
+    except TsqlSyntaxError:
+        return False        # what our parser cannot read cannot be proven
 
 
 def _trees(sql: str) -> list[Any]:
