@@ -89,7 +89,12 @@ def undelivered(world: World) -> list[str]:
     for endpoint in world.instance.server.database(DATABASE).broker.endpoints.values():
         found += [message[3] for status, message, _ in endpoint.inbox.stored() if status == 1]
         found += [row[2] for row in endpoint.pending.values()]
-    return [body.hex().upper() for body in found if body]
+    return [bare(body).hex().upper() for body in found if body]
+
+
+def bare(body: bytes) -> bytes:
+    """A body without the header ``ufn_WriteEnvelope`` puts before it (docs/facts.md, F-146)."""
+    return body[int.from_bytes(body[4:6], "big"):] if body[:4] == b"RDL1" else body
 
 
 def no_deadlock(world: World) -> list[str]:
