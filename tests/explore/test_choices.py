@@ -139,7 +139,7 @@ def test_a_dialog_per_message_and_a_sender_that_dies(fault):
 
 
 def test_the_numbers_of_a_key_have_no_gap_across_a_recycle():
-    exhausted_and_clean(chosen(NUMBERED, keys="k", senders=1, firings=1, kills=1,
+    exhausted_and_clean(chosen(NUMBERED, keys="kk", senders=1, firings=1, kills=1,
                                checks=(no_gap,)))
 
 
