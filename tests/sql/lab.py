@@ -24,7 +24,9 @@ END_DIALOG = "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog"
 def configured(**sections: dict[str, Any]) -> Config:
     """The audit config with other values: ``configured(timer={"retry_seconds": 5})``."""
     changed = {
-        section: getattr(AUDIT, section).model_copy(update=values)
+        section: type(before := getattr(AUDIT, section)).model_validate(
+            before.model_dump() | values
+        )
         for section, values in sections.items()
     }
     return AUDIT.model_copy(update=changed)
