@@ -263,7 +263,9 @@ def deploy(lab: Lab, size: int) -> None:
     for name, text in render(config).items():
         if name[:2].isdigit():
             for batch in split_batches(text):
-                lab.sa.execute(batch.sql)
+                lab.sa.submit(batch.sql)
+                lab.advance(10)     # what a drain waits for
+                assert lab.sa.out.finished and not lab.sa.errors, (name, lab.sa.errors)
 
 
 def test_a_larger_pool_gets_the_slots_that_are_missing(lab):
@@ -271,16 +273,30 @@ def test_a_larger_pool_gets_the_slots_that_are_missing(lab):
     assert [slot for slot, _, _ in lab.rows(SLOTS)] == [f"000{i}" for i in range(1, 6)]
 
 
-def test_a_smaller_pool_closes_and_drops_what_is_beyond_it_unless_it_is_busy(lab):
-    holders = busy(lab, 3)
-    for holder in holders:
+def test_a_smaller_pool_has_closed_all_dialogs_and_dropped_what_is_beyond_it(lab):
+    """A deployment with fewer slots drains (38_change); what is beyond the size is gone."""
+    for holder in busy(lab, 3):
         holder.execute("COMMIT;")
-    (holder,) = [h for h in holders if start_slot(h, 3) == "0003"]
-    holder.execute("BEGIN TRANSACTION;" + send("0xBB"))
-    deploy(lab, 1)
-    holder.execute("COMMIT;")
-    assert [slot for slot, _, _ in lab.rows(SLOTS)] == ["0001", "0003"]
     deploy(lab, 1)
     assert [slot for slot, _, _ in lab.rows(SLOTS)] == ["0001"]
+    Client(lab).execute(send("0xBB"))
     assert sorted(lab.bodies()) == [b"\xaa", b"\xaa", b"\xaa", b"\xbb"]
-    assert [kind for _, kind, _ in lab.landed()].count("EndOfStream") == 2
+    assert [kind for _, kind, _ in lab.landed()].count("EndOfStream") == 3
+
+
+def test_slots_beyond_the_size_are_closed_and_dropped_unless_they_are_busy(lab):
+    """What a deployment that did not drain has left, one slot still in a transaction."""
+    lab.sa.execute(
+        "INSERT INTO audit.SessionConversations (ConfigId, ConversationKey, Handle) "
+        "VALUES (1, N'0004', NEWID()), (1, N'0005', NEWID());"
+    )
+    holder = Client(lab)
+    holder.execute(
+        "BEGIN TRANSACTION; UPDATE audit.SessionConversations SET TransactionId = 0 "
+        "WHERE ConfigId = 1 AND ConversationKey = N'0005';"
+    )
+    deploy(lab, 3)
+    holder.execute("COMMIT;")
+    assert [slot for slot, _, _ in lab.rows(SLOTS)] == ["0001", "0002", "0003", "0005"]
+    deploy(lab, 3)
+    assert [slot for slot, _, _ in lab.rows(SLOTS)] == ["0001", "0002", "0003"]
