@@ -2792,8 +2792,9 @@ BEGIN
                 THROW;
             END;
 
-            IF @error <> 2627 AND @handle IS NOT NULL
-                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+            /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
+            IF @error <> 2627
+                UPDATE @keys SET DeadHandle = ISNULL(@handle, '00000000-0000-0000-0000-000000000000') WHERE KeyNumber = @keyNumber;
         END CATCH;
     END;
 END;
@@ -5904,10 +5905,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd06f44ad4a05ac54c5fc49181cc38c4a3af14c19d140465b9296e60242aff7f9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4b1f55f930047cfcb4218d7c7d786ab4a7507bf9de93d7ed1dd18b37e574e3d1'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'd06f44ad4a05ac54c5fc49181cc38c4a3af14c19d140465b9296e60242aff7f9');
+    VALUES (N'audit', N'0.1.0', N'4b1f55f930047cfcb4218d7c7d786ab4a7507bf9de93d7ed1dd18b37e574e3d1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -15,6 +15,9 @@ BEGIN
 
     DECLARE @found int = 0;
 
+    IF @@TRANCOUNT = 0
+        THROW 50103, N'usp_WaitForSlot must be called inside the transaction that sends: the lock it waits for ends with it.', 1;
+
     /* A caller who waits less keeps its own limit; -1 is for ever. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 5000
         SET LOCK_TIMEOUT 5000;

@@ -2322,6 +2322,9 @@ BEGIN
 
     DECLARE @found int = 0;
 
+    IF @@TRANCOUNT = 0
+        THROW 50103, N'usp_WaitForSlot must be called inside the transaction that sends: the lock it waits for ends with it.', 1;
+
     /* A caller who waits less keeps its own limit; -1 is for ever. */
     IF @@LOCK_TIMEOUT NOT BETWEEN 0 AND 5000
         SET LOCK_TIMEOUT 5000;
@@ -2955,8 +2958,9 @@ BEGIN
                 THROW;
             END;
 
-            IF @error <> 2627 AND @handle IS NOT NULL
-                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+            /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
+            IF @error <> 2627
+                UPDATE @keys SET DeadHandle = ISNULL(@handle, '00000000-0000-0000-0000-000000000000') WHERE KeyNumber = @keyNumber;
         END CATCH;
     END;
 END;
@@ -6276,10 +6280,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'cb3d5f867590846510d19c5b7ddafa9dfcf400e181108d666144820ad4fddab1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'd3401d175a1b2f2f83b24ccc0c6012c0a8dc503e68c03769ee910823da20afdb'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'cb3d5f867590846510d19c5b7ddafa9dfcf400e181108d666144820ad4fddab1');
+    VALUES (N'etl', N'0.1.0', N'd3401d175a1b2f2f83b24ccc0c6012c0a8dc503e68c03769ee910823da20afdb');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

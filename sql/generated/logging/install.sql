@@ -2699,8 +2699,9 @@ BEGIN
                 THROW;
             END;
 
-            IF @error <> 2627 AND @handle IS NOT NULL
-                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+            /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
+            IF @error <> 2627
+                UPDATE @keys SET DeadHandle = ISNULL(@handle, '00000000-0000-0000-0000-000000000000') WHERE KeyNumber = @keyNumber;
         END CATCH;
     END;
 END;
@@ -5532,10 +5533,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'322664cc055dbb1f8b67ab59accc94afbcbc9497025ec442d9070ac5973641cf'
+           ORDER BY h.DeploymentId DESC), N'') <> N'10891d6be219e0aff9210a057ee5d7d4b3684a71f406646999c2bfb114c286b3'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'322664cc055dbb1f8b67ab59accc94afbcbc9497025ec442d9070ac5973641cf');
+    VALUES (N'logging', N'0.1.0', N'10891d6be219e0aff9210a057ee5d7d4b3684a71f406646999c2bfb114c286b3');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -228,8 +228,9 @@ BEGIN
                 THROW;
             END;
 
-            IF @error <> 2627 AND @handle IS NOT NULL
-                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+            /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
+            IF @error <> 2627
+                UPDATE @keys SET DeadHandle = ISNULL(@handle, '00000000-0000-0000-0000-000000000000') WHERE KeyNumber = @keyNumber;
         END CATCH;
     END;
 END;

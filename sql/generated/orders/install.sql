@@ -2917,8 +2917,9 @@ BEGIN
                 THROW;
             END;
 
-            IF @error <> 2627 AND @handle IS NOT NULL
-                UPDATE @keys SET DeadHandle = @handle WHERE KeyNumber = @keyNumber;
+            /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
+            IF @error <> 2627
+                UPDATE @keys SET DeadHandle = ISNULL(@handle, '00000000-0000-0000-0000-000000000000') WHERE KeyNumber = @keyNumber;
         END CATCH;
     END;
 END;
@@ -6024,10 +6025,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0ae14dc03caab6bce57ad1a5a3561307571762c308d3abfa02ec110319751671'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3ca16be3f58a571ccfefdb9c1f11e0c4b53610f58fa73806ce354c7d04129684'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'0ae14dc03caab6bce57ad1a5a3561307571762c308d3abfa02ec110319751671');
+    VALUES (N'orders', N'0.1.0', N'3ca16be3f58a571ccfefdb9c1f11e0c4b53610f58fa73806ce354c7d04129684');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
