@@ -309,7 +309,7 @@ def throw(node: ast.Throw, context: Context) -> Run:
         code = number.fn(s, v, ())
         if code is None or not 50000 <= code <= 2147483647:
             raise SqlError(35100, code)
-        # A percent sign is written twice (throw-transact-sql, F-133); what one alone does is not said.
+        # A percent sign is written twice (throw-transact-sql, F-133).
         raise SqlError(code, text=str(message.fn(s, v, ()) or "").replace("%%", "%"), severity=16,
                        state=(state.fn(s, v, ()) or 0) & 255, aborts=THROWN)
 
