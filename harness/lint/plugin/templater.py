@@ -6,6 +6,7 @@ Section ``[sqlfluff:templater:redial]``, key ``config``: which file of sql/confi
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
@@ -13,6 +14,7 @@ from sqlfluff.core.config import FluffConfig
 from sqlfluff.core.templaters.jinja import JinjaTemplater
 
 from harness.config import load
+from harness.lint.plugin.stand_in import environment_for
 from harness.render.renderer import SQL, new_environment
 
 CONTENT_HASH = "0" * 64
@@ -41,7 +43,12 @@ class RedialTemplater(JinjaTemplater):
         self, fname: str | None, config: FluffConfig | None, env: Environment
     ) -> dict[str, Any]:
         context = super()._get_env_context(fname, config, env)
-        return context | env.globals | {"content_hash": CONTENT_HASH}
+        path = Path(fname or "")
+        template = path.read_text(encoding="utf-8") if path.is_file() else ""
+        stand_in = environment_for(template, load(self._config_file(config)))
+        values = stand_in.globals if stand_in else {}
+        names = {name: env.globals[name] for name in ("installed", "known")}
+        return context | env.globals | values | names | {"content_hash": CONTENT_HASH}
 
     def _config_file(self, config: FluffConfig | None) -> Any:
         key = (self.templater_selector, self.name, "config")
