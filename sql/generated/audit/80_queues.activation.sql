@@ -69,7 +69,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[vw_Errors]'),
                (N'[audit].[vw_Pending]'),
                (N'[audit].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [audit].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 
@@ -153,7 +153,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[vw_Errors]'),
                (N'[audit].[vw_Pending]'),
                (N'[audit].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [audit].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 

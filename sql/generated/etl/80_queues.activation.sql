@@ -72,7 +72,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[vw_Errors]'),
                (N'[etl].[vw_Pending]'),
                (N'[etl].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [etl].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 
@@ -159,7 +159,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[vw_Errors]'),
                (N'[etl].[vw_Pending]'),
                (N'[etl].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [etl].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 

@@ -69,8 +69,7 @@ WHERE ct.principal_id = @moduleId
 /* 2  Who stands behind whom: members of roles, at any depth                                   */
 /* ----------------------------------------------------------------------------------------- */
 DECLARE @members TABLE (RoleId int NOT NULL, MemberId int NOT NULL, PRIMARY KEY (RoleId, MemberId));
-WITH chain AS
-(
+WITH chain AS (
     SELECT drm.role_principal_id AS RoleId, drm.member_principal_id AS MemberId
     FROM sys.database_role_members AS drm
     UNION ALL
@@ -78,6 +77,7 @@ WITH chain AS
     FROM chain
     INNER JOIN sys.database_role_members AS up ON up.member_principal_id = chain.RoleId
 )
+
 INSERT INTO @members (RoleId, MemberId)
 SELECT DISTINCT chain.RoleId, chain.MemberId FROM chain;
 

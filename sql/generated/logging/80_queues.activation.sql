@@ -65,7 +65,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[vw_Errors]'),
                (N'[logging].[vw_Pending]'),
                (N'[logging].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [logging].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 
@@ -145,7 +145,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[vw_Errors]'),
                (N'[logging].[vw_Pending]'),
                (N'[logging].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [logging].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 

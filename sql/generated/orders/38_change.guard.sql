@@ -191,8 +191,8 @@ BEGIN
                just making one: what it goes on to begin would not be seen below (F-196). */
             BEGIN TRANSACTION;
             SELECT @rows = COUNT_BIG(*)
+            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
             FROM [orders].[SessionConversations] AS sc
-                /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
                 WITH (UPDLOCK, ROWLOCK);
             COMMIT TRANSACTION;
 

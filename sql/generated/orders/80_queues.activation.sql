@@ -70,7 +70,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[vw_Errors]'),
                (N'[orders].[vw_Pending]'),
                (N'[orders].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [orders].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 
@@ -155,7 +155,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[vw_Errors]'),
                (N'[orders].[vw_Pending]'),
                (N'[orders].[vw_Queues]')
-           ) AS needed (Name)
+           ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [orders].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
 
