@@ -119,6 +119,24 @@ def test_a_type_added_without_a_new_version_is_refused_before_anything_changes(b
     assert bare.catalog() == before
 
 
+@pytest.mark.parametrize(
+    ("key", "recycle"),
+    [("pool", "timer"), ("pool", "aged_out"), ("single", "never"), ("message", "never")],
+)
+def test_every_key_takes_a_new_version_and_a_new_type(key, recycle):
+    bare = Bare()
+    sections = {"conversation": {"key": key, "recycle": recycle}}
+    bare.deploy(another(AUDIT, **sections))
+    client = Client(bare)
+    client.execute(call("0x01"))
+    bare.deploy(another(TWO, **sections))
+    client.execute(call("0x02"))
+    client.execute(call("0x03", V2, NOTE))
+    bare.advance(30)
+    assert sorted(landed(bare)) == [b"\x01", b"\x02", b"\x03"]
+    assert bare.errors() == []
+
+
 def test_a_priority_follows_the_contract_so_that_the_old_version_can_go():
     bare = Bare()
     first = another(AUDIT, priority={"level": 7})
