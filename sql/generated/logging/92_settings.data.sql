@@ -25,7 +25,7 @@ VALUES
     (N'target.processing', N'land', 0),
     (N'conversation.encryption', N'0', 0),
     (N'conversation.lifetime_seconds', N'2147483647', 0),
-    (N'contract.name', N'//redial/logging/contract', 0),
+    (N'contract.name', N'//redial/logging/contract', 1),
     (N'roles.module', N'logging_module', 0);
 
 BEGIN TRANSACTION;
