@@ -165,6 +165,21 @@ def test_a_dialog_nobody_uses_is_ended(lab):
     assert ("CO", 1) in lab.endpoints()
 
 
+def test_what_it_ends_is_closed_in_the_log_so_that_the_purge_may_take_it(lab):
+    """Nobody else closes that row: usp_PurgeLogs would keep it for ever."""
+    client = Client(lab)
+    client.execute(send("0x01"))
+    lab.advance(5)
+    lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(5)
+    lab.sa.execute("RECEIVE TOP (100) conversation_handle FROM audit.InitiatorQueue;")
+    assert ("DISCONNECTED_INBOUND", "END", "done") in outcomes(lab, 0)
+    assert lab.rows("SELECT Reason FROM audit.ConversationLog WHERE EndedUtc IS NOT NULL;") == [
+        ("Ended by usp_EndLeaked.",)
+    ]
+
+
 def test_a_healthy_installation_has_nothing_to_show(lab):
     Client(lab).execute(send("0x01"))
     assert lab.rows(f"{LEAKED} @WhatIf = 0;") == []

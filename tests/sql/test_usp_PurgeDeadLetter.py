@@ -69,7 +69,7 @@ def test_wrong_inputs_are_named_together_and_a_transaction_is_refused(lab):
 
 
 def test_old_log_rows_go_and_those_of_live_dialogs_stay():
-    lab = Lab()
+    lab = Lab(configured(retention={"log_days": 0}))
     first, second = Client(lab), Client(lab)
     first.execute(send("0x01"))
     lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
@@ -88,3 +88,18 @@ def test_old_log_rows_go_and_those_of_live_dialogs_stay():
     assert lab.sa.fail("EXECUTE audit.usp_PurgeLogs;") == 50187
     assert lab.sa.fail("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeLogs 1;") == 50188
     lab.sa.execute("IF @@TRANCOUNT > 0 ROLLBACK;")
+
+
+def test_log_rows_are_purged_slice_after_slice_whatever_stays_between():
+    """No index leads to EndedUtc: each slice of the key is read once, also where all its rows stay."""
+    lab = Lab()
+    lab.sa.execute(
+        "DECLARE @n int = 0; WHILE @n < 2500 BEGIN "
+        "INSERT INTO audit.ConversationLog (Handle, ConfigId, EndedUtc) VALUES (NEWID(), 1, "
+        "CASE WHEN @n % 2 = 0 THEN DATEADD(day, -9, SYSUTCDATETIME()) END); SET @n = @n + 1; END;"
+    )
+    lab.sa.out.messages.clear()
+    lab.sa.execute("EXECUTE audit.usp_PurgeLogs @olderThanDays = 5, @WhatIf = 0, @Debug = 1;")
+    slices = [m.text for m in lab.sa.out.messages if m.text.startswith("ConversationLog")]
+    assert len(slices) == 3
+    assert lab.rows("SELECT COUNT(*), COUNT(EndedUtc) FROM audit.ConversationLog;") == [(1250, 0)]

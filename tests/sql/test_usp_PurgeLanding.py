@@ -16,7 +16,7 @@ ACKNOWLEDGE = (
 
 @pytest.fixture
 def lab():
-    return Lab(configured(**SLOW, retention={"landing_days": 30}))
+    return Lab(configured(**SLOW, retention={"landing_days": 30, "log_days": 0}))
 
 
 def landed(lab: Lab, *bodies: str) -> None:
@@ -84,6 +84,15 @@ def test_without_any_reader_the_mark_must_be_given(lab):
     lab.advance(31 * DAY)
     assert lab.sa.fail(PURGE + ";") == 50180
     assert affected(lab, "@upTo = 0xFFFFFFFFFFFFFFFF, @WhatIf = 0") == 1
+
+
+def test_a_mark_ahead_takes_no_row_that_lands_while_it_runs(lab):
+    """Nothing young is there to be seen, so the mark itself must end what is deleted."""
+    landed(lab, "0x01")
+    lab.advance(31 * DAY)
+    mark = lab.sa.value("MIN_ACTIVE_ROWVERSION()")
+    ((_, _, below, count),) = lab.rows(PURGE + "@upTo = 0xFFFFFFFFFFFFFFFF;")
+    assert (bytes(below), count) == (bytes(mark), 1)
 
 
 def test_it_goes_in_small_transactions_from_the_old_end(lab):
