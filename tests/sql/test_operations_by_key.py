@@ -58,6 +58,28 @@ def test_a_drain_never_makes_a_new_sender_wait(key):
     busy.execute("COMMIT;")
 
 
+def test_a_drain_of_the_everlasting_dialog_waits_no_longer_than_it_was_told():
+    """Who holds the dialog (or, refused by the gate, its share lock) may go on for hours."""
+    lab = lab_with("single")
+    holder, operator = Client(lab), Client(lab)
+    holder.execute(send("0x01"))
+    lab.advance(5)
+    ((handle,),) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 1;"
+    )
+    lab.sa.execute(f"BEGIN TRANSACTION; BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 9999;")
+    operator.submit(DRAIN.replace("@WhatIf", "@waitSeconds = 3, @WhatIf"))
+    for _ in range(8):
+        lab.advance(1)
+    assert operator.out.finished and operator.errors == []
+    assert operator.out.result_sets[-1].rows == [(1,)]
+    assert operator.out.result_sets[0].rows[0][0] == "gate closed"
+    lab.sa.execute("COMMIT;")
+    operator.submit(DRAIN)
+    lab.advance(10)
+    assert operator.out.result_sets[-1].rows == [(0,)]
+
+
 def test_unused_slots_of_a_pool_are_no_leaks_and_a_slot_whose_dialog_is_gone_is_freed():
     lab = lab_with("pool")
     Client(lab).execute(send("0x01"))
