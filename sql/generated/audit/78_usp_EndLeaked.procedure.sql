@@ -132,6 +132,18 @@ Example: EXECUTE [audit].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 END;
             END;
 
+            /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
+            IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP')
+            BEGIN
+                UPDATE cl
+                SET EndedUtc = SYSUTCDATETIME(),
+                    Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
+                FROM [audit].[ConversationLog] AS cl
+                    WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+                WHERE cl.Handle = @handle
+                  AND cl.EndedUtc IS NULL;
+            END;
+
             COMMIT TRANSACTION;
 
             /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */

@@ -4361,6 +4361,18 @@ Example: EXECUTE [audit].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 END;
             END;
 
+            /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
+            IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP')
+            BEGIN
+                UPDATE cl
+                SET EndedUtc = SYSUTCDATETIME(),
+                    Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
+                FROM [audit].[ConversationLog] AS cl
+                    WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+                WHERE cl.Handle = @handle
+                  AND cl.EndedUtc IS NULL;
+            END;
+
             COMMIT TRANSACTION;
 
             /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
@@ -4671,6 +4683,7 @@ BEGIN
     DECLARE @before datetime2(3);
     DECLARE @below binary(8);
     DECLARE @young binary(8);
+    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     DECLARE @rows bigint = 0;
     DECLARE @deleted int = 1;
     DECLARE @line nvarchar(400);
@@ -4718,6 +4731,11 @@ Examples:
     /*    commit left behind it is for the next run                                                 */
     /* ----------------------------------------------------------------------------------------- */
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    /* A mark of the operator's may lie ahead: what is not committed yet, or lands while this runs, is
+       not seen by the look below and is young all the same. */
+    IF @below > @active
+        SET @below = @active;
 
     SELECT TOP (1) @young = l.RowVersion
     FROM [audit].[Landing] AS l
@@ -4802,6 +4820,8 @@ BEGIN
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
+    DECLARE @from uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
 
@@ -4830,16 +4850,30 @@ Example: EXECUTE [audit].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         SELECT @errorRows = COUNT_BIG(*) FROM [audit].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
     END;
 
-    WHILE @WhatIf = 0 AND @batch > 0
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
+       TOP would pass over all the rows that stay anew for every batch. */
+    WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
-        DELETE TOP (1000) cl
+        SET @to = NULL;                 /* stays NULL behind the last full slice */
+        SELECT @to = cl.Handle
+        FROM [audit].[ConversationLog] AS cl
+            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+        ORDER BY cl.Handle
+        OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
+
+        DELETE cl
         FROM [audit].[ConversationLog] AS cl
             /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
                circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE cl.EndedUtc < @before;
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+          AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
+          AND cl.EndedUtc < @before;
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
+        SET @from = @to;
         IF @Debug = 1
             PRINT CONCAT(N'ConversationLog: ', @batch, N' rows');
     END;
@@ -5905,10 +5939,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'57ae9403f0c1bdd7870bda036feb954c39933058a48f2a73c1409bc0eefda9f3'
+           ORDER BY h.DeploymentId DESC), N'') <> N'93aaa4222ca8d80cec49a48bcc856b510523a95473d002540af43dc8e5f9bc99'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'57ae9403f0c1bdd7870bda036feb954c39933058a48f2a73c1409bc0eefda9f3');
+    VALUES (N'audit', N'0.1.0', N'93aaa4222ca8d80cec49a48bcc856b510523a95473d002540af43dc8e5f9bc99');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -4632,6 +4632,18 @@ Example: EXECUTE [etl].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 END;
             END;
 
+            /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
+            IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP')
+            BEGIN
+                UPDATE cl
+                SET EndedUtc = SYSUTCDATETIME(),
+                    Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
+                FROM [etl].[ConversationLog] AS cl
+                    WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+                WHERE cl.Handle = @handle
+                  AND cl.EndedUtc IS NULL;
+            END;
+
             COMMIT TRANSACTION;
 
             /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
@@ -5049,6 +5061,7 @@ BEGIN
     DECLARE @before datetime2(3);
     DECLARE @below binary(8);
     DECLARE @young binary(8);
+    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     DECLARE @rows bigint = 0;
     DECLARE @deleted int = 1;
     DECLARE @line nvarchar(400);
@@ -5096,6 +5109,11 @@ Examples:
     /*    commit left behind it is for the next run                                                 */
     /* ----------------------------------------------------------------------------------------- */
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    /* A mark of the operator's may lie ahead: what is not committed yet, or lands while this runs, is
+       not seen by the look below and is young all the same. */
+    IF @below > @active
+        SET @below = @active;
 
     SELECT TOP (1) @young = l.RowVersion
     FROM [etl].[Landing] AS l
@@ -5180,6 +5198,8 @@ BEGIN
     DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
+    DECLARE @from uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
 
@@ -5208,16 +5228,30 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         SELECT @errorRows = COUNT_BIG(*) FROM [etl].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
     END;
 
-    WHILE @WhatIf = 0 AND @batch > 0
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
+       TOP would pass over all the rows that stay anew for every batch. */
+    WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
-        DELETE TOP (1000) cl
+        SET @to = NULL;                 /* stays NULL behind the last full slice */
+        SELECT @to = cl.Handle
+        FROM [etl].[ConversationLog] AS cl
+            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+        ORDER BY cl.Handle
+        OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
+
+        DELETE cl
         FROM [etl].[ConversationLog] AS cl
             /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
                circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE cl.EndedUtc < @before;
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+          AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
+          AND cl.EndedUtc < @before;
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
+        SET @from = @to;
         IF @Debug = 1
             PRINT CONCAT(N'ConversationLog: ', @batch, N' rows');
     END;
@@ -6280,10 +6314,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6a6255232825e4bf36fa6fdc40c4492cd9e724b359ee6304ada63ee7ea20b169'
+           ORDER BY h.DeploymentId DESC), N'') <> N'7938aa5a76902c38e4e9d246a073417fb0211472572266143cc0774ce4d0e0f5'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'6a6255232825e4bf36fa6fdc40c4492cd9e724b359ee6304ada63ee7ea20b169');
+    VALUES (N'etl', N'0.1.0', N'7938aa5a76902c38e4e9d246a073417fb0211472572266143cc0774ce4d0e0f5');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

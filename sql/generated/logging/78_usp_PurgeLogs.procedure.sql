@@ -20,6 +20,8 @@ BEGIN
     DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
+    DECLARE @from uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
 
@@ -48,16 +50,30 @@ Example: EXECUTE [logging].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         SELECT @errorRows = COUNT_BIG(*) FROM [logging].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
     END;
 
-    WHILE @WhatIf = 0 AND @batch > 0
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
+       TOP would pass over all the rows that stay anew for every batch. */
+    WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
-        DELETE TOP (1000) cl
+        SET @to = NULL;                 /* stays NULL behind the last full slice */
+        SELECT @to = cl.Handle
+        FROM [logging].[ConversationLog] AS cl
+            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+        ORDER BY cl.Handle
+        OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
+
+        DELETE cl
         FROM [logging].[ConversationLog] AS cl
             /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
                circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE cl.EndedUtc < @before;
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+          AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
+          AND cl.EndedUtc < @before;
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
+        SET @from = @to;
         IF @Debug = 1
             PRINT CONCAT(N'ConversationLog: ', @batch, N' rows');
     END;

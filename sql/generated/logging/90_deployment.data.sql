@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'86be61eb112a26362e8e95f7484f73276c95ff979e76d043bf718526d1548460'
+           ORDER BY h.DeploymentId DESC), N'') <> N'16acd01e90359f3ed9d748f742393373f003cf48b182cca4eba281546093b15e'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'86be61eb112a26362e8e95f7484f73276c95ff979e76d043bf718526d1548460');
+    VALUES (N'logging', N'0.1.0', N'16acd01e90359f3ed9d748f742393373f003cf48b182cca4eba281546093b15e');
 END;
 GO

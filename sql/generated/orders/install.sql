@@ -4486,6 +4486,18 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 END;
             END;
 
+            /* Nobody else will close its log row, and usp_PurgeLogs removes closed ones only. G is ours. */
+            IF @outcome IS NULL AND @action IN (N'END', N'END UNUSED', N'END WITH CLEANUP')
+            BEGIN
+                UPDATE cl
+                SET EndedUtc = SYSUTCDATETIME(),
+                    Reason = ISNULL(cl.Reason, N'Ended by usp_EndLeaked.')
+                FROM [orders].[ConversationLog] AS cl
+                    WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only */
+                WHERE cl.Handle = @handle
+                  AND cl.EndedUtc IS NULL;
+            END;
+
             COMMIT TRANSACTION;
 
             /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
@@ -4796,6 +4808,7 @@ BEGIN
     DECLARE @before datetime2(3);
     DECLARE @below binary(8);
     DECLARE @young binary(8);
+    DECLARE @active binary(8) = MIN_ACTIVE_ROWVERSION();
     DECLARE @rows bigint = 0;
     DECLARE @deleted int = 1;
     DECLARE @line nvarchar(400);
@@ -4843,6 +4856,11 @@ Examples:
     /*    commit left behind it is for the next run                                                 */
     /* ----------------------------------------------------------------------------------------- */
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    /* A mark of the operator's may lie ahead: what is not committed yet, or lands while this runs, is
+       not seen by the look below and is young all the same. */
+    IF @below > @active
+        SET @below = @active;
 
     SELECT TOP (1) @young = l.RowVersion
     FROM [orders].[Landing] AS l
@@ -4927,6 +4945,8 @@ BEGIN
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
     DECLARE @batch int = 1;
+    DECLARE @from uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
 
@@ -4955,16 +4975,30 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         SELECT @errorRows = COUNT_BIG(*) FROM [orders].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
     END;
 
-    WHILE @WhatIf = 0 AND @batch > 0
+    /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
+       TOP would pass over all the rows that stay anew for every batch. */
+    WHILE @WhatIf = 0 AND @from IS NOT NULL
     BEGIN
-        DELETE TOP (1000) cl
+        SET @to = NULL;                 /* stays NULL behind the last full slice */
+        SELECT @to = cl.Handle
+        FROM [orders].[ConversationLog] AS cl
+            /* NOLOCK: only a border; what is deleted is looked at again, under locks. */
+            WITH (NOLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+        ORDER BY cl.Handle
+        OFFSET 999 ROWS FETCH NEXT 1 ROWS ONLY;
+
+        DELETE cl
         FROM [orders].[ConversationLog] AS cl
             /* READPAST: a row somebody is writing is not old; the purge waits for nobody, so it is in no
                circle (F-127). ROWLOCK: rows, never the table. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE cl.EndedUtc < @before;
+            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
+        WHERE cl.Handle > @from
+          AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
+          AND cl.EndedUtc < @before;
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
+        SET @from = @to;
         IF @Debug = 1
             PRINT CONCAT(N'ConversationLog: ', @batch, N' rows');
     END;
@@ -6025,10 +6059,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8ef10cb77a2c290cf90c247b8f1ad6f2f7f796df9af3ce8dd6e825a9a96dddd5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'6c3280b8d8525c1eb4ab01ab061a33f08a88e59237b6d1a21f55facb031b242b'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'8ef10cb77a2c290cf90c247b8f1ad6f2f7f796df9af3ce8dd6e825a9a96dddd5');
+    VALUES (N'orders', N'0.1.0', N'6c3280b8d8525c1eb4ab01ab061a33f08a88e59237b6d1a21f55facb031b242b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
