@@ -91,7 +91,7 @@ def test_old_log_rows_go_and_those_of_live_dialogs_stay():
 
 
 def test_log_rows_are_purged_slice_after_slice_whatever_stays_between():
-    """No index leads to EndedUtc: each slice of the key is read once, also where all its rows stay."""
+    """No index leads to EndedUtc: a slice of the key is read once, also where all its rows stay."""
     lab = Lab()
     lab.sa.execute(
         "DECLARE @n int = 0; WHILE @n < 2500 BEGIN "
