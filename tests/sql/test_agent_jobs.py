@@ -121,3 +121,17 @@ def test_every_command_of_a_job_is_safe_to_run_at_any_time(agent):
 
 def test_without_the_choice_there_is_no_script():
     assert SCRIPT not in render(configured())
+
+
+def test_a_job_msdb_refuses_is_told_about_and_never_ours_to_delete():
+    """A job of this name that belongs to somebody else: msdb raises 14261 and goes on."""
+    lab = Lab(CONFIG)
+    lab.sa.execute("USE msdb;")
+    run(lab, AGENT)
+    run(lab, "ALTER PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) AS "
+             "RAISERROR(N'The specified @name already exists.', 16, 1); RETURN 1;")
+    lab.sa.execute("USE lab;")
+    printed = run(lab, render(CONFIG)[SCRIPT])
+    assert any("already exists" in p and "[usp_RetireIdle] @WhatIf = 0;" in p for p in printed)
+    assert lab.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';") == []
+    assert jobs(lab) == {}

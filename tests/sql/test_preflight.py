@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from harness.render import render
@@ -97,3 +99,13 @@ def test_hostile_names_of_principals_do_not_break_out(bare):
     bare.run("CREATE ROLE [m]]'; DROP USER dbo --];")
     number, text = check(bare, config, user="")
     assert number == 50202 and "m]]'; DROP USER dbo --" in text
+
+
+@pytest.mark.parametrize("name", ["05_01_deployer.check.sql", "permissions_report.sql"])
+def test_no_catalog_text_of_a_fixed_collation_meets_a_name_of_the_database(name):
+    """type_desc is Latin1_General_CI_AS_KS_WS, names of services are binary, names of objects have
+    the database's collation: a server refuses them in one CONCAT or UNION (468, 451) at compile
+    time. The embedded broker has one collation, so the text is looked at."""
+    text = render(AUDIT)[name]
+    assert re.findall(r"CONCAT\([^;]*?type_desc(?! COLLATE DATABASE_DEFAULT),", text) == []
+    assert re.findall(r"QUOTENAME\((?:s|sc|mt)\.name\)\)\nFROM sys\.service", text) == []

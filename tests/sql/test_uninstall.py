@@ -53,3 +53,24 @@ def test_purge_of_a_running_installation_is_refused_and_drops_nothing(lab):
     assert run_on(lab, "purge_data.sql") == [50141]
     assert lab.bodies() == [b"\xaa"]
     assert lab.rows("SELECT name FROM sys.tables ORDER BY name;") == before
+
+
+@pytest.mark.parametrize("name", ["uninstall.sql", "purge_data.sql"])
+def test_a_session_with_implicit_transactions_gets_what_others_get(name):
+    """An option of SSMS: EndOfStream would wait for a COMMIT nobody sends, and so would the drops."""
+    lab = Lab()
+    Client(lab).execute(send("0xAA"))
+    if name == "purge_data.sql":
+        assert run_on(lab, "uninstall.sql") == []
+    lab.sa.execute("SET IMPLICIT_TRANSACTIONS ON;")
+    assert run_on(lab, name) == []
+    assert lab.rows("SELECT @@TRANCOUNT;") == [(0,)]
+
+
+def test_an_endpoint_in_use_makes_a_drain_ask_again():
+    """Its count of endpoints may wait for a reader that lands a long batch (F-126), and then gets
+    1222: not the end of the drain, which would leave the gate closed."""
+    text = render(AUDIT)["38_change.guard.sql"]
+    count = text.index("SELECT @open = COUNT(*)")
+    assert text[:count].rstrip().endswith("BEGIN TRY")
+    assert "ERROR_NUMBER() <> 1222" in text[count:count + 600]
