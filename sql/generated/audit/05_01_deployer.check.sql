@@ -52,22 +52,24 @@ END;
 /* ----------------------------------------------------------------------------------------- */
 /* 2  Principals that are there already must be of the kind we would make                      */
 /* ----------------------------------------------------------------------------------------- */
-SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+/* A type_desc has Latin1_General_CI_AS_KS_WS whatever the database has, and two collations in one
+   concatenation are refused (468) before anything runs (page Collation Precedence). */
+SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'audit_module'
   AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4);
-SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'audit_sender'
   AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'audit_operator'
   AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'audit_reader'

@@ -18,26 +18,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 4, @freq_subday_interval = 5;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 4, @freq_subday_interval = 5;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 5;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 5;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, every 5 minutes: ', N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge landing, ', DB_NAME()), 128);
@@ -53,26 +66,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge inbox, ', DB_NAME()), 128);
@@ -88,26 +114,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge inbox', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge inbox', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge poison, ', DB_NAME()), 128);
@@ -123,26 +162,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial etl: purge logs, ', DB_NAME()), 128);
@@ -158,25 +210,38 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO

@@ -5,6 +5,7 @@ GO
    ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and would drop
    the data of a running installation after the refusal below. */
 SET XACT_ABORT ON;
+SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 
 IF OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ') IS NOT NULL OR OBJECT_ID(N'[etl].[TargetQueue]', N'SQ') IS NOT NULL
     THROW 50141, N'The queues are still there: run uninstall.sql first.', 1;

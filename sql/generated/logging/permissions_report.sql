@@ -36,7 +36,7 @@ UNION ALL
 SELECT 3, @schemaId, N'schema [logging]'
 WHERE @schemaId IS NOT NULL
 UNION ALL
-SELECT 1, o.object_id, CONCAT(LOWER(REPLACE(o.type_desc, N'_', N' ')), N' ', N'[logging].', QUOTENAME(o.name))
+SELECT 1, o.object_id, CONCAT(LOWER(REPLACE(o.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ', N'[logging].', QUOTENAME(o.name))
 FROM sys.objects AS o
 WHERE o.schema_id = @schemaId AND o.parent_object_id = 0
 UNION ALL
@@ -44,19 +44,19 @@ SELECT 6, t.user_type_id, CONCAT(N'type ', N'[logging].', QUOTENAME(t.name))
 FROM sys.types AS t
 WHERE t.schema_id = @schemaId
 UNION ALL
-SELECT 17, s.service_id, CONCAT(N'service ', QUOTENAME(s.name))
+SELECT 17, s.service_id, CONCAT(N'service ', QUOTENAME(s.name) COLLATE DATABASE_DEFAULT)
 FROM sys.services AS s
 WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
 UNION ALL
-SELECT 16, sc.service_contract_id, CONCAT(N'contract ', QUOTENAME(sc.name))
+SELECT 16, sc.service_contract_id, CONCAT(N'contract ', QUOTENAME(sc.name) COLLATE DATABASE_DEFAULT)
 FROM sys.service_contracts AS sc
 WHERE sc.name IN (N'//redial/logging/contract')
 UNION ALL
-SELECT 15, mt.message_type_id, CONCAT(N'message type ', QUOTENAME(mt.name))
+SELECT 15, mt.message_type_id, CONCAT(N'message type ', QUOTENAME(mt.name) COLLATE DATABASE_DEFAULT)
 FROM sys.service_message_types AS mt
 WHERE mt.name IN (N'//redial/logging/event', N'EndOfStream')
 UNION ALL
-SELECT 4, dp.principal_id, CONCAT(LOWER(REPLACE(dp.type_desc, N'_', N' ')), N' ', QUOTENAME(dp.name))
+SELECT 4, dp.principal_id, CONCAT(LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ', QUOTENAME(dp.name))
 FROM sys.database_principals AS dp
 WHERE dp.name IN (N'logging_module', N'logging_sender', N'logging_operator', N'logging_reader')
 UNION ALL
@@ -206,7 +206,7 @@ SELECT
     N'logging' AS Configuration,
     DB_NAME() AS DatabaseName,
     r.PrincipalName,
-    ISNULL(LOWER(REPLACE(dp.type_desc, N'_', N' ')), N'login') AS PrincipalType,
+    ISNULL(LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N'login') AS PrincipalType,
     r.Through,
     r.Permission,
     r.State,

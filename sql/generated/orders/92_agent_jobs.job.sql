@@ -18,26 +18,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [orders].[usp_RetireIdle] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 4, @freq_subday_interval = 15;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [orders].[usp_RetireIdle] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 4, @freq_subday_interval = 15;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [orders].[usp_RetireIdle] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 15;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [orders].[usp_RetireIdle] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 15;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, every 15 minutes: ', N'EXECUTE [orders].[usp_RetireIdle] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial orders: purge poison, ', DB_NAME()), 128);
@@ -53,26 +66,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [orders].[usp_PurgePoison] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128);
@@ -88,25 +114,38 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
