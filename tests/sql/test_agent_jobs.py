@@ -128,8 +128,8 @@ def test_a_job_msdb_refuses_is_told_about_and_never_ours_to_delete():
     lab = Lab(CONFIG)
     lab.sa.execute("USE msdb;")
     run(lab, AGENT)
-    run(lab, "ALTER PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) AS "
-             "RAISERROR(N'The specified @name already exists.', 16, 1); RETURN 1;")
+    run(lab, "ALTER PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) "
+             "AS RAISERROR(N'The specified @name already exists.', 16, 1); RETURN 1;")
     lab.sa.execute("USE lab;")
     printed = run(lab, render(CONFIG)[SCRIPT])
     assert any("already exists" in p and "[usp_RetireIdle] @WhatIf = 0;" in p for p in printed)

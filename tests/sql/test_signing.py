@@ -216,3 +216,9 @@ def test_two_configurations_in_one_database_do_not_drop_each_others_signers(lab)
     assert deploy(lab) == []
     assert len(lab.rows(CERTIFICATES)) == 2
     assert prefix in render(other)["79_modules.signature.sql"]
+
+
+def test_a_signature_is_dropped_by_the_documented_statement():
+    """The page of DROP SIGNATURE has FROM module_name; OBJECT:: is of ADD SIGNATURE alone."""
+    text = render(SIGNING)["79_modules.signature.sql"]
+    assert "DROP SIGNATURE FROM '" in text and "ADD SIGNATURE TO OBJECT::" in text

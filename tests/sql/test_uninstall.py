@@ -57,7 +57,7 @@ def test_purge_of_a_running_installation_is_refused_and_drops_nothing(lab):
 
 @pytest.mark.parametrize("name", ["uninstall.sql", "purge_data.sql"])
 def test_a_session_with_implicit_transactions_gets_what_others_get(name):
-    """An option of SSMS: EndOfStream would wait for a COMMIT nobody sends, and so would the drops."""
+    """An option of SSMS: EndOfStream would wait for a COMMIT nobody sends, and the drops too."""
     lab = Lab()
     Client(lab).execute(send("0xAA"))
     if name == "purge_data.sql":
