@@ -479,7 +479,7 @@ FETCH NEXT FROM oldSigners INTO @oldSigner;
 WHILE @@FETCH_STATUS = 0
 BEGIN
     SET @dropSigner = NULL;
-    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM ', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
         N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
     FROM sys.crypt_properties AS cp
     INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
