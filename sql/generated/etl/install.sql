@@ -60,22 +60,24 @@ END;
 /* ----------------------------------------------------------------------------------------- */
 /* 2  Principals that are there already must be of the kind we would make                      */
 /* ----------------------------------------------------------------------------------------- */
-SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+/* A type_desc has Latin1_General_CI_AS_KS_WS whatever the database has, and two collations in one
+   concatenation are refused (468) before anything runs (page Collation Precedence). */
+SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'etl_module'
   AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4);
-SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'etl_sender'
   AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'etl_operator'
   AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'etl_reader'
@@ -871,7 +873,7 @@ BEGIN
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
                       WHERE sc.name = N'//redial/etl/contract'
-                        AND mt.name = t.Name
+                        AND mt.name = t.Name COLLATE Latin1_General_BIN2
                         AND u.is_sent_by_initiator = 1);
     IF @found IS NOT NULL
     BEGIN
@@ -1094,11 +1096,21 @@ BEGIN
         END;
 
         /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-        SELECT @open = COUNT(*)
-        FROM sys.conversation_endpoints AS ce
-        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name IN (@initiator, @target)
-          AND ce.state <> 'CD';
+        BEGIN TRY
+            SELECT @open = COUNT(*)
+            FROM sys.conversation_endpoints AS ce
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            WHERE s.name IN (@initiator, @target)
+              AND ce.state <> 'CD';
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
+                THROW;
+            SET @busy = 1;
+            SET @open = 0;                  /* counts as one, below */
+        END CATCH;
         IF @busy = 1
             SET @open = @open + 1;
 
@@ -5753,7 +5765,7 @@ FETCH NEXT FROM oldSigners INTO @oldSigner;
 WHILE @@FETCH_STATUS = 0
 BEGIN
     SET @dropSigner = NULL;
-    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM ', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
         N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
     FROM sys.crypt_properties AS cp
     INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
@@ -6314,10 +6326,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7938aa5a76902c38e4e9d246a073417fb0211472572266143cc0774ce4d0e0f5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c27eee6fc3907066e521aaa834234f0168e16c0007ada0af1fc468ec91aa10be'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'7938aa5a76902c38e4e9d246a073417fb0211472572266143cc0774ce4d0e0f5');
+    VALUES (N'etl', N'0.1.0', N'c27eee6fc3907066e521aaa834234f0168e16c0007ada0af1fc468ec91aa10be');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6343,26 +6355,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 4, @freq_subday_interval = 5;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 4, @freq_subday_interval = 5;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'retire', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 5;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'retire', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 4, @freq_subday_interval = 5;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, every 5 minutes: ', N'EXECUTE [etl].[usp_RetireIdle] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6380,26 +6405,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeLanding] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6417,26 +6455,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge inbox', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge inbox', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge inbox', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeInbox] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6454,26 +6505,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgePoison] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6491,26 +6555,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [etl].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [etl].[usp_PurgeLogs] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -60,22 +60,24 @@ END;
 /* ----------------------------------------------------------------------------------------- */
 /* 2  Principals that are there already must be of the kind we would make                      */
 /* ----------------------------------------------------------------------------------------- */
-SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+/* A type_desc has Latin1_General_CI_AS_KS_WS whatever the database has, and two collations in one
+   concatenation are refused (468) before anything runs (page Collation Precedence). */
+SELECT @errors = CONCAT(@errors, N'[roles].module ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     N' somebody can log in as or nobody can run as; allowed: a new name, or a user without login. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'logging_module'
   AND NOT (dp.type = 'S' AND dp.authentication_type = 0 AND dp.principal_id > 4);
-SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].sender ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'logging_sender'
   AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].operator ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'logging_operator'
   AND (dp.type <> 'R' OR dp.is_fixed_role = 1 OR dp.principal_id = 0);
-SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc, N'_', N' ')),
+SELECT @errors = CONCAT(@errors, N'[roles].reader ', QUOTENAME(dp.name), N' is a ', LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')),
     CASE dp.is_fixed_role WHEN 1 THEN N' that is fixed' ELSE N'' END, N'; allowed: a new name, or a database role of yours. ')
 FROM sys.database_principals AS dp
 WHERE dp.name = N'logging_reader'
@@ -824,7 +826,7 @@ BEGIN
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
                       WHERE sc.name = N'//redial/logging/contract'
-                        AND mt.name = t.Name
+                        AND mt.name = t.Name COLLATE Latin1_General_BIN2
                         AND u.is_sent_by_initiator = 1);
     IF @found IS NOT NULL
     BEGIN
@@ -1047,11 +1049,21 @@ BEGIN
         END;
 
         /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-        SELECT @open = COUNT(*)
-        FROM sys.conversation_endpoints AS ce
-        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name IN (@initiator, @target)
-          AND ce.state <> 'CD';
+        BEGIN TRY
+            SELECT @open = COUNT(*)
+            FROM sys.conversation_endpoints AS ce
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            WHERE s.name IN (@initiator, @target)
+              AND ce.state <> 'CD';
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
+                THROW;
+            SET @busy = 1;
+            SET @open = 0;                  /* counts as one, below */
+        END CATCH;
         IF @busy = 1
             SET @open = @open + 1;
 
@@ -5020,7 +5032,7 @@ FETCH NEXT FROM oldSigners INTO @oldSigner;
 WHILE @@FETCH_STATUS = 0
 BEGIN
     SET @dropSigner = NULL;
-    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM OBJECT::', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
+    SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM ', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
         N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
     FROM sys.crypt_properties AS cp
     INNER JOIN sys.certificates AS ct ON ct.thumbprint = cp.thumbprint
@@ -5585,10 +5597,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'16acd01e90359f3ed9d748f742393373f003cf48b182cca4eba281546093b15e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'71dd5367b2796a6366fa8d6ce7756fd9107bca43903226128349384a0c090077'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'16acd01e90359f3ed9d748f742393373f003cf48b182cca4eba281546093b15e');
+    VALUES (N'logging', N'0.1.0', N'71dd5367b2796a6366fa8d6ce7756fd9107bca43903226128349384a0c090077');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5614,26 +5626,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge landing', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge landing', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [logging].[usp_PurgeLanding] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5651,26 +5676,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge poison', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge poison', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [logging].[usp_PurgePoison] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5688,26 +5726,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge logs', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge logs', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [logging].[usp_PurgeLogs] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5725,26 +5776,39 @@ BEGIN
 END
 ELSE
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
-    BEGIN
-        EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
-        EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge dead letters', @subsystem = N'TSQL',
-            @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge dead letters', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-        EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
-    END
-    ELSE
-    BEGIN
-        EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;';
-        EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge dead letters', @freq_type = 4, @freq_interval = 1,
-            @freq_subday_type = 1, @active_start_time = 31000;
-    END;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge dead letters', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge dead letters', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge dead letters', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
 
-    IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
-    BEGIN
-        INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
-    END;
+        IF NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [logging].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [logging].[usp_PurgeDeadLetter] @reason = N''retention, by agent job'', @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6c3280b8d8525c1eb4ab01ab061a33f08a88e59237b6d1a21f55facb031b242b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2c5bef082cfc356d079b56f55168bdf53ed7d9048a9e20fa1e8ce990610e7b46'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'6c3280b8d8525c1eb4ab01ab061a33f08a88e59237b6d1a21f55facb031b242b');
+    VALUES (N'orders', N'0.1.0', N'2c5bef082cfc356d079b56f55168bdf53ed7d9048a9e20fa1e8ce990610e7b46');
 END;
 GO
