@@ -145,6 +145,18 @@ def test_a_row_whose_dialog_is_gone_is_deleted(lab):
     assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
 
 
+def test_a_row_that_could_not_be_deleted_is_not_said_to_be_done(lab):
+    Client(lab).execute(send("0x01"))
+    lab.sa.execute(f"END CONVERSATION '{lab.handle()}' WITH CLEANUP;")
+    lab.sa.execute(
+        "CREATE OR ALTER PROCEDURE audit.usp_RecycleConversation @handle uniqueidentifier, "
+        "@sendEndOfStream bit AS RETURN 2;"
+    )
+    assert [o for _, a, o in outcomes(lab, 0) if a == "DELETE ROW"] == [
+        "failed: see ErrorLog, its row is still there"
+    ]
+
+
 def test_a_row_in_use_is_neither_shown_nor_waited_for(lab):
     client = Client(lab)
     client.execute(send("0x01"))
