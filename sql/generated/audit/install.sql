@@ -4392,6 +4392,8 @@ Example: EXECUTE [audit].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
                 SET @outcome = N'kept: it is in use now';
+            IF @outcome IS NULL AND @result = 2
+                SET @outcome = N'failed: see ErrorLog, its row is still there';
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -5247,7 +5249,8 @@ BEGIN
         SinceUtc datetime2(3) NULL,     /* it has not moved since; NULL: it has, or is new */
         IsDue bit NOT NULL,
         Why nvarchar(60) NULL,          /* NULL: it stays */
-        Outcome nvarchar(60) NULL
+        Outcome nvarchar(60) NULL,
+        INDEX IX_Dialogs_Handle NONCLUSTERED (Handle)   /* step 3 looks each one up twice */
     );
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @idleSeconds int = ISNULL(@olderThanSeconds, 3600);
@@ -5951,10 +5954,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6235999d0783e6dd179628e85185277592489558dec567fac96118fba648208b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'add5119781db36fa4456705a53a517f37d436c2af49f600ba1262549560a82d5'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'6235999d0783e6dd179628e85185277592489558dec567fac96118fba648208b');
+    VALUES (N'audit', N'0.1.0', N'add5119781db36fa4456705a53a517f37d436c2af49f600ba1262549560a82d5');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -4663,6 +4663,8 @@ Example: EXECUTE [etl].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
                 SET @outcome = N'kept: it is in use now';
+            IF @outcome IS NULL AND @result = 2
+                SET @outcome = N'failed: see ErrorLog, its row is still there';
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -5625,7 +5627,8 @@ BEGIN
         SinceUtc datetime2(3) NULL,     /* it has not moved since; NULL: it has, or is new */
         IsDue bit NOT NULL,
         Why nvarchar(60) NULL,          /* NULL: it stays */
-        Outcome nvarchar(60) NULL
+        Outcome nvarchar(60) NULL,
+        INDEX IX_Dialogs_Handle NONCLUSTERED (Handle)   /* step 3 looks each one up twice */
     );
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @idleSeconds int = ISNULL(@olderThanSeconds, 3600);
@@ -6326,10 +6329,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c27eee6fc3907066e521aaa834234f0168e16c0007ada0af1fc468ec91aa10be'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f378869ff1d687b088f38a2c760eab4fa261c9d8c04b825f5b93b0bc528cbb7c'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'c27eee6fc3907066e521aaa834234f0168e16c0007ada0af1fc468ec91aa10be');
+    VALUES (N'etl', N'0.1.0', N'f378869ff1d687b088f38a2c760eab4fa261c9d8c04b825f5b93b0bc528cbb7c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

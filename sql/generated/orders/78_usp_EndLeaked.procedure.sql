@@ -151,6 +151,8 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 EXECUTE @result = [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
                 SET @outcome = N'kept: it is in use now';
+            IF @outcome IS NULL AND @result = 2
+                SET @outcome = N'failed: see ErrorLog, its row is still there';
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0

@@ -31,7 +31,8 @@ BEGIN
         SinceUtc datetime2(3) NULL,     /* it has not moved since; NULL: it has, or is new */
         IsDue bit NOT NULL,
         Why nvarchar(60) NULL,          /* NULL: it stays */
-        Outcome nvarchar(60) NULL
+        Outcome nvarchar(60) NULL,
+        INDEX IX_Dialogs_Handle NONCLUSTERED (Handle)   /* step 3 looks each one up twice */
     );
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @idleSeconds int = ISNULL(@olderThanSeconds, 3600);

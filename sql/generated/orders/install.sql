@@ -4517,6 +4517,8 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 EXECUTE @result = [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
             IF @outcome IS NULL AND @result = 1 AND @action IN (N'DELETE ROW', N'FREE SLOT')
                 SET @outcome = N'kept: it is in use now';
+            IF @outcome IS NULL AND @result = 2
+                SET @outcome = N'failed: see ErrorLog, its row is still there';
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -5372,7 +5374,8 @@ BEGIN
         SinceUtc datetime2(3) NULL,     /* it has not moved since; NULL: it has, or is new */
         IsDue bit NOT NULL,
         Why nvarchar(60) NULL,          /* NULL: it stays */
-        Outcome nvarchar(60) NULL
+        Outcome nvarchar(60) NULL,
+        INDEX IX_Dialogs_Handle NONCLUSTERED (Handle)   /* step 3 looks each one up twice */
     );
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @idleSeconds int = ISNULL(@olderThanSeconds, 3600);
@@ -6071,10 +6074,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2c5bef082cfc356d079b56f55168bdf53ed7d9048a9e20fa1e8ce990610e7b46'
+           ORDER BY h.DeploymentId DESC), N'') <> N'26d5f104f3b2d85a84ce67dc13cd0606fb4cbcdc9000cc61662392412999a928'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'2c5bef082cfc356d079b56f55168bdf53ed7d9048a9e20fa1e8ce990610e7b46');
+    VALUES (N'orders', N'0.1.0', N'26d5f104f3b2d85a84ce67dc13cd0606fb4cbcdc9000cc61662392412999a928');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
