@@ -39,6 +39,8 @@ def _check_name(value: str) -> str:
         raise ValueError(f"is {utf16_length(value)} characters long; allowed: 1 to 128")
     if any(ord(ch) < 32 or 0xD800 <= ord(ch) <= 0xDFFF for ch in value):
         raise ValueError("has a control character or half a surrogate pair; allowed: other text")
+    if "$(" in value:
+        raise ValueError("has $(, where sqlcmd puts a variable of its own; allowed: other text")
     if value != value.rstrip(" "):
         raise ValueError("ends with a space, which no comparison sees; allowed: none at the end")
     return value

@@ -106,6 +106,7 @@ def test_rules_between_keys_are_reported_together():
         ("x" * 129, "is 129 characters long"),
         ("\U0001f4e8" * 65, "is 130 characters long"),
         ("a\\u0007b", "control character"),
+        ("//shop/$(tier)/x", "sqlcmd puts a variable"),
         ("tail ", "ends with a space"),
     ],
 )
