@@ -108,12 +108,12 @@ def verify(_: Context, config: str = "audit", server: str = "", database: str = 
     run(config, server or None, database or None)
 
 
-@task(help={"select": "pytest's -k"})
-def test(_: Context, select: str = "") -> None:
+@task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
+def test(_: Context, select: str = "", full: bool = False) -> None:
     """Run the tests."""
     from harness.cli.test import test as run
 
-    run(select or None)
+    run(select or None, full)
 
 
 @task(

@@ -1,8 +1,47 @@
-"""For the whole suite: the same examples in every run, and none judged by a clock."""
+"""For the whole suite: the same examples in every run, none judged by a clock, families sampled."""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile("redial", deadline=None, derandomize=True)
 settings.load_profile("redial")
+
+FULL = "REDIAL_FULL"
+"""Environment variable: 1 runs every variant of every family (``invoke test --full``)."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the marker: sampled(every=N)."""
+    config.addinivalue_line(
+        "markers",
+        "sampled(every): a family with more variants than the suite has time for; every N-th runs, "
+        f"always the same ones, and all of them with {FULL}=1",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which it is."""
+    if os.environ.get(FULL) == "1":
+        return f"{FULL}=1: every variant of every family"
+    return f"families marked `sampled`: every N-th variant; all of them: {FULL}=1, invoke test --full"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what a sample does not take: by its place in the family, so always the same."""
+    if os.environ.get(FULL) == "1":
+        return
+    place: Counter[str] = Counter()
+    kept, left = [], []
+    for item in items:
+        marker = item.get_closest_marker("sampled")
+        family = item.nodeid.split("[")[0]
+        every = marker.kwargs["every"] if marker else 1
+        (kept if place[family] % every == 0 else left).append(item)
+        place[family] += 1
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -10,8 +11,13 @@ from harness.cli.server import ROOT
 
 
 @command
-def test(select: str | None = None) -> int:
-    """Run pytest on all processors; its exit status is ours. ``select`` is pytest's -k."""
+def test(select: str | None = None, full: bool = False) -> int:
+    """Run pytest on all processors; its exit status is ours.
+
+    select: pytest's -k. full: every variant of the families that the suite samples (hours, not
+    minutes); see ``tests/conftest.py``.
+    """
     arguments = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
     arguments += ["-k", select] if select else []
-    return subprocess.run(arguments, cwd=ROOT, check=False).returncode
+    environment = os.environ | ({"REDIAL_FULL": "1"} if full else {})
+    return subprocess.run(arguments, cwd=ROOT, env=environment, check=False).returncode
