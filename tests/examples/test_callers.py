@@ -86,6 +86,16 @@ def test_python_sends_in_its_own_and_in_the_callers_transaction(servers, python,
     assert sorted(landed(servers[name], name, len(expected(name)))) == sorted(expected(name))
 
 
+@pytest.mark.parametrize("name", CONFIGS)
+def test_python_sends_a_batch_in_the_order_it_was_given(servers, python, name):
+    empty(servers[name], name)
+    redial = python.Redial(servers[name], name)
+    bodies = [b"message %d" % place for place in range(20)]
+    sent = redial.transaction(lambda connection: redial.batch(connection, bodies, key_of(name)))
+    assert sent == 20
+    assert landed(servers[name], name, 20) == bodies
+
+
 def test_python_rolls_the_message_back_with_the_work(servers, python):
     empty(servers["audit"], "audit")
     redial = python.Redial(servers["audit"], "audit")
