@@ -5,6 +5,7 @@ A.2 poison handling: a message the user's code cannot take is set aside, its nei
 
 import pytest
 
+from harness.broker.instance.instance import USER
 from harness.render import render
 from harness.tsql import split_batches
 
@@ -14,8 +15,10 @@ HOOK = {"target": {"processing": "hook", "receive_wait_ms": 0, "readers": 1}}
 OWN = (
     "ALTER PROCEDURE audit.usp_ProcessMessage @conversationId uniqueidentifier, "
     "@handle uniqueidentifier, @sequence bigint, @messageType nvarchar(256), "
-    "@body varbinary(max), @key nvarchar(200), @keySequence bigint, @messageId uniqueidentifier "
-    "AS BEGIN SET NOCOUNT ON; INSERT INTO dbo.Done (Sequence, Body) VALUES (@sequence, @body); "
+    "@body varbinary(max), @key nvarchar(200), @keySequence bigint, @messageId uniqueidentifier, "
+    "@sentUtc datetime2(3), @senderLogin nvarchar(128), @senderApp nvarchar(128), "
+    "@senderHost nvarchar(128) AS BEGIN SET NOCOUNT ON; "
+    "INSERT INTO dbo.Done (Sequence, Body) VALUES (@sequence, @body); "
     "{} END;"
 )
 POISON = "IF @body = 0x66 BEGIN {} END;"
@@ -243,3 +246,14 @@ def test_uninstall_keeps_a_procedure_somebody_wrote(lab):
     lab.sa.execute(DONE)
     lab.sa.execute(OWN.format(""))
     assert uninstalled(lab) == [("usp_ProcessMessage",)]
+
+
+def test_the_hook_is_told_who_sent_a_message_and_when():
+    lab = Lab(configured(**HOOK, envelope={"who": True}))
+    Client(lab).execute(send("0x01"))
+    lab.advance(1)
+    ((sent, login, body),) = lab.rows(
+        "SELECT SentUtc, SenderLogin, Body FROM audit.Landing "
+        "WHERE MessageType = N'//redial/audit/event';"
+    )
+    assert (sent is not None, login, body) == (True, USER, b"\x01")
