@@ -8,6 +8,8 @@ import pytest
 
 from .stage import Stage, keys, switched, ways
 
+pytestmark = pytest.mark.sampled(every=4)
+
 RELAY = """
 CREATE PROCEDURE dbo.Relay AS
 BEGIN

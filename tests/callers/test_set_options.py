@@ -6,6 +6,8 @@ import pytest
 
 from .stage import Stage, keys, switched, ways
 
+pytestmark = pytest.mark.sampled(every=4)
+
 OPTIONS = ("QUOTED_IDENTIFIER OFF", "ARITHABORT OFF", "ANSI_NULL_DFLT_ON OFF",
            "CURSOR_CLOSE_ON_COMMIT ON", "IMPLICIT_TRANSACTIONS ON", "NOCOUNT ON", "XACT_ABORT ON",
            "DATEFIRST 1", "DEADLOCK_PRIORITY LOW")

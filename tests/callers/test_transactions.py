@@ -4,6 +4,8 @@ import pytest
 
 from .stage import KEYS, Stage, keys, row_ways, switched, ways
 
+pytestmark = pytest.mark.sampled(every=4)
+
 ABORT = pytest.mark.parametrize("abort", ["OFF", "ON"])
 
 

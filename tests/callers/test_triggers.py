@@ -9,6 +9,8 @@ import pytest
 
 from .stage import Stage, switched, ways
 
+pytestmark = pytest.mark.sampled(every=8)
+
 WAYS = pytest.mark.parametrize("way", ["cleaned up", "ended by the target", "ended with an error"])
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from .stage import NEVER, SHARED_ROW, WAYS, Stage, switched, ways
 
+pytestmark = pytest.mark.sampled(every=8)
+
 WAITS = [(way, lock) for way in WAYS for lock in ("R", "G")
          if way != "message" and not (lock == "R" and way in {*NEVER, "pool"})]
 """What a sender of each key can be made to wait for. A pool's sender passes over busy rows, and
