@@ -28,7 +28,7 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say which it is."""
     if os.environ.get(FULL) == "1":
         return f"{FULL}=1: every variant of every family"
-    return f"families marked `sampled`: every N-th variant; all of them: {FULL}=1, invoke test --full"
+    return f"families marked `sampled`: every N-th variant; all: {FULL}=1, invoke test --full"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -45,6 +45,7 @@ def unparsed(using, sql: str) -> list[str]:
     return [str(one)[:200] for one in using.parse_string(sql).violations]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("name", sorted(path.stem for path in (SQL / "configs").glob("*.toml")))
 def test_every_rendered_file_of_a_configuration_parses(raw, name):
     """install.sql is the others one after the other."""

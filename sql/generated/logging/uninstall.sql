@@ -392,9 +392,13 @@ IF OBJECT_DEFINITION(OBJECT_ID(N'[logging].[usp_ProcessMessage]', N'P')) COLLATE
     @sequence bigint,                   /* in the conversation, from 0 */
     @messageType nvarchar(256),
     @body varbinary(max),               /* NULL for an empty one */
-    @key nvarchar(200),                 /* these three: NULL where the configuration sends none */
+    @key nvarchar(200),                 /* these and the rest: NULL where the configuration sends none */
     @keySequence bigint,
-    @messageId uniqueidentifier
+    @messageId uniqueidentifier,
+    @sentUtc datetime2(3),
+    @senderLogin nvarchar(128),         /* who sent: [envelope] who = true */
+    @senderApp nvarchar(128),
+    @senderHost nvarchar(128)
 AS
 /* Put your own processing here (ALTER PROCEDURE); no deployment replaces it. The rules are in
    docs/hook.md. Until then a message lands. */
@@ -402,9 +406,11 @@ BEGIN
     SET NOCOUNT ON;
 
     INSERT INTO [logging].[Landing]
-        (ConversationId, ConversationHandle, MessageSequence, MessageType, Body, ConversationKey, KeySequence, MessageId)
+        (ConversationId, ConversationHandle, MessageSequence, MessageType, Body, ConversationKey, KeySequence, MessageId,
+         SentUtc, SenderLogin, SenderApp, SenderHost)
     VALUES
-        (@conversationId, @handle, @sequence, @messageType, @body, @key, @keySequence, @messageId);
+        (@conversationId, @handle, @sequence, @messageType, @body, @key, @keySequence, @messageId,
+         @sentUtc, @senderLogin, @senderApp, @senderHost);
 END;
 '
 BEGIN
