@@ -76,6 +76,7 @@ def demo_config(config: Config, load: Load, strategy: str | None = None) -> Conf
     data["target"]["receive_wait_ms"] = 200
     if strategy is not None:
         data["conversation"]["timer_strategy"] = strategy
+        data["envelope"]["who"] = False  # the article's procedures know no envelope
     return Config.model_validate(data)
 
 

@@ -61,6 +61,12 @@ def test_a_switch_is_declared_once(monkeypatch):
 
 ELSEWHERE = {
     "F-224": "what is unknown is refused",
+    "F-153": "whether a view is sought or scanned is a matter of speed",
+    "F-154": "both answers are accounted for",
+    "F-161": "not relied on: rows are copied into the table type",
+    "F-172": "our views read functions that run as the module user",
+    "F-193": "a contract is dropped only when no endpoint uses it",
+    "F-335": "the transaction is doomed then, never half a batch",
 }
 """Facts with an unknown that need no switch, and why."""
 

@@ -50,7 +50,7 @@ def test_the_oracle_finds_nothing(name, oracle, tmp_path):
 def test_the_oracle_sees_what_it_should_see(oracle, tmp_path):
     """A syntax error, a missing column and a missing table, so that silence means something."""
     scripts = dict(oracle_verdicts.installations()["audit"])
-    send, log = "72_03_usp_Send.procedure.sql", "70_usp_LogError.procedure.sql"
+    send, log = "72_02_usp_AcquireConversation.procedure.sql", "70_usp_LogError.procedure.sql"
     scripts["75_bad.sql"] = "SEND CONVERSATION @h;\nGO\n"
     scripts[send] = scripts[send].replace("sc.ConversationKey =", "sc.ConversationKy =")
     scripts[log] = scripts[log].replace("[ErrorLog]", "[ErorLog]")

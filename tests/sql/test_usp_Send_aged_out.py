@@ -10,7 +10,7 @@ EVENT = "//redial/audit/event"
 
 
 def aged_lab(key: str = "spid", **aged_out: int) -> Lab:
-    limits = {"after_seconds": 0, "after_messages": 0} | aged_out
+    limits = {"after_seconds": 0, "after_messages": 0, "spread_seconds": 0} | aged_out
     return Lab(configured(conversation={"key": key, "recycle": "aged_out"}, aged_out=limits))
 
 

@@ -110,7 +110,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         BEGIN TRY
             SELECT @left = ISNULL(SUM(1), 0)
             FROM [audit].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
             WHERE sc.ConfigId = 1;
         END TRY
         BEGIN CATCH

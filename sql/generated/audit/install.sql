@@ -1377,6 +1377,47 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 64_MessageBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
+   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
+   server's 8152, which names nothing. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'MessageBatch')
+BEGIN
+    CREATE TYPE [audit].[MessageBatch] AS TABLE
+    (
+        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
+        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 64_ReceivedBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'ReceivedBatch')
+BEGIN
+    CREATE TYPE [audit].[ReceivedBatch] AS TABLE
+    (
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 65_01_ufn_Conversations.function.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1977,47 +2018,6 @@ BEGIN
         + CONVERT(binary(2), DATALENGTH(@app))
         + CONVERT(binary(2), DATALENGTH(@host))
         + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_MessageBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
-   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
-   server's 8152, which names nothing. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'MessageBatch')
-BEGIN
-    CREATE TYPE [audit].[MessageBatch] AS TABLE
-    (
-        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
-        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
-        MessageBody varbinary(max) NULL,
-        MessageKey nvarchar(4000) NULL,
-        MessageId uniqueidentifier NULL
-    );
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_ReceivedBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'audit') AND tt.name = N'ReceivedBatch')
-BEGIN
-    CREATE TYPE [audit].[ReceivedBatch] AS TABLE
-    (
-        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
-        MessageSequence bigint NOT NULL,
-        MessageType nvarchar(256) NOT NULL,
-        Body varbinary(max) NULL
-    );
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -4103,7 +4103,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         BEGIN TRY
             SELECT @left = ISNULL(SUM(1), 0)
             FROM [audit].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
             WHERE sc.ConfigId = 1;
         END TRY
         BEGIN CATCH
@@ -5954,10 +5954,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'add5119781db36fa4456705a53a517f37d436c2af49f600ba1262549560a82d5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c180902ca69efa70116ec2c9f77cecc0d29ceb1622a5af47017cc8820fdf52e4'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'add5119781db36fa4456705a53a517f37d436c2af49f600ba1262549560a82d5');
+    VALUES (N'audit', N'0.1.0', N'c180902ca69efa70116ec2c9f77cecc0d29ceb1622a5af47017cc8820fdf52e4');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

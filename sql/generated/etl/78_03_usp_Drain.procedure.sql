@@ -111,7 +111,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         BEGIN TRY
             SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)
             FROM [etl].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
             WHERE sc.ConfigId = 1;
         END TRY
         BEGIN CATCH

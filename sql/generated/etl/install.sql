@@ -1403,6 +1403,47 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 64_MessageBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
+   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
+   server's 8152, which names nothing. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'etl') AND tt.name = N'MessageBatch')
+BEGIN
+    CREATE TYPE [etl].[MessageBatch] AS TABLE
+    (
+        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
+        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 64_ReceivedBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'etl') AND tt.name = N'ReceivedBatch')
+BEGIN
+    CREATE TYPE [etl].[ReceivedBatch] AS TABLE
+    (
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 65_01_ufn_Conversations.function.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2010,47 +2051,6 @@ BEGIN
         + CONVERT(binary(2), DATALENGTH(@app))
         + CONVERT(binary(2), DATALENGTH(@host))
         + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_MessageBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
-   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
-   server's 8152, which names nothing. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'etl') AND tt.name = N'MessageBatch')
-BEGIN
-    CREATE TYPE [etl].[MessageBatch] AS TABLE
-    (
-        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
-        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
-        MessageBody varbinary(max) NULL,
-        MessageKey nvarchar(4000) NULL,
-        MessageId uniqueidentifier NULL
-    );
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_ReceivedBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'etl') AND tt.name = N'ReceivedBatch')
-BEGIN
-    CREATE TYPE [etl].[ReceivedBatch] AS TABLE
-    (
-        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
-        MessageSequence bigint NOT NULL,
-        MessageType nvarchar(256) NOT NULL,
-        Body varbinary(max) NULL
-    );
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -4374,7 +4374,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         BEGIN TRY
             SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)
             FROM [etl].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
             WHERE sc.ConfigId = 1;
         END TRY
         BEGIN CATCH
@@ -6329,10 +6329,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'f378869ff1d687b088f38a2c760eab4fa261c9d8c04b825f5b93b0bc528cbb7c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'8afd6d3440ac8fae5c3ad2daed2107794d2a48011abadde654d8a7add32ccfac'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'f378869ff1d687b088f38a2c760eab4fa261c9d8c04b825f5b93b0bc528cbb7c');
+    VALUES (N'etl', N'0.1.0', N'8afd6d3440ac8fae5c3ad2daed2107794d2a48011abadde654d8a7add32ccfac');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1396,6 +1396,47 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 64_MessageBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
+   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
+   server's 8152, which names nothing. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'logging') AND tt.name = N'MessageBatch')
+BEGIN
+    CREATE TYPE [logging].[MessageBatch] AS TABLE
+    (
+        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
+        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 64_ReceivedBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'logging') AND tt.name = N'ReceivedBatch')
+BEGIN
+    CREATE TYPE [logging].[ReceivedBatch] AS TABLE
+    (
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 65_01_ufn_Conversations.function.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1905,47 +1946,6 @@ BEGIN
     WHERE la.LandedUtc < DATEADD(day, -31, @now);
 
     RETURN;
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_MessageBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
-   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
-   server's 8152, which names nothing. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'logging') AND tt.name = N'MessageBatch')
-BEGIN
-    CREATE TYPE [logging].[MessageBatch] AS TABLE
-    (
-        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
-        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
-        MessageBody varbinary(max) NULL,
-        MessageKey nvarchar(4000) NULL,
-        MessageId uniqueidentifier NULL
-    );
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_ReceivedBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'logging') AND tt.name = N'ReceivedBatch')
-BEGIN
-    CREATE TYPE [logging].[ReceivedBatch] AS TABLE
-    (
-        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
-        MessageSequence bigint NOT NULL,
-        MessageType nvarchar(256) NOT NULL,
-        Body varbinary(max) NULL
-    );
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5597,10 +5597,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'71dd5367b2796a6366fa8d6ce7756fd9107bca43903226128349384a0c090077'
+           ORDER BY h.DeploymentId DESC), N'') <> N'0c467f1cc9f91bf2bc4d9343dac1441934521ff85951d4e92015bd7e4e7c11f9'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'71dd5367b2796a6366fa8d6ce7756fd9107bca43903226128349384a0c090077');
+    VALUES (N'logging', N'0.1.0', N'0c467f1cc9f91bf2bc4d9343dac1441934521ff85951d4e92015bd7e4e7c11f9');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1440,6 +1440,47 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 64_MessageBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
+   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
+   server's 8152, which names nothing. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'orders') AND tt.name = N'MessageBatch')
+BEGIN
+    CREATE TYPE [orders].[MessageBatch] AS TABLE
+    (
+        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
+        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
+        MessageBody varbinary(max) NULL,
+        MessageKey nvarchar(4000) NULL,
+        MessageId uniqueidentifier NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 64_ReceivedBatch.type.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
+IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
+               WHERE tt.schema_id = SCHEMA_ID(N'orders') AND tt.name = N'ReceivedBatch')
+BEGIN
+    CREATE TYPE [orders].[ReceivedBatch] AS TABLE
+    (
+        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL
+    );
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 65_01_ufn_Conversations.function.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -2055,47 +2096,6 @@ BEGIN
         + CONVERT(binary(2), DATALENGTH(@app))
         + CONVERT(binary(2), DATALENGTH(@host))
         + @keyBytes + @login + @app + @host + ISNULL(@body, 0x);
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_MessageBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Messages of one call of usp_SendBatch, sent in the order of Ordinal. Every column is wider than what
-   may be in it, so that a wrong value gets an error of ours that names its ordinal, and not the
-   server's 8152, which names nothing. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'orders') AND tt.name = N'MessageBatch')
-BEGIN
-    CREATE TYPE [orders].[MessageBatch] AS TABLE
-    (
-        Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
-        MessageType nvarchar(256) NULL,                 /* required, as in usp_Send */
-        MessageBody varbinary(max) NULL,
-        MessageKey nvarchar(4000) NULL,
-        MessageId uniqueidentifier NULL
-    );
-END;
-GO
-IF @@ERROR <> 0 SET NOEXEC ON;
-GO
--- 65_ReceivedBatch.type.sql
-SET ANSI_NULLS ON;
-SET QUOTED_IDENTIFIER ON;
-GO
-/* Rows of one RECEIVE, numbered in queue order, as usp_LandBatch and usp_FindPoison take them. */
-IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
-               WHERE tt.schema_id = SCHEMA_ID(N'orders') AND tt.name = N'ReceivedBatch')
-BEGIN
-    CREATE TYPE [orders].[ReceivedBatch] AS TABLE
-    (
-        RowId int IDENTITY (1, 1) NOT NULL PRIMARY KEY CLUSTERED,
-        MessageSequence bigint NOT NULL,
-        MessageType nvarchar(256) NOT NULL,
-        Body varbinary(max) NULL
-    );
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -4228,7 +4228,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         BEGIN TRY
             SELECT @left = ISNULL(SUM(1), 0)
             FROM [orders].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                WITH (UPDLOCK, ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)   /* as said above */
             WHERE sc.ConfigId = 1;
         END TRY
         BEGIN CATCH
@@ -6074,10 +6074,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'26d5f104f3b2d85a84ce67dc13cd0606fb4cbcdc9000cc61662392412999a928'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5ea5ccba2fa3126d43516725403b0188f5539f3af3122f9baa75eb9e64d27313'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'26d5f104f3b2d85a84ce67dc13cd0606fb4cbcdc9000cc61662392412999a928');
+    VALUES (N'orders', N'0.1.0', N'5ea5ccba2fa3126d43516725403b0188f5539f3af3122f9baa75eb9e64d27313');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
