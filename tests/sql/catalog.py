@@ -6,7 +6,8 @@ fresh one, and a database before an installation with the same one after its rem
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 Rows = Callable[[str], list[tuple]]
@@ -146,11 +147,16 @@ QUERIES: dict[str, str] = {
 """One query for each kind of thing; every id is resolved to a name."""
 
 
-def snapshot(rows: Rows, leave_out: tuple[str, ...] = ()) -> Snapshot:
-    """The catalog of the database ``rows`` runs in; ``leave_out`` names kinds not to read."""
+def snapshot(
+    rows: Rows, leave_out: tuple[str, ...] = (), also: Mapping[str, str] = MappingProxyType({})
+) -> Snapshot:
+    """The catalog of the database ``rows`` runs in.
+
+    leave_out: kinds not to read. also: more kinds, each with its query.
+    """
     return {
         kind: sorted((_plain(row) for row in rows(sql + ";")), key=repr)
-        for kind, sql in QUERIES.items()
+        for kind, sql in (QUERIES | dict(also)).items()
         if kind not in leave_out
     }
 
