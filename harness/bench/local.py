@@ -144,8 +144,8 @@ def restore() -> float:
 
 def explore() -> float:
     """Transitions per second of a state search over the shipped procedures, one kill anywhere."""
-    from harness.explore.audit import two_phase
     from harness.explore.search import Limits, search
+    from harness.proof.audit import two_phase
 
     result = search(two_phase(kills=1), Limits(transitions=TRANSITIONS))
     return result.transitions / result.seconds

@@ -8,7 +8,7 @@ from harness.cli.errors import UserError, command
 @command
 def explore(scenario: str = "two_phase", transitions: int = 2_000_000) -> int:
     """Search a scenario by name; 1 when a check is violated."""
-    from harness.explore.cli import SCENARIOS, main
+    from harness.proof.cli import SCENARIOS, main
 
     if scenario not in SCENARIOS:
         raise UserError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.explore import search
-from harness.explore.comparators import forum_aged, send_message
+from harness.proof.comparators import forum_aged, send_message
 from tests.seeds.lab import END_OF_STREAM, RECYCLE_AFTER, Lab
 
 

@@ -6,9 +6,9 @@ import pytest
 from lxml import etree
 
 from harness.explore import Limits, World, search, shortest
-from harness.explore.audit import DATABASE
-from harness.explore.comparators import forum_pair, send_message
 from harness.explore.trace import replay
+from harness.proof.audit import DATABASE
+from harness.proof.comparators import forum_pair, send_message
 from tests.seeds.lab import RECYCLE_AFTER, Lab
 
 IN_CALLERS_TRANSACTION = forum_pair(in_transaction=True)

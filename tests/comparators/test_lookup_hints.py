@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.explore import Limits, search
-from harness.explore.strategies import hinted, lookup
+from harness.proof.strategies import hinted, lookup
 from harness.render import render
 
 

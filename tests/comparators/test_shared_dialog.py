@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.explore import search
-from harness.explore.comparators import send_shared, shared_dialog
+from harness.proof.comparators import send_shared, shared_dialog
 from tests.seeds.lab import Lab
 
 

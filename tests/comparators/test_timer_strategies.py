@@ -10,8 +10,8 @@ import pytest
 
 from harness.config import Config
 from harness.explore import Limits, search
-from harness.explore.audit import send, small_config
-from harness.explore.strategies import strategy
+from harness.proof.audit import send, small_config
+from harness.proof.strategies import strategy
 from harness.render import render
 from tests.seeds.lab import END_OF_STREAM, RECYCLE_AFTER, Lab
 

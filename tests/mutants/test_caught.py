@@ -12,9 +12,10 @@ import pytest
 from harness.config import Config
 from harness.config.choices import AVAILABLE, Key
 from harness.explore import Limits, Scenario, search
-from harness.explore.audit import all_of, article, deployed, no_deadlock, send, two_phase
-from harness.explore.audit import small_config as small
-from harness.explore.strategies import dying, hinted, lookup, no_sender_victim
+from harness.explore.checks import all_of, no_deadlock
+from harness.proof.audit import article, deployed, send, two_phase
+from harness.proof.audit import small_config as small
+from harness.proof.strategies import dying, hinted, lookup, no_sender_victim
 from harness.render import mutant_names
 from harness.render.renderer import SQL
 from tests.seeds.lab import END_OF_STREAM, EVENT, RECYCLE_AFTER, Lab

@@ -11,7 +11,7 @@ import pytest
 from harness.broker.catalog.views import DECLARED
 from harness.config import Config, load
 from harness.config.choices import AVAILABLE, Key
-from harness.explore.audit import small_config
+from harness.proof.audit import small_config
 from tests.seeds.lab import Lab
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "sql" / "configs").glob("*.toml"))

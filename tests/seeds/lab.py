@@ -9,7 +9,7 @@ from harness.broker.instance.requests import Rpc, RpcParam
 from harness.broker.instance.results import Collector
 from harness.broker.instance.session import Session
 from harness.config import Config
-from harness.explore.audit import DATABASE, deployed, small_config
+from harness.proof.audit import DATABASE, deployed, small_config
 from harness.render import render
 from harness.render.quoting import literal, quote_name
 from harness.tsql import split_batches

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from harness.config import Config
-from harness.explore.audit import small_config
+from harness.proof.audit import small_config
 
 from .lab import END_DIALOG, END_OF_STREAM, ERROR, EVENT, RECYCLE_AFTER, Lab
 

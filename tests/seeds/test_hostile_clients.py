@@ -18,7 +18,7 @@ from harness.broker.instance.instance import PASSWORD
 from harness.broker.tds import constants as c
 from harness.broker.tds.connection import Connection
 from harness.broker.tds.sink import INTERNAL_ERROR
-from harness.explore.audit import DATABASE
+from harness.proof.audit import DATABASE
 
 from ..tds.client import (
     Error,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.config import Config
-from harness.explore.audit import small_config
+from harness.proof.audit import small_config
 
 from .lab import RECYCLE_AFTER, Lab
 

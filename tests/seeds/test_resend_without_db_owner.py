@@ -7,7 +7,7 @@ import re
 import pytest
 
 from harness.config import Config
-from harness.explore.audit import small_config
+from harness.proof.audit import small_config
 
 from .lab import BODIES, LIFETIME, Lab
 

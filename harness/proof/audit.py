@@ -11,6 +11,7 @@ from pathlib import Path
 
 from harness.broker.instance.instance import Instance
 from harness.config import Config, load
+from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
 from harness.explore.world import CANCELLED, Client, Scenario, World
 from harness.render import render
 from harness.tsql import split_batches
@@ -97,10 +98,6 @@ def bare(body: bytes) -> bytes:
     return body[int.from_bytes(body[4:6], "big"):] if body[:4] == b"RDL1" else body
 
 
-def no_deadlock(world: World) -> list[str]:
-    """No deadlock has happened."""
-    return ["deadlock"] if world.instance.engine.locks.deadlocks else []
-
 
 def accounted(bodies: dict[tuple[int, int], str]) -> Callable[[World], list[str]]:
     """Every acknowledged message is landed, pending, queued or dead-lettered; nothing is doubled.
@@ -144,15 +141,6 @@ def end_of_stream_once(world: World) -> list[str]:
     return sorted(problems)
 
 
-def nothing_left_behind(world: World) -> list[str]:
-    """No lock, no open transaction, no wait once everything has come to rest."""
-    problems = []
-    if world.instance.engine.locks.resources:
-        problems.append("lock left behind")
-    if any(s.transaction is not None for s in world.instance.sessions.values()):
-        problems.append("transaction left open")
-    return problems
-
 
 def no_orphan_dialog(world: World) -> list[str]:
     """Every dialog the initiator has not ended can be found again by a sender, or is on its way
@@ -166,10 +154,6 @@ def no_orphan_dialog(world: World) -> list[str]:
                if e.is_initiator and not e.own and e.handle not in known]
     return ["orphan dialog"] if orphans else []
 
-
-def all_of(*checks: Callable[[World], list[str]]) -> Callable[[World], list[str]]:
-    """All checks as one."""
-    return lambda world: [name for check in checks for name in check(world)]
 
 
 # ---------------------------------------------------------------------- scenarios

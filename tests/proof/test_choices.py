@@ -8,22 +8,20 @@ from __future__ import annotations
 import pytest
 
 from harness.explore import Scenario, search
-from harness.explore.audit import (
+from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
+from harness.explore.search import Limits
+from harness.explore.world import Client, World
+from harness.proof.audit import (
     DATABASE,
     TARGET_IN_ONE_GO,
     TIDY,
     accounted,
-    all_of,
     deployed,
     end_of_stream_once,
-    no_deadlock,
     no_orphan_dialog,
-    nothing_left_behind,
     rows,
     small_config,
 )
-from harness.explore.search import Limits
-from harness.explore.world import Client, World
 
 MOST = Limits(transitions=60_000)
 """What a search here may need; it must be exhausted below."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.explore import Limits, Scenario, search
-from harness.explore.drain import drained, with_key
+from harness.proof.drain import drained, with_key
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:

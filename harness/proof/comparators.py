@@ -3,16 +3,9 @@
 from __future__ import annotations
 
 from harness.broker.instance.instance import Instance
-from harness.explore.audit import (
-    DATABASE,
-    TARGET_IN_ONE_GO,
-    TIDY,
-    accounted,
-    deployed,
-    no_deadlock,
-    small_config,
-)
+from harness.explore.checks import no_deadlock
 from harness.explore.world import Client, Scenario, World
+from harness.proof.audit import DATABASE, TARGET_IN_ONE_GO, TIDY, accounted, deployed, small_config
 
 _TYPES = {"@xmlPayload": "xml", "@binaryPayload": "varbinary(max)",
           "@varcharPayload": "varchar(max)"}  # fmt: skip

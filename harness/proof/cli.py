@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from harness.explore.audit import article, two_phase
-from harness.explore.comparators import forum_aged, forum_pair, shared_dialog
 from harness.explore.search import Limits, search, shortest
-from harness.explore.strategies import lookup, strategy
 from harness.explore.trace import replay
 from harness.explore.world import Scenario
+from harness.proof.audit import article, two_phase
+from harness.proof.comparators import forum_aged, forum_pair, shared_dialog
+from harness.proof.strategies import lookup, strategy
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
     "two_phase": lambda: two_phase(kills=1),

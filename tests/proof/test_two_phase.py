@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from harness.explore import Scenario, search
-from harness.explore.audit import two_phase
+from harness.proof.audit import two_phase
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:

@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections import defaultdict
 
 from harness.config import Config
-from harness.explore.audit import (
+from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
+from harness.explore.world import CANCELLED, Client, Scenario, World
+from harness.proof.audit import (
     DATABASE,
     EVENT,
     TARGET_IN_ONE_GO,
     TIDY,
-    all_of,
     deployed,
     end_of_stream_once,
-    no_deadlock,
-    nothing_left_behind,
     rows,
     small_config,
     undelivered,
 )
-from harness.explore.world import CANCELLED, Client, Scenario, World
 
 ARGUMENTS = ("N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract'")
 BODIES = ("B1", "B2", "B3")

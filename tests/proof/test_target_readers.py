@@ -7,17 +7,9 @@ import pytest
 from harness.broker.instance.instance import Instance
 from harness.config import Config
 from harness.explore import Scenario, search
-from harness.explore.audit import (
-    DATABASE,
-    EVENT,
-    all_of,
-    deployed,
-    no_deadlock,
-    nothing_left_behind,
-    rows,
-    small_config,
-)
+from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
 from harness.explore.world import Client, World
+from harness.proof.audit import DATABASE, EVENT, deployed, rows, small_config
 from harness.render import render
 from harness.tsql import split_batches
 

@@ -6,8 +6,8 @@ import pytest
 from lxml import etree
 
 from harness.explore import Limits, World, search, shortest
-from harness.explore.audit import DATABASE, article
 from harness.explore.trace import replay
+from harness.proof.audit import DATABASE, article
 
 IN_CALLERS_TRANSACTION = article(in_transaction=True)
 AUTOCOMMIT = article(in_transaction=False)

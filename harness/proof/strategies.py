@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from harness.config import Config
-from harness.explore.audit import (
+from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
+from harness.explore.world import Client, Scenario, World
+from harness.proof.audit import (
     DATABASE,
     EVENT,
     TARGET_IN_ONE_GO,
     TIDY,
     accounted,
-    all_of,
     callers,
     deployed,
     end_of_stream_once,
-    no_deadlock,
     no_orphan_dialog,
-    nothing_left_behind,
     send,
     small_config,
 )
-from harness.explore.world import Client, Scenario, World
 
 VICTIM = 1205
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from harness.explore import Scenario, search
-from harness.explore.batch import CALLERS, crossing, dead_in_mid_batch
 from harness.explore.search import Limits
+from harness.proof.batch import CALLERS, crossing, dead_in_mid_batch
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:
