@@ -210,10 +210,10 @@ class ProgramCompiler:
             raise self.context.not_supported(node, describe(node))
         self.check_variables(node)
         if isinstance(node, DATA_STATEMENTS):
-            shared, work = names_objects(node), touches_data(node)
+            shared, work = ast.noted(node, names_objects), ast.noted(node, touches_data)
         else:
-            shared = entry.shared or names_objects(node)
-            work = entry.work or touches_data(node)
+            shared = entry.shared or ast.noted(node, names_objects)
+            work = entry.work or ast.noted(node, touches_data)
         pc = self.here()
         if entry.lazy or work:
             step = lazy_step(self.program, pc, node, entry.compile, self.context, work)
@@ -225,8 +225,8 @@ class ProgramCompiler:
         """137 for a variable used before (or without) its declaration, at compile time."""
         if isinstance(node, ast.ModuleDefinition):
             return  # its body has variables of its own
-        for part in node.walk():
-            if isinstance(part, ast.Variable) and part.name.lower() not in self.scope.variables:
+        for part in ast.noted(node, variables_in):
+            if part.name.lower() not in self.scope.variables:
                 raise self.context.fail(part, SqlError(137, part.name, aborts="batch"))
 
     def condition_step(self, node: Any, condition: Any, otherwise: list[int]) -> int:
@@ -235,7 +235,8 @@ class ProgramCompiler:
         otherwise: one cell, where to go when it is false or unknown; filled in later.
         """
         self.check_variables(condition)
-        shared, work = names_objects(condition), touches_data(condition)
+        shared = ast.noted(condition, names_objects)
+        work = ast.noted(condition, touches_data)
         pc = self.here()
 
         engine = self.context.session.engine
@@ -389,6 +390,11 @@ def working_step(run: Run) -> Run:
 
 DATA_STATEMENTS = (ast.SelectStatement, ast.Insert, ast.Update, ast.Delete, ast.Merge)
 DATA_NODES = (ast.TableSource, ast.Insert, ast.Update, ast.Delete, ast.Merge, ast.NextValueFor)
+
+
+def variables_in(node: Any) -> tuple[ast.Variable, ...]:
+    """The variables a node names, in order."""
+    return tuple(part for part in node.walk() if isinstance(part, ast.Variable))
 
 
 def touches_data(node: Any) -> bool:

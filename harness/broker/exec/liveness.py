@@ -56,6 +56,10 @@ def _reads_and_kills(
 
 
 def _named(node: ast.Node, names: dict[str, int]) -> frozenset[int]:
+    return frozenset(names[name] for name in ast.noted(node, _variables) if name in names)
+
+
+def _variables(node: ast.Node) -> set[str]:
     found = set()
     for part in node.walk():
         if isinstance(part, ast.Variable):
@@ -63,4 +67,4 @@ def _named(node: ast.Node, names: dict[str, int]) -> frozenset[int]:
         elif isinstance(part, ast.Literal) and isinstance(part.value, str):
             # sql:variable("@x") of an xml method is a text here.
             found.update(name.lower() for name in _IN_XQUERY.findall(part.value))
-    return frozenset(names[name] for name in found if name in names)
+    return found

@@ -14,6 +14,7 @@ from harness.tsql.ast.base import (
     TableSource,
     child_fields,
     node,
+    noted,
     structure,
 )
 from harness.tsql.ast.broker import (
@@ -302,6 +303,7 @@ __all__ = [
     "UpdateStatistics", "UpdatedColumn", "Use", "Values", "Variable", "VariableDeclaration",
     "VariableTable", "WaitForDelay", "WaitForStatement", "WaitForTime", "When", "While",
     "WindowDefinition", "WindowFrame", "With", "XmlNamespace", "child_fields", "node",
+    "noted",
     "structure",
 ]
 # fmt: on

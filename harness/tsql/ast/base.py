@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
+
+T = TypeVar("T")
 
 
 @dataclass_transform(eq_default=False, kw_only_default=False)
@@ -24,8 +26,16 @@ def node(cls: type) -> type:
     return dataclasses.dataclass(slots=True, eq=False, repr=False, match_args=False)(cls)
 
 
+class _Noted:
+    """What is no part of a tree's content. notes: see ``noted``; unset until there is one."""
+
+    __slots__ = ("notes",)
+
+    notes: dict[Any, Any]
+
+
 @node
-class Node:
+class Node(_Noted):
     """Base of the tree. pos: offset of the first character; end: offset after the last one."""
 
     pos: int
@@ -50,11 +60,19 @@ class Node:
 
         Iterative: a deep tree does not meet Python's recursion limit.
         """
-        stack: list[Node] = [self]
+        stack: list[Any] = [self]
+        pop, push = stack.pop, stack.append
         while stack:
-            current = stack.pop()
-            yield current
-            stack.extend(reversed(list(current.children())))
+            current = pop()
+            if isinstance(current, Node):
+                yield current
+                for name in _backwards(type(current)):
+                    below = getattr(current, name)
+                    if isinstance(below, (Node, list, tuple)):
+                        push(below)
+            else:
+                stack += [item for item in reversed(current)
+                          if isinstance(item, (Node, list, tuple))]
 
 
 @node
@@ -204,6 +222,27 @@ def child_fields(cls: type) -> tuple[str, ...]:
     if cls is Batch:
         skip.add("source")  # the text; elsewhere a source is a node
     return tuple(f.name for f in dataclasses.fields(cls) if f.name not in skip)
+
+
+@cache
+def _backwards(cls: type) -> tuple[str, ...]:
+    """The same, last first."""
+    return child_fields(cls)[::-1]
+
+
+def noted(item: Node, find: Callable[[Node], T]) -> T:
+    """``find(item)``, worked out once for each node: a tree never changes.
+
+    find: a function of a module, of the tree below the node and nothing else.
+    """
+    try:
+        return item.notes[find]
+    except AttributeError:
+        item.notes = {}
+    except KeyError:
+        pass
+    found = item.notes[find] = find(item)
+    return found
 
 
 def _nodes_in(values: list[Any] | tuple[Any, ...]) -> Iterator[Node]:

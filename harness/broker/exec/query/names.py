@@ -53,10 +53,10 @@ class Names:
         for node in nodes:
             if node is None:
                 continue
-            for item in node.walk():
+            for item in ast.noted(node, _columns_and_stars):
                 if isinstance(item, ast.ColumnRef):
                     found.update(i for s, i in self.find(item) if s is source)
-                elif isinstance(item, ast.Star) and self._star_reads(item, source):
+                elif self._star_reads(item, source):
                     found.update(range(len(source.columns)))
         return frozenset(found)
 
@@ -83,11 +83,17 @@ class Names:
         return node
 
 
-def column_refs(node: ast.Node) -> Iterator[ast.ColumnRef]:
+def column_refs(node: ast.Node) -> tuple[ast.ColumnRef, ...]:
     """All column references at or below a node."""
-    for item in node.walk():
-        if isinstance(item, ast.ColumnRef):
-            yield item
+    return ast.noted(node, _column_refs)
+
+
+def _column_refs(node: ast.Node) -> tuple[ast.ColumnRef, ...]:
+    return tuple(item for item in node.walk() if isinstance(item, ast.ColumnRef))
+
+
+def _columns_and_stars(node: ast.Node) -> tuple[ast.ColumnRef | ast.Star, ...]:
+    return tuple(item for item in node.walk() if isinstance(item, (ast.ColumnRef, ast.Star)))
 
 
 def conjuncts(condition: ast.Predicate | None) -> list[ast.Predicate]:
@@ -101,6 +107,10 @@ def conjuncts(condition: ast.Predicate | None) -> list[ast.Predicate]:
 
 def has_subquery(node: ast.Node) -> bool:
     """True when a query stands inside the expression or predicate."""
+    return ast.noted(node, _has_subquery)
+
+
+def _has_subquery(node: ast.Node) -> bool:
     return any(isinstance(item, _QUERIES) for item in node.walk())
 
 
