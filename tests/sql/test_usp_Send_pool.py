@@ -148,13 +148,25 @@ def test_a_pool_that_does_not_wait_answers_at_once():
     assert Client(lab).fail(send()) == 50101
 
 
-def test_a_transaction_keeps_its_slot_so_its_messages_stay_in_order(lab):
-    """A slot before ours in the order of slots becomes free between two sends."""
+def on_the_start_slot_of(lab: Lab, client: Client) -> Client:
+    """Another client, with an open transaction on the slot where the client's search starts."""
+    holder = Client(lab)
+    while start_slot(holder, 3) != start_slot(client, 3):
+        holder = Client(lab)
+    holder.execute("BEGIN TRANSACTION;" + send("0xAA"))
+    return holder
+
+
+@pytest.mark.parametrize("settings", ["BEGIN TRANSACTION;", "SET IMPLICIT_TRANSACTIONS ON;"])
+def test_a_transaction_keeps_its_slot_so_its_messages_stay_in_order(lab, settings):
+    """A slot before ours in the order of slots becomes free between two sends. Without autocommit
+    nothing is open yet when the first message is sent (F-137).
+    """
     client = Client(lab)
-    holders = busy(lab, 2)
-    client.execute("BEGIN TRANSACTION;" + send("0x01"))
-    for holder in holders:
-        holder.execute("ROLLBACK;")
+    holder = on_the_start_slot_of(lab, client)
+    client.execute(settings)
+    client.execute(send("0x01"))
+    holder.execute("ROLLBACK;")
     client.execute(send("0x02") + send("0x03") + "COMMIT;")
     assert lab.bodies() == [b"\x01", b"\x02", b"\x03"]
     assert lab.rows("SELECT COUNT(DISTINCT ConversationId) FROM audit.Landing;") == [(1,)]

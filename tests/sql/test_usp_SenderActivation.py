@@ -140,6 +140,31 @@ def test_a_busy_row_is_left_alone(lab, client):
     assert lab.handle() == handle
 
 
+@pytest.mark.parametrize("versions", ["OFF", "ON"])
+def test_a_row_that_is_just_being_written_is_busy_not_gone(lab, client, versions):
+    """Under READ_COMMITTED_SNAPSHOT a row version would say that there is none (F-375)."""
+    lab.sa.execute(f"ALTER DATABASE lab SET READ_COMMITTED_SNAPSHOT {versions};")
+    client.execute("BEGIN TRANSACTION;" + send("0x01"))
+    ((handle,),) = client.execute("SELECT Handle FROM audit.SessionConversations;")
+    recycle = (
+        f"DECLARE @rc int; EXECUTE @rc = audit.usp_RecycleConversation '{handle}', 1; SELECT @rc;"
+    )
+    assert lab.rows(recycle) == [(1,)]
+    client.execute("COMMIT;")
+    assert lab.rows(recycle) == [(0,)]
+
+
+def test_a_dialog_no_row_leads_to_is_told_apart_from_one_that_was_recycled(lab, client):
+    client.execute(send("0x01"))
+    recycle = (
+        f"DECLARE @rc int; EXECUTE @rc = audit.usp_RecycleConversation '{lab.handle()}', 1; "
+        "SELECT @rc;"
+    )
+    assert lab.rows(recycle) == [(0,)]
+    assert lab.rows(recycle) == [(3,)]
+    assert [kind for _, kind, _ in lab.landed()] == ["//redial/audit/event", "EndOfStream"]
+
+
 def test_a_timer_that_failed_once_is_asked_again_when_the_row_is_busy(lab, client):
     """Its re-arming is kept out of transaction 1, but not forgotten."""
     client.execute(send("0x01"))
