@@ -134,7 +134,7 @@ Example: EXECUTE [audit].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0;
         EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
 
         UPDATE @dialogs
-        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' ELSE N'failed: see ErrorLog' END
+        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' WHEN 3 THEN N'nothing to do: no row leads to it any more' ELSE N'failed: see ErrorLog' END
         WHERE DialogId = @id;
     END;
 

@@ -3010,7 +3010,8 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* The second transaction of two_phase: takes R, then G, as usp_Send does, and waits for neither R
    nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
-   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error. */
+   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
+   dialog (any more): nothing was done. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
@@ -3018,7 +3019,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
-    DECLARE @taken int;
+    DECLARE @taken int = 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -3033,12 +3034,14 @@ BEGIN
             /* 2  Handle to key, holding nothing                                                     */
             /* ------------------------------------------------------------------------------------ */
             SET @conversationKey = NULL;
+            SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
             FROM [audit].[SessionConversations] AS sc
-                /* A plain read of the Handle index; it locks nothing that stays. NOWAIT: a sender in
-                   a long transaction may be writing this entry, and a queue reader must not wait
-                   for it; busy and gone stay two answers. */
-                WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                /* A read of the Handle index by a short lock, which does not stay. NOWAIT: a sender
+                   in a long transaction may be writing this entry, and a queue reader must not wait
+                   for it. READCOMMITTEDLOCK: by locks under READ_COMMITTED_SNAPSHOT too, where a
+                   row version would call an entry that is just being written gone (F-375). */
+                WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
             /* ------------------------------------------------------------------------------------ */
@@ -3073,7 +3076,7 @@ BEGIN
             IF @sendEndOfStream = 1
                 EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 3600;
 
-            RETURN 0;
+            RETURN CASE WHEN @taken = 1 THEN 0 ELSE 3 END;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -3372,7 +3375,7 @@ BEGIN
 
                 /* Re-arming failed once, so it was kept out of transaction 1; but a busy row must be
                    asked again, or the dialog is never recycled. Here a failure is only logged. */
-                IF @poisoned = 1 AND @result <> 0
+                IF @poisoned = 1 AND @result IN (1, 2)
                     EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
             /* ------------------------------------------------------------------------------------ */
@@ -5352,7 +5355,7 @@ Example: EXECUTE [audit].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0;
         EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
 
         UPDATE @dialogs
-        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' ELSE N'failed: see ErrorLog' END
+        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' WHEN 3 THEN N'nothing to do: no row leads to it any more' ELSE N'failed: see ErrorLog' END
         WHERE DialogId = @id;
     END;
 
@@ -5954,10 +5957,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c180902ca69efa70116ec2c9f77cecc0d29ceb1622a5af47017cc8820fdf52e4'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2f64669728938d09a1b42a9b089688b413f378eb28734294e9816292678f4225'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'c180902ca69efa70116ec2c9f77cecc0d29ceb1622a5af47017cc8820fdf52e4');
+    VALUES (N'audit', N'0.1.0', N'2f64669728938d09a1b42a9b089688b413f378eb28734294e9816292678f4225');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

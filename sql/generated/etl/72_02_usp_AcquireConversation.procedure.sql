@@ -110,8 +110,9 @@ BEGIN
     SET @rowHandle = @handle;
 
     /* The next message of this transaction finds the slot by this. A transaction of usp_Send's own sends
-       one message, so it need not write. */
-    IF @ownsTransaction = 0 AND ISNULL(@ours, N'') <> @slot
+       one message, so it need not write; with IMPLICIT_TRANSACTIONS ON (2) it goes on as the caller's
+       when usp_Send has returned, though nothing was open when it was called (F-137). */
+    IF (@ownsTransaction = 0 OR @@OPTIONS & 2 = 2) AND ISNULL(@ours, N'') <> @slot
     BEGIN
         UPDATE sc
         SET TransactionId = CURRENT_TRANSACTION_ID()

@@ -9,7 +9,8 @@ AS
 /* Redial 0.1.0, configuration etl */
 /* Recycles one dialog: takes R, then G, as usp_Send does, and waits for neither R
    nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
-   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error. */
+   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
+   dialog (any more): nothing was done. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
@@ -17,7 +18,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
-    DECLARE @taken int;
+    DECLARE @taken int = 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -32,12 +33,14 @@ BEGIN
             /* 2  Handle to key, holding nothing                                                     */
             /* ------------------------------------------------------------------------------------ */
             SET @conversationKey = NULL;
+            SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
             FROM [etl].[SessionConversations] AS sc
-                /* A plain read of the Handle index; it locks nothing that stays. NOWAIT: a sender in
-                   a long transaction may be writing this entry, and a queue reader must not wait
-                   for it; busy and gone stay two answers. */
-                WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                /* A read of the Handle index by a short lock, which does not stay. NOWAIT: a sender
+                   in a long transaction may be writing this entry, and a queue reader must not wait
+                   for it. READCOMMITTEDLOCK: by locks under READ_COMMITTED_SNAPSHOT too, where a
+                   row version would call an entry that is just being written gone (F-375). */
+                WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
             /* ------------------------------------------------------------------------------------ */
@@ -69,7 +72,7 @@ BEGIN
                 COMMIT TRANSACTION;
             END;
 
-            RETURN 0;
+            RETURN CASE WHEN @taken = 1 THEN 0 ELSE 3 END;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0

@@ -37,10 +37,10 @@ OPEN extra;
 FETCH NEXT FROM extra INTO @slot, @handle;
 WHILE @@FETCH_STATUS = 0
 BEGIN
-    /* EndOfStream, and the slot is empty; 1: busy, 2: logged. */
+    /* EndOfStream, and the slot is empty; 1: busy, 2: logged, 3: somebody has emptied it meanwhile. */
     EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
 
-    IF @result = 0
+    IF @result IN (0, 3)
     BEGIN
         DELETE sc
         FROM [etl].[SessionConversations] AS sc

@@ -2477,8 +2477,9 @@ BEGIN
     SET @rowHandle = @handle;
 
     /* The next message of this transaction finds the slot by this. A transaction of usp_Send's own sends
-       one message, so it need not write. */
-    IF @ownsTransaction = 0 AND ISNULL(@ours, N'') <> @slot
+       one message, so it need not write; with IMPLICIT_TRANSACTIONS ON (2) it goes on as the caller's
+       when usp_Send has returned, though nothing was open when it was called (F-137). */
+    IF (@ownsTransaction = 0 OR @@OPTIONS & 2 = 2) AND ISNULL(@ours, N'') <> @slot
     BEGIN
         UPDATE sc
         SET TransactionId = CURRENT_TRANSACTION_ID()
@@ -3176,7 +3177,8 @@ AS
 /* Redial 0.1.0, configuration etl */
 /* Recycles one dialog: takes R, then G, as usp_Send does, and waits for neither R
    nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
-   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error. */
+   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
+   dialog (any more): nothing was done. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
@@ -3184,7 +3186,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
-    DECLARE @taken int;
+    DECLARE @taken int = 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -3199,12 +3201,14 @@ BEGIN
             /* 2  Handle to key, holding nothing                                                     */
             /* ------------------------------------------------------------------------------------ */
             SET @conversationKey = NULL;
+            SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
             FROM [etl].[SessionConversations] AS sc
-                /* A plain read of the Handle index; it locks nothing that stays. NOWAIT: a sender in
-                   a long transaction may be writing this entry, and a queue reader must not wait
-                   for it; busy and gone stay two answers. */
-                WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                /* A read of the Handle index by a short lock, which does not stay. NOWAIT: a sender
+                   in a long transaction may be writing this entry, and a queue reader must not wait
+                   for it. READCOMMITTEDLOCK: by locks under READ_COMMITTED_SNAPSHOT too, where a
+                   row version would call an entry that is just being written gone (F-375). */
+                WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
             /* ------------------------------------------------------------------------------------ */
@@ -3236,7 +3240,7 @@ BEGIN
                 COMMIT TRANSACTION;
             END;
 
-            RETURN 0;
+            RETURN CASE WHEN @taken = 1 THEN 0 ELSE 3 END;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -3648,10 +3652,10 @@ OPEN extra;
 FETCH NEXT FROM extra INTO @slot, @handle;
 WHILE @@FETCH_STATUS = 0
 BEGIN
-    /* EndOfStream, and the slot is empty; 1: busy, 2: logged. */
+    /* EndOfStream, and the slot is empty; 1: busy, 2: logged, 3: somebody has emptied it meanwhile. */
     EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
 
-    IF @result = 0
+    IF @result IN (0, 3)
     BEGIN
         DELETE sc
         FROM [etl].[SessionConversations] AS sc
@@ -5729,7 +5733,7 @@ Example: EXECUTE [etl].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0;';
         EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
 
         UPDATE @dialogs
-        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' ELSE N'failed: see ErrorLog' END
+        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' WHEN 3 THEN N'nothing to do: no row leads to it any more' ELSE N'failed: see ErrorLog' END
         WHERE DialogId = @id;
     END;
 
@@ -6329,10 +6333,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8afd6d3440ac8fae5c3ad2daed2107794d2a48011abadde654d8a7add32ccfac'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ef39c178e2d1b82b557293252b6657e675a52cbfac1ed7fc605ff02d434ed4d1'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'8afd6d3440ac8fae5c3ad2daed2107794d2a48011abadde654d8a7add32ccfac');
+    VALUES (N'etl', N'0.1.0', N'ef39c178e2d1b82b557293252b6657e675a52cbfac1ed7fc605ff02d434ed4d1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -79,7 +79,7 @@ BEGIN
 
                 /* Re-arming failed once, so it was kept out of transaction 1; but a busy row must be
                    asked again, or the dialog is never recycled. Here a failure is only logged. */
-                IF @poisoned = 1 AND @result <> 0
+                IF @poisoned = 1 AND @result IN (1, 2)
                     EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
             /* ------------------------------------------------------------------------------------ */

@@ -3135,7 +3135,8 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* The second transaction of two_phase: takes R, then G, as usp_Send does, and waits for neither R
    nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
-   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error. */
+   Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
+   dialog (any more): nothing was done. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;                  /* no savepoints here: any error rolls back, then CATCH decides */
@@ -3143,7 +3144,7 @@ BEGIN
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
     DECLARE @conversationKey nvarchar(200);
-    DECLARE @taken int;
+    DECLARE @taken int = 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -3158,12 +3159,14 @@ BEGIN
             /* 2  Handle to key, holding nothing                                                     */
             /* ------------------------------------------------------------------------------------ */
             SET @conversationKey = NULL;
+            SET @taken = 0;
             SELECT @conversationKey = sc.ConversationKey
             FROM [orders].[SessionConversations] AS sc
-                /* A plain read of the Handle index; it locks nothing that stays. NOWAIT: a sender in
-                   a long transaction may be writing this entry, and a queue reader must not wait
-                   for it; busy and gone stay two answers. */
-                WITH (NOWAIT, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+                /* A read of the Handle index by a short lock, which does not stay. NOWAIT: a sender
+                   in a long transaction may be writing this entry, and a queue reader must not wait
+                   for it. READCOMMITTEDLOCK: by locks under READ_COMMITTED_SNAPSHOT too, where a
+                   row version would call an entry that is just being written gone (F-375). */
+                WITH (NOWAIT, READCOMMITTEDLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
             WHERE sc.Handle = @handle;
 
             /* ------------------------------------------------------------------------------------ */
@@ -3198,7 +3201,7 @@ BEGIN
             IF @sendEndOfStream = 1
                 EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 3600;
 
-            RETURN 0;
+            RETURN CASE WHEN @taken = 1 THEN 0 ELSE 3 END;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -3497,7 +3500,7 @@ BEGIN
 
                 /* Re-arming failed once, so it was kept out of transaction 1; but a busy row must be
                    asked again, or the dialog is never recycled. Here a failure is only logged. */
-                IF @poisoned = 1 AND @result <> 0
+                IF @poisoned = 1 AND @result IN (1, 2)
                     EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 30;
             END
             /* ------------------------------------------------------------------------------------ */
@@ -5477,7 +5480,7 @@ Example: EXECUTE [orders].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0
         EXECUTE @result = [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
 
         UPDATE @dialogs
-        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' ELSE N'failed: see ErrorLog' END
+        SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' WHEN 3 THEN N'nothing to do: no row leads to it any more' ELSE N'failed: see ErrorLog' END
         WHERE DialogId = @id;
     END;
 
@@ -6074,10 +6077,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5ea5ccba2fa3126d43516725403b0188f5539f3af3122f9baa75eb9e64d27313'
+           ORDER BY h.DeploymentId DESC), N'') <> N'52d0ece39cd2cede825374da027caa042e1c493895457dbd3415c2b714c97afa'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'5ea5ccba2fa3126d43516725403b0188f5539f3af3122f9baa75eb9e64d27313');
+    VALUES (N'orders', N'0.1.0', N'52d0ece39cd2cede825374da027caa042e1c493895457dbd3415c2b714c97afa');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
