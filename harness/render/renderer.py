@@ -51,6 +51,9 @@ INLINE = re.compile(r"\bRETURNS\s+TABLE\b", re.IGNORECASE)
 SIGNED = re.compile(r"sys\.transmission_queue|IS_MEMBER\s*\(", re.IGNORECASE)
 """What a procedure reads that must be signed where the module user is not in db_owner (F-113)."""
 
+LATE = re.compile(r"\b(?:content_hash|signed)\b")
+"""What is known when all others are rendered. Templates ask for it, their parts never do."""
+
 SUFFIX = ".sql.j2"
 WHEN = re.compile(r"\{# when: (.+?) #\}\n")
 """First line of a template that only some configurations install: a Jinja expression over ``c``."""
@@ -70,6 +73,11 @@ class _Source:
     root: Path
     area: str
     file: str
+
+    @property
+    def path(self) -> Path:
+        """The file itself."""
+        return self.root / self.area / self.file
 
     @property
     def output(self) -> str:
@@ -119,7 +127,9 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
     environment.globals["signed"] = signed_modules({s.output: parts[s] for s in parts})
     digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
-    files = {source.output: rendered(source, digest) for source in sources}
+    late = [s for s in sources if s not in parts or LATE.search(s.path.read_text(encoding="utf-8"))]
+    again = {source: rendered(source, digest) for source in late}
+    files = {source.output: again.get(source) or parts[source] for source in sources}
     return _with_installer(files, environment.globals["stamp"], config, here)
 
 

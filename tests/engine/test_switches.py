@@ -66,6 +66,7 @@ ELSEWHERE = {
     "F-161": "not relied on: rows are copied into the table type",
     "F-172": "our views read functions that run as the module user",
     "F-193": "a contract is dropped only when no endpoint uses it",
+    "F-360": "an activation is looked up before it is dropped",
     "F-335": "the transaction is doomed then, never half a batch",
 }
 """Facts with an unknown that need no switch, and why."""

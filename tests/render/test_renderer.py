@@ -235,3 +235,29 @@ def test_a_hook_with_the_name_of_a_procedure_of_ours_is_refused(name):
     config = AUDIT.model_copy(update={"target": AUDIT.target.model_copy(update={"hook": name})})
     with pytest.raises(RenderError, match=r"target\.hook: .* allowed: another name"):
         render(config)
+
+
+def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_hold(monkeypatch):
+    from harness.render import renderer
+
+    seen: list[str] = []
+    real = renderer._render_one
+
+    def counted(environment, source, change, content_hash):
+        seen.append(source.output)
+        return real(environment, source, change, content_hash)
+
+    monkeypatch.setattr(renderer, "_render_one", counted)
+    files = render(AUDIT)
+    again = {name for name in seen if seen.count(name) > 1}
+    assert again == {"79_modules.signature.sql", "90_deployment.data.sql"}
+    monkeypatch.setattr(renderer, "LATE", re.compile(""))      # all of them, as if each had to know
+    assert render(AUDIT) == files
+
+
+def test_parts_of_templates_ask_for_nothing_that_is_known_late():
+    from harness.render.renderer import LATE
+
+    for part in (SQL / "templates").rglob("*.inc.j2"):
+        code = re.sub(r"\{#.*?#\}|/\*.*?\*/", "", part.read_text(encoding="utf-8"), flags=re.S)
+        assert LATE.findall(code) == [], part.name

@@ -1,10 +1,13 @@
 """uninstall.sql and purge_data.sql where errors stop nothing, as in SSMS (F-139)."""
 
+import re
+
 import pytest
 
 from harness.render import render
 from harness.tsql import split_batches
 
+from . import catalog
 from .lab import AUDIT, Client, Lab, send
 
 SERVICES = "SELECT COUNT(*) FROM sys.services AS s WHERE s.name LIKE N'//redial/%';"
@@ -74,3 +77,50 @@ def test_an_endpoint_in_use_makes_a_drain_ask_again():
     count = text.index("SELECT @open = COUNT(*)")
     assert text[:count].rstrip().endswith("BEGIN TRY")
     assert "ERROR_NUMBER() <> 1222" in text[count:count + 600]
+
+
+@pytest.mark.parametrize("name", ["uninstall.sql", "purge_data.sql"])
+@pytest.mark.parametrize("right", ["", "ALTER ROLE db_ddladmin ADD MEMBER helper;"])
+def test_who_lacks_a_right_removes_nothing_and_is_told_what_is_missing(name, right):
+    """Who sees few endpoints counts none left, and would drop services with messages in them."""
+    lab = Lab()
+    Client(lab).execute(send("0xAA"))
+    lab.sa.execute(f"CREATE USER helper WITHOUT LOGIN; {right}")
+    before = catalog.snapshot(lab.rows)
+    lab.sa.execute("EXECUTE AS USER = N'helper';")
+    assert run_on(lab, name) == [50200]
+    text = lab.sa.errors[0].text
+    assert "[helper]" in text and "CONTROL on the database" in text and "Next: " in text
+    lab.sa.execute("REVERT;")
+    assert catalog.difference(before, catalog.snapshot(lab.rows)) == []
+    assert lab.rows(SERVICES) == [(2,)]
+
+
+def test_a_membership_of_db_owner_is_taken_away_by_members_only():
+    """ALTER ROLE page; with CONTROL alone purge would stop after its tables."""
+    lab = Lab()
+    assert run_on(lab, "uninstall.sql") == []
+    lab.sa.execute("CREATE USER helper WITHOUT LOGIN; GRANT CONTROL TO helper;")
+    lab.sa.execute("EXECUTE AS USER = N'helper';")
+    assert run_on(lab, "purge_data.sql") == [50200]
+    assert "membership in db_owner" in lab.sa.errors[0].text
+    lab.sa.execute("REVERT;")
+    assert lab.bodies() == []           # the table is there
+
+
+def test_nothing_comes_before_the_question_of_rights():
+    """One batch, for where errors stop nothing the next batch would go on."""
+    for name in ("uninstall.sql", "purge_data.sql"):
+        batches = [b.sql for b in split_batches(render(AUDIT)[name]) if "DROP" in b.sql]
+        assert len(batches) == 1
+        assert batches[0].index("THROW 50200") < re.search(r"^\s*DROP ", batches[0], re.M).start()
+
+
+def test_no_queue_is_asked_to_drop_an_activation_it_has_not():
+    """F-360: a deployment may have stopped before it, and an operator may have taken it away."""
+    files = render(AUDIT)
+    for name in ("uninstall.sql", "88_earlier.cleanup.sql"):
+        drops = [m.start() for m in re.finditer(r"ACTIVATION \(DROP\)", files[name])]
+        assert drops
+        for at in drops:
+            assert "activation_procedure IS NOT NULL" in files[name][at - 300:at], name

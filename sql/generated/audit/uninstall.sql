@@ -3,16 +3,32 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Uninstall, keeping the data: no new sends, every dialog recycled and ended by its target, then the
    objects. Tables, roles and the schema stay (purge_data.sql removes them). Run again after a stop:
-   each step looks at what is left. */
+   each step looks at what is left.
+   ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and would drop
+   services with messages in them. XACT_ABORT ends a batch at its first error. */
+SET XACT_ABORT ON;
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+
+DECLARE @lacks nvarchar(200) = NULL;
+DECLARE @refusal nvarchar(2048);
+IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CONTROL'), 0) = 0
+    SET @lacks = N'CONTROL on the database';
+ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
+        AND EXISTS (SELECT 1 FROM sys.certificates AS ct WHERE LEFT(ct.name, 21) = N'redial_audit_signing_')
+    SET @lacks = N'membership in db_owner (only members change that role, and a member is to be taken out)';
+IF @lacks IS NOT NULL
+BEGIN
+    SET @refusal = REPLACE(CONCAT(N'User ', QUOTENAME(USER_NAME()), N' of database ', QUOTENAME(DB_NAME()),
+        N' cannot remove configuration audit. Missing: ', @lacks,
+        N'. Nothing was done. Next: have a member of db_owner run uninstall.sql, or let one run ALTER ROLE [db_owner] ADD MEMBER ',
+        QUOTENAME(USER_NAME()), N';'), N'%', N'%%');   /* F-133 */
+    THROW 50200, @refusal, 1;
+END;
+
 DROP PROCEDURE IF EXISTS [audit].[usp_Send];
 DROP PROCEDURE IF EXISTS [audit].[usp_SendBatch];
 DROP VIEW IF EXISTS [audit].[Outbox];
 DROP PROCEDURE IF EXISTS [audit].[usp_SendMessages];
-GO
-/* The rest is ONE batch: SSMS, and sqlcmd without -b, go on with the next batch after an error, and
-   would drop services with messages in them. XACT_ABORT ends a batch at its first error. */
-SET XACT_ABORT ON;
 
 /* Agent jobs this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
    an IF of its own: a statement over a missing table fails whatever its condition (F-195). */

@@ -7,6 +7,25 @@ GO
 SET XACT_ABORT ON;
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
 
+DECLARE @lacks nvarchar(200) = NULL;
+DECLARE @refusal nvarchar(2048);
+IF ISNULL(HAS_PERMS_BY_NAME(QUOTENAME(DB_NAME()), N'DATABASE', N'CONTROL'), 0) = 0
+    SET @lacks = N'CONTROL on the database';
+ELSE IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 0 AND USER_ID() <> 1   /* the page of IS_MEMBER says 0 for dbo */
+        AND EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
+                 AND ep.name = N'Redial.db_owner')
+    SET @lacks = N'membership in db_owner (only members change that role, and a member is to be taken out)';
+IF @lacks IS NOT NULL
+BEGIN
+    SET @refusal = REPLACE(CONCAT(N'User ', QUOTENAME(USER_NAME()), N' of database ', QUOTENAME(DB_NAME()),
+        N' cannot remove configuration etl. Missing: ', @lacks,
+        N'. Nothing was done. Next: have a member of db_owner run purge_data.sql, or let one run ALTER ROLE [db_owner] ADD MEMBER ',
+        QUOTENAME(USER_NAME()), N';'), N'%', N'%%');   /* F-133 */
+    THROW 50200, @refusal, 1;
+END;
+
 IF OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ') IS NOT NULL OR OBJECT_ID(N'[etl].[TargetQueue]', N'SQ') IS NOT NULL
     THROW 50141, N'The queues are still there: run uninstall.sql first.', 1;
 

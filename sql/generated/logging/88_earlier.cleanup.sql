@@ -164,8 +164,14 @@ BEGIN
     IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
-        EXECUTE sys.sp_executesql @statement;
+        /* Asked first: a deployment that stopped before 80_activation left a queue without any, and what
+           DROP says to that is not on the alter-queue page (F-360). */
+        IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+                   WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
+        BEGIN
+            SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+            EXECUTE sys.sp_executesql @statement;
+        END;
 
         /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
            wait: a reader then finds the queue gone and says so in ErrorLog, once. */

@@ -5563,8 +5563,14 @@ BEGIN
     IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
-        EXECUTE sys.sp_executesql @statement;
+        /* Asked first: a deployment that stopped before 80_activation left a queue without any, and what
+           DROP says to that is not on the alter-queue page (F-360). */
+        IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+                   WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
+        BEGIN
+            SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+            EXECUTE sys.sp_executesql @statement;
+        END;
 
         /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
            wait: a reader then finds the queue gone and says so in ErrorLog, once. */
@@ -5597,10 +5603,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'0c467f1cc9f91bf2bc4d9343dac1441934521ff85951d4e92015bd7e4e7c11f9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4201933a9226d7cedea25904b0c2434bf4cd2b82ae2ba7e960ad3448448c02a5'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'0c467f1cc9f91bf2bc4d9343dac1441934521ff85951d4e92015bd7e4e7c11f9');
+    VALUES (N'logging', N'0.1.0', N'4201933a9226d7cedea25904b0c2434bf4cd2b82ae2ba7e960ad3448448c02a5');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1,0 +1,99 @@
+"""[database] enable_broker: how an installation comes by a Service Broker that is off (F-101)."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.config import Config
+
+from . import catalog
+from .bare import Bare, another, installation
+from .lab import AUDIT, Client, send
+
+OFF = "ALTER DATABASE CURRENT SET DISABLE_BROKER;"
+IS_ON = "SELECT is_broker_enabled FROM sys.databases WHERE database_id = DB_ID();"
+GUID = "SELECT service_broker_guid FROM sys.databases WHERE database_id = DB_ID();"
+BUSY = "BEGIN TRANSACTION; SELECT COUNT(*) FROM sys.objects;"
+
+
+def option(value: str) -> Config:
+    return another(AUDIT, database={"enable_broker": value})
+
+
+def switched_off() -> Bare:
+    bare = Bare()
+    bare.run([OFF])
+    assert bare.rows(IS_ON) == [(0,)]
+    return bare
+
+
+def works(bare: Bare) -> bool:
+    Client(bare).execute(send("0x01"))
+    bare.advance(5)
+    return bare.bodies() == [b"\x01"]
+
+
+def test_never_refuses_where_it_is_off_and_changes_nothing():
+    bare = switched_off()
+    before = bare.catalog()
+    other = Client(bare)
+    other.execute(BUSY)
+    assert bare.stops(installation(option("never"))) == 50196
+    assert "Next: " in bare.sa.errors[0].text and "ENABLE_BROKER" in bare.sa.errors[0].text
+    assert catalog.difference(before, bare.catalog()) == []
+    assert bare.rows(IS_ON) == [(0,)]
+    assert other.value("@@TRANCOUNT") == 1
+
+
+def test_never_installs_where_an_operator_has_switched_it_on():
+    bare = switched_off()
+    bare.run(["ALTER DATABASE CURRENT SET ENABLE_BROKER;"])
+    bare.deploy(option("never"))
+    assert works(bare)
+
+
+def test_wait_lets_the_others_end_and_cuts_nobody_off():
+    bare = switched_off()
+    guid = bare.rows(GUID)
+    other = Client(bare)
+    other.execute(BUSY)
+    batches = installation(option("wait"))
+    (place,) = [n for n, sql in enumerate(batches) if "CURRENT SET ENABLE_BROKER;" in sql]
+    bare.run(batches[:place])
+    bare.sa.submit(batches[place])
+    bare.advance(600)
+    assert not bare.sa.out.finished                     # no LOCK_TIMEOUT ends it, only the others
+    assert other.value("@@TRANCOUNT") == 1
+    other.submit("COMMIT;")
+    bare.advance(5)
+    assert bare.sa.out.finished and bare.sa.errors == []
+    bare.run(batches[place + 1 :])
+    assert bare.rows(IS_ON) == [(1,)] and bare.rows(GUID) == guid
+    assert works(bare)
+
+
+def test_rollback_immediate_cuts_the_others_off_once():
+    bare = switched_off()
+    guid = bare.rows(GUID)
+    other = Client(bare)
+    other.execute(BUSY)
+    bare.deploy(option("rollback_immediate"))
+    assert other.session.id not in bare.instance.sessions
+    assert bare.rows(IS_ON) == [(1,)] and bare.rows(GUID) == guid
+    again = Client(bare)
+    again.execute(BUSY)
+    bare.deploy(option("rollback_immediate"))           # it is on: nobody is asked to leave
+    assert again.value("@@TRANCOUNT") == 1
+    again.execute("COMMIT;")
+    assert works(bare)
+
+
+@pytest.mark.parametrize("value", ["wait", "never"])
+def test_where_it_is_on_nobody_is_waited_for(value):
+    bare = Bare()
+    other = Client(bare)
+    other.execute(BUSY)
+    bare.deploy(option(value))
+    assert other.value("@@TRANCOUNT") == 1
+    other.execute("COMMIT;")
+    assert works(bare)
