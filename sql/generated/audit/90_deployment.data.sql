@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2f64669728938d09a1b42a9b089688b413f378eb28734294e9816292678f4225'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c99279997b3fd990471e7120c70c2b11413faf88ce02439a5f58974c766308f2'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'2f64669728938d09a1b42a9b089688b413f378eb28734294e9816292678f4225');
+    VALUES (N'audit', N'0.1.0', N'c99279997b3fd990471e7120c70c2b11413faf88ce02439a5f58974c766308f2');
 END;
 GO

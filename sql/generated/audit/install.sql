@@ -5923,8 +5923,14 @@ BEGIN
     IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
-        EXECUTE sys.sp_executesql @statement;
+        /* Asked first: a deployment that stopped before 80_activation left a queue without any, and what
+           DROP says to that is not on the alter-queue page (F-360). */
+        IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+                   WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
+        BEGIN
+            SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+            EXECUTE sys.sp_executesql @statement;
+        END;
 
         /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
            wait: a reader then finds the queue gone and says so in ErrorLog, once. */
@@ -5957,10 +5963,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2f64669728938d09a1b42a9b089688b413f378eb28734294e9816292678f4225'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c99279997b3fd990471e7120c70c2b11413faf88ce02439a5f58974c766308f2'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'2f64669728938d09a1b42a9b089688b413f378eb28734294e9816292678f4225');
+    VALUES (N'audit', N'0.1.0', N'c99279997b3fd990471e7120c70c2b11413faf88ce02439a5f58974c766308f2');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

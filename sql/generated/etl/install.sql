@@ -6299,8 +6299,14 @@ BEGIN
     IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
-        EXECUTE sys.sp_executesql @statement;
+        /* Asked first: a deployment that stopped before 80_activation left a queue without any, and what
+           DROP says to that is not on the alter-queue page (F-360). */
+        IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+                   WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
+        BEGIN
+            SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+            EXECUTE sys.sp_executesql @statement;
+        END;
 
         /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
            wait: a reader then finds the queue gone and says so in ErrorLog, once. */
@@ -6333,10 +6339,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ef39c178e2d1b82b557293252b6657e675a52cbfac1ed7fc605ff02d434ed4d1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'696e7688350fb9837a1d4db3c8a33cdb3a4ad68970c282d92647e90435304cf1'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'ef39c178e2d1b82b557293252b6657e675a52cbfac1ed7fc605ff02d434ed4d1');
+    VALUES (N'etl', N'0.1.0', N'696e7688350fb9837a1d4db3c8a33cdb3a4ad68970c282d92647e90435304cf1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -6043,8 +6043,14 @@ BEGIN
     IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
-        SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
-        EXECUTE sys.sp_executesql @statement;
+        /* Asked first: a deployment that stopped before 80_activation left a queue without any, and what
+           DROP says to that is not on the alter-queue page (F-360). */
+        IF EXISTS (SELECT 1 FROM sys.service_queues AS q
+                   WHERE q.object_id = OBJECT_ID(@queue, N'SQ') AND q.activation_procedure IS NOT NULL)
+        BEGIN
+            SET @statement = CONCAT(N'ALTER QUEUE ', @queue, N' WITH ACTIVATION (DROP);');
+            EXECUTE sys.sp_executesql @statement;
+        END;
 
         /* Its readers find it empty and leave. Who may not look at them (VIEW SERVER STATE) does not
            wait: a reader then finds the queue gone and says so in ErrorLog, once. */
@@ -6077,10 +6083,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'52d0ece39cd2cede825374da027caa042e1c493895457dbd3415c2b714c97afa'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b0605b9594dc9870f1b8b999979dfb62db5d50615f9e553bd5ca0e42f05ceb21'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'52d0ece39cd2cede825374da027caa042e1c493895457dbd3415c2b714c97afa');
+    VALUES (N'orders', N'0.1.0', N'b0605b9594dc9870f1b8b999979dfb62db5d50615f9e553bd5ca0e42f05ceb21');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
