@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-from harness.explore.world import Scenario, Step, World
+from harness.explore.world import GOING_ON, Scenario, Step, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class _Searcher:
         world, result = self.world, self.result
         names = world.scenario.on_every_state(world)
         steps = world.steps()
-        if not any(step.kind in {"run", "timer", "expire"} for step in steps):
+        if not any(step.kind in GOING_ON for step in steps):
             result.ends += 1
             names = names + world.scenario.at_the_end(world)
         for name in names:
@@ -178,7 +178,7 @@ def _play(world: World, steps: list[Step], name: str) -> list[Step] | None:
             return None
         world.take(step)
         names = world.scenario.on_every_state(world)
-        if not any(s.kind in {"run", "timer", "expire"} for s in world.steps()):
+        if not any(s.kind in GOING_ON for s in world.steps()):
             names = names + world.scenario.at_the_end(world)
         if name in names:
             return steps[: number + 1]

@@ -1,158 +1,38 @@
-"""What is searched: an instance, the actors on it, the faults and firings still allowed."""
+"""A scenario under way: an instance, the actors on it, the faults and firings still allowed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import Any
 
 from harness.broker.engine.clock import VirtualClock
-from harness.broker.engine.journal import Part
+from harness.broker.engine.locks import Deadlock
+from harness.broker.engine.switches import given
 from harness.broker.engine.types import Message
-from harness.broker.instance.instance import Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
+from harness.explore.faults import KINDS
+from harness.explore.progress import Incidents, Progress, RecordingSink
+from harness.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
+
+__all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
 
 ACTIVATED_STEPS = 100_000
 """Bound of statements when a reader runs in one go."""
 
 
-CANCELLED = -1
-"""Stands for an error number where the client cancelled: it knows of no outcome."""
-
-
-@dataclass(frozen=True, slots=True)
-class Client:
-    """An application's session.
-
-    name: as traces show it. batches: run one after the other, searched. warm: run before the search
-    begins, each to quiescence (a dialog that exists already, say). on_cancel: what the application
-    runs after it cancelled a batch (a transaction it began itself is its own to roll back).
-    """
-
-    name: str
-    batches: tuple[str, ...]
-    database: str = ""
-    warm: tuple[str, ...] = ()
-    on_cancel: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One transition. kind: run, timer, expire, kill, cancel; who: session id or timer key."""
-
-    kind: str
-    who: Any
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.who}"
-
-
-@dataclass(slots=True)
-class Scenario:
-    """What to search.
-
-    prepare: makes the instance: databases, objects, data (before recording starts). clients: the
-    applications. in_one_go: names of queues whose activated readers run in a single step (their
-    inner interleavings are not searched; say so where the result is quoted). timer_kinds: which
-    timers may fire, at any moment. firings, kills, cancels: how many of each at most in one run.
-    on_every_state and at_the_end: checks; each returns the names of what is violated.
-    """
-
-    name: str
-    prepare: Callable[[], Instance]
-    clients: tuple[Client, ...]
-    on_every_state: Callable[[World], list[str]] = lambda world: []
-    at_the_end: Callable[[World], list[str]] = lambda world: []
-    in_one_go: frozenset[str] = frozenset()
-    timer_kinds: frozenset[str] = frozenset({"ssb.timer"})
-    firings: int = 1
-    kills: int = 0
-    cancels: int = 0
-    notes: tuple[str, ...] = field(default=())
-
-
-class RecordingSink(Part):
-    """A client's sink while exploring: what was acknowledged, what failed. Rewound too."""
-
-    __slots__ = ("errors", "finished", "journal")
-
-    def __init__(self, journal: Any) -> None:
-        super().__init__()
-        self.journal = journal
-        self.errors: tuple[Message, ...] = ()
-        self.finished = False
-
-    def memento(self) -> Any:
-        """Errors so far and whether the request is over."""
-        return self.errors, self.finished
-
-    def restore(self, memento: Any) -> None:
-        """Put them back."""
-        self.errors, self.finished = memento
-
-    def content(self) -> Any:
-        """Error numbers in order."""
-        return [message.number for message in self.errors], self.finished
-
-    def message(self, message: Message) -> None:
-        """Keep errors."""
-        if message.severity > 10:
-            self.journal.save(self)
-            self.errors = (*self.errors, message)
-
-    def finish(self) -> None:
-        """The request is over."""
-        self.journal.save(self)
-        self.finished = True
-
-    def _nothing(self, *_: Any, **__: Any) -> None:
-        """Rows and ends of statements are not looked at."""
-
-    columns = row = done = env = return_status = return_value = proc_done = _nothing
-
-
-class Progress(Part):
-    """How far each client is, and what is left of the budgets.
-
-    position: next batch by client. results: per client, (errors) of each finished batch. killed:
-    clients that are gone. tidying: clients that run their on_cancel.
-    """
-
-    __slots__ = ("cancels", "firings", "killed", "kills", "position", "results", "tidying")
-
-    def __init__(self, scenario: Scenario) -> None:
-        super().__init__()
-        self.position = [0] * len(scenario.clients)
-        self.results: list[tuple[tuple[int, ...], ...]] = [()] * len(scenario.clients)
-        self.killed: frozenset[int] = frozenset()
-        self.tidying: frozenset[int] = frozenset()
-        self.firings = scenario.firings
-        self.kills = scenario.kills
-        self.cancels = scenario.cancels
-
-    def memento(self) -> Any:
-        """All fields."""
-        return (self.position[:], self.results[:], self.killed, self.tidying, self.firings,
-                self.kills, self.cancels)
-
-    def restore(self, memento: Any) -> None:
-        """Put the fields back."""
-        (self.position, self.results, self.killed, self.tidying, self.firings, self.kills,
-         self.cancels) = memento
-
-    def content(self) -> Any:
-        """All of it decides what can still happen."""
-        return self.memento()
-
-
 class World:
     """A scenario under way. ``steps`` lists what may happen next, ``take`` lets it happen."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, read: set[str] | None = None) -> None:
+        """Prepare the instance and let every client come to the beginning of its first batch.
+
+        read: filled with the names of the engine's switches that are asked for, now and later.
+        Raises ValueError when the instance's clock is not virtual.
+        """
         self.scenario = scenario
-        self.instance = scenario.prepare()
+        self.faults = scenario.all_faults
+        with given(scenario.switches, read):
+            self.instance = scenario.prepare()
         if not isinstance(self.instance.clock, VirtualClock):
             raise ValueError(f"scenario {scenario.name}: the instance needs a virtual clock")
         self.instance.run()
@@ -168,6 +48,14 @@ class World:
             session.app_name = client.name
             self.clients.append(session)
             self.sinks.append(session.sink)
+        self.operators: dict[int, Session] = {}
+        for number, fault in enumerate(self.faults):
+            if fault.sql:
+                session = self.operators[number] = self.instance.connect(fault.database)
+                session.sink = RecordingSink(self.journal)
+        self.incidents = Incidents(self.journal)
+        self._report_deadlock = self.instance.engine.locks.on_deadlock
+        self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
         for number in range(len(self.clients)):
             self._next_batch(number)
@@ -177,37 +65,44 @@ class World:
         """Every transition that is possible now, in a fixed order."""
         found: list[Step] = []
         waiting: list[Session] = []
+        progress = self.progress
         sessions = self.instance.sessions
         for number in sorted(sessions):
             session = sessions[number]
             if not session.frames:
                 continue
-            if session.wait is None:
-                found.append(Step("run", number))
-            else:
+            if session.wait is not None:
                 waiting.append(session)
-        progress = self.progress
+            elif number not in progress.paused:
+                found.append(Step("run", number))
+        nobody_runs = not found
         if progress.firings > 0:
             found += [Step("timer", key) for key in sorted(
                 self.instance.engine.timers.entries, key=repr)
                 if key[0] in self.scenario.timer_kinds]
-        if not found:  # time passes only when nobody can run: waits with a time limit end
+        if nobody_runs:  # time passes only then: waits with a time limit end
             found += [Step("expire", session.id) for session in waiting
                       if ("wait", session) in self.instance.engine.timers.entries]
-        found += self._faults()
+            found += [Step("resume", number) for number in sorted(progress.paused)]
+        if any(progress.left):
+            found += self._faults()
         return found
 
     def _faults(self) -> list[Step]:
-        faults: list[Step] = []
-        progress = self.progress
-        for session in self.instance.sessions.values():
-            if not session.frames:
+        steps: list[Step] = []
+        sessions = [s for _, s in sorted(self.instance.sessions.items()) if s.frames]
+        for number, fault in enumerate(self.faults):
+            if not self.progress.left[number]:
                 continue
-            if progress.kills > 0:
-                faults.append(Step("kill", session.id))
-            if progress.cancels > 0 and not session.background:
-                faults.append(Step("cancel", session.id))
-        return sorted(faults, key=lambda step: (step.kind, step.who))
+            if fault.sql:
+                operator = self.operators[number]
+                if not operator.active and operator.id in self.instance.sessions:
+                    steps.append(Step(fault.kind, operator.id))
+                continue
+            may = KINDS[fault.kind].may
+            steps += [Step(fault.kind, session.id) for session in sessions
+                      if not fault.spares(self, session) and may(self, session)]
+        return steps
 
     # ------------------------------------------------------------------ letting it happen
     def take(self, step: Step) -> None:
@@ -229,25 +124,39 @@ class World:
         elif step.kind == "expire":
             instance.engine.timers.cancel(None, "wait", instance.sessions[step.who])
             instance.sessions[step.who].time_out()
-        elif step.kind == "kill":
-            self.progress.kills -= 1
-            session = instance.sessions[step.who]
-            if session in self.clients:
-                self.progress.killed |= {self.clients.index(session)}
-            session.killed()
-        elif step.kind == "cancel":
-            self.progress.cancels -= 1
-            self._cancel(instance.sessions[step.who])
+        elif step.kind == "resume":
+            self.progress.paused -= {step.who}
+        else:
+            self._strike(step)
 
-    def _cancel(self, session: Session) -> None:
+    def _strike(self, step: Step) -> None:
+        """Let a fault happen."""
+        number = next(n for n, fault in enumerate(self.faults) if fault.kind == step.kind)
+        fault, progress = self.faults[number], self.progress
+        left = list(progress.left)
+        left[number] -= 1
+        progress.left = tuple(left)
+        progress.struck |= {fault.kind}
+        session = self.instance.sessions[step.who]
+        if fault.sql:
+            self.journal.save(session)
+            session.submit(Batch(fault.sql))
+        else:
+            KINDS[fault.kind].strike(self, session)
+
+    def cancel(self, session: Session, tidy: str) -> None:
+        """A client cancels its batch; tidy: what it runs then, before it goes on."""
         number = self.clients.index(session)
         session.attention()
         session.sink.message(Message(CANCELLED, 11, 1, "Operation cancelled by user."))
-        self._client_progress(number)
-        tidy = self.scenario.clients[number].on_cancel
+        self._client_progress(number if tidy else None)
         if tidy and not session.active:
             self.progress.tidying |= {number}
             session.submit(Batch(tidy))
+
+    def _deadlock(self, deadlock: Deadlock) -> None:
+        self._report_deadlock(deadlock)
+        self.incidents.note(self, deadlock)
 
     def _in_one_go(self, session: Session) -> bool:
         return session.background and any(
@@ -268,7 +177,7 @@ class World:
             else:
                 progress.results[number] = (
                     *progress.results[number], tuple(e.number for e in sink.errors))
-            if number == cancelled and self.scenario.clients[number].on_cancel:
+            if number == cancelled:
                 self.journal.save(sink)
                 sink.errors, sink.finished = (), False
             else:
@@ -290,7 +199,9 @@ class World:
         """The state hash: every part's own, in a fixed order."""
         found = [part.digest or part.hash() for part in self.instance.parts()]
         found += [sink.digest or sink.hash() for sink in self.sinks]
+        found += [s.sink.digest or s.sink.hash() for s in self.operators.values()]
         found.append(self.progress.digest or self.progress.hash())
+        found.append(self.incidents.digest or self.incidents.hash())
         return blake2b(b"".join(found), digest_size=16).digest()
 
     def describe(self, step: Step) -> str:
@@ -299,18 +210,22 @@ class World:
             return f"the conversation timer fires ({step.who[0]})"
         session = self.instance.sessions[step.who]
         name = self.name_of(session)
-        if step.kind == "kill":
-            return f"{name} is killed"
-        if step.kind == "cancel":
-            return f"{name}: the client cancels"
-        if step.kind == "expire":
-            return f"{name}: its wait times out"
+        if step.kind != "run":
+            said = {"kill": "is killed", "cancel": ": the client cancels",
+                    "expire": ": its wait times out", "resume": "goes on",
+                    "pause": "stands still", "lock_timeout": ": its wait for a lock times out",
+                    "rollback": ": the client cancels and rolls back",
+                    "reader_restart": "dies"}.get(step.kind, "begins")
+            return f"{name}{said}" if said[0] == ":" else f"{name} {said}"
         return f"{name}: {self._statement(session)}"
 
     def name_of(self, session: Session) -> str:
-        """A session by its client's name, or as the queue's reader."""
+        """A session by its client's name, as an operator's, or as the queue's reader."""
         if session in self.clients:
             return self.scenario.clients[self.clients.index(session)].name
+        for number, operator in self.operators.items():
+            if operator is session:
+                return f"operator ({self.faults[number].kind})"
         return f"reader {session.id} ({session.stream.split('/')[-2]})"
 
     @staticmethod

@@ -64,7 +64,7 @@ def chosen(choices: dict, *, kills: int = 0, cancels: int = 0, firings: int = 0,
 def one_everlasting_dialog(world: World) -> list[str]:
     """At most one open dialog of the initiator; what nobody needs was ended."""
     broker = world.instance.server.database(DATABASE).broker
-    found = [e for e in broker.endpoints.values() if e.is_initiator and e.state in ("SO", "CO")]
+    found = [e for e in broker.endpoints.values() if e.is_initiator and e.state() in ("SO", "CO")]
     return ["two everlasting dialogs"] if len(found) > 1 else []
 
 

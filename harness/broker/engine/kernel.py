@@ -10,7 +10,7 @@ from harness.broker.engine.clock import RealClock, Timers, VirtualClock
 from harness.broker.engine.journal import Journal
 from harness.broker.engine.locks import LockManager
 from harness.broker.engine.storage import FIRST_HOBT
-from harness.broker.engine.switches import check, value
+from harness.broker.engine.switches import of_an_instance, value
 from harness.broker.engine.transactions import TransactionManager
 
 
@@ -25,7 +25,7 @@ class Engine:
     ) -> None:
         self.seed = seed
         self.clock = clock or VirtualClock()
-        self.switches = check(switches or {})
+        self.switches = of_an_instance(switches or {})
         self.journal = Journal()
         self.timers = Timers(self.journal)
         self.locks = LockManager(self.journal, self.clock.now, self.timers)

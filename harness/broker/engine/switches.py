@@ -8,7 +8,9 @@ settles them on a real server, and the coverage page lists them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +75,47 @@ def value(engine: Engine, name: str) -> Any:
     """The value of a switch: as the instance was given it, else the default."""
     chosen = engine.switches
     return chosen[name] if name in chosen else SWITCHES[name].values[0]
+
+
+class Chosen(dict):
+    """The values an instance was given; ``read`` holds the names of all switches asked for.
+
+    What is read once and kept (at the creation of a queue, when a text is compiled) is in it too.
+    """
+
+    def __init__(self, values: Mapping[str, Any], read: set[str]) -> None:
+        super().__init__(values)
+        self.read = read
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a value was given; notes that somebody asked."""
+        self.read.add(str(name))
+        return super().__contains__(name)
+
+
+_GIVEN: ContextVar[tuple[Mapping[str, Any], set[str] | None]] = ContextVar(
+    "given", default=({}, None))
+
+
+@contextmanager
+def given(values: Mapping[str, Any], read: set[str] | None = None) -> Iterator[None]:
+    """Every instance made inside has these values, unless it is told otherwise itself.
+
+    read: filled with the names of the switches those instances ask for, inside and later on.
+    Raises SwitchError.
+    """
+    token = _GIVEN.set((check(values), read))
+    try:
+        yield
+    finally:
+        _GIVEN.reset(token)
+
+
+def of_an_instance(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What ``Engine.switches`` is to be: chosen, over what ``given`` says. Raises SwitchError."""
+    values, read = _GIVEN.get()
+    found = {**values, **check(chosen)}
+    return found if read is None else Chosen(found, read)
 
 
 def shown(value: Any) -> str:
