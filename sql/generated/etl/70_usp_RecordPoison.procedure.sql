@@ -4,11 +4,12 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_RecordPoison]
     @handle uniqueidentifier,
     @sequence bigint,
-    @messageType nvarchar(256)
+    @messageType nvarchar(256),
+    @attempts int = 1                   /* how many rollbacks to count */
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
-/* Counts one rollback against one queue row, in a transaction of its own: called from a CATCH block
+/* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
    after the rollback, so the count outlives it. */
 BEGIN
     SET NOCOUNT ON;
@@ -20,7 +21,7 @@ BEGIN
     WHILE @written = 0
     BEGIN
         UPDATE [etl].[PoisonAttempt]
-        SET Attempts = Attempts + 1,
+        SET Attempts = Attempts + @attempts,
             LastUtc = SYSUTCDATETIME(),
             ErrorNumber = @number,
             ErrorMessage = @message
@@ -34,7 +35,7 @@ BEGIN
             INSERT INTO [etl].[PoisonAttempt]
                 (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
             VALUES
-                (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), @number, @message);
+                (@handle, @sequence, @messageType, @attempts, SYSUTCDATETIME(), @number, @message);
             SET @written = 1;
         END TRY
         BEGIN CATCH

@@ -31,11 +31,13 @@ BEGIN
     DECLARE @more bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received */
     DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
+    DECLARE @lockErrors int = 0;        /* rollbacks in a row after 1205 or 1222 (F-367) */
 
     WHILE 1 = 1
     BEGIN
         SET @phase = 0;
         DELETE FROM @received;
+        DELETE FROM @rows;              /* no batch, nobody to blame in CATCH */
 
         BEGIN TRY
             /* ------------------------------------------------------------------------------------ */
@@ -72,7 +74,7 @@ BEGIN
                 IF @suspect IS NULL
                     RETURN 0;
 
-                SET @suspect = NULL;    /* another reader took its rows */
+                SELECT @suspect = NULL, @lockErrors = 0;    /* another reader took its rows */
                 CONTINUE;
             END;
 
@@ -102,13 +104,14 @@ BEGIN
                 /* -------------------------------------------------------------------------------- */
                 /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
                 /* -------------------------------------------------------------------------------- */
-                DELETE FROM @rows;
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
                 FROM @received AS r
                 ORDER BY r.QueuingOrder;
 
                 EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
+
+                DELETE FROM @rows;      /* what fails from here on is no row's fault */
 
                 /* -------------------------------------------------------------------------------- */
                 /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
@@ -140,7 +143,7 @@ BEGIN
 
             COMMIT TRANSACTION;
 
-            SET @suspect = NULL;
+            SELECT @suspect = NULL, @lockErrors = 0;
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -151,8 +154,12 @@ BEGIN
 
             IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
-                EXECUTE [logging].[usp_FindPoison] @conversationId, @handle, @rows;
+                SET @lockErrors = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN @lockErrors + 1 ELSE 0 END;
+                EXECUTE [logging].[usp_FindPoison] @conversationId, @handle, @rows, @lockErrors;
                 SET @suspect = @handle;
+
+                IF ERROR_NUMBER() = 1222
+                    WAITFOR DELAY '00:00:02';   /* nothing is held; time for whoever holds that lock */
             END
             ELSE
             BEGIN
