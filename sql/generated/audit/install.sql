@@ -2106,11 +2106,12 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RecordPoison]
     @handle uniqueidentifier,
     @sequence bigint,
-    @messageType nvarchar(256)
+    @messageType nvarchar(256),
+    @attempts int = 1                   /* how many rollbacks to count */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Counts one rollback against one queue row, in a transaction of its own: called from a CATCH block
+/* Counts rollbacks against one queue row, in a transaction of its own: called from a CATCH block
    after the rollback, so the count outlives it. */
 BEGIN
     SET NOCOUNT ON;
@@ -2122,7 +2123,7 @@ BEGIN
     WHILE @written = 0
     BEGIN
         UPDATE [audit].[PoisonAttempt]
-        SET Attempts = Attempts + 1,
+        SET Attempts = Attempts + @attempts,
             LastUtc = SYSUTCDATETIME(),
             ErrorNumber = @number,
             ErrorMessage = @message
@@ -2136,7 +2137,7 @@ BEGIN
             INSERT INTO [audit].[PoisonAttempt]
                 (ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc, ErrorNumber, ErrorMessage)
             VALUES
-                (@handle, @sequence, @messageType, 1, SYSUTCDATETIME(), @number, @message);
+                (@handle, @sequence, @messageType, @attempts, SYSUTCDATETIME(), @number, @message);
             SET @written = 1;
         END TRY
         BEGIN CATCH
@@ -3515,6 +3516,7 @@ BEGIN
     DECLARE @sequence bigint;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
+    DECLARE @tries int;
 
     IF @@TRANCOUNT = 0
         THROW 50212, N'usp_LandBatch must be called inside the transaction that received the rows.', 1;
@@ -3587,15 +3589,26 @@ BEGIN
         IF @@ROWCOUNT = 0
             BREAK;
 
+        SET @tries = ISNULL(@tries, 0) + 1;
         SAVE TRANSACTION RedialBeforeRow;   /* a hook's own savepoints have other names */
         BEGIN TRY
             EXECUTE [audit].[usp_LandRow] @conversationId, @handle, @sequence, @messageType, @body;
+            SET @tries = 0;
         END TRY
         BEGIN CATCH
             /* Doomed, or the server's own trouble. */
             IF XACT_STATE() <> 1 OR (ERROR_SEVERITY() >= 17 AND ERROR_NUMBER() < 50000)
                 THROW;
             ROLLBACK TRANSACTION RedialBeforeRow;
+            /* A lock that did not come blames no row (F-367): again, a little later. Not by a rollback:
+               everybody who meets that lock would roll back too, and five switch the queue off. */
+            IF ERROR_NUMBER() = 1222 AND @tries < 3
+            BEGIN
+                WAITFOR DELAY '00:00:02';
+                SET @row = @row - 1;    /* the same one again: RowId is a whole number */
+                CONTINUE;
+            END;
+            SET @tries = 0;
             INSERT INTO [audit].[DeadLetter]
                 (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
             VALUES (N'target', @conversationId, @handle, @sequence, @messageType, @body,
@@ -3615,14 +3628,18 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_FindPoison]
     @conversationId uniqueidentifier,
     @handle uniqueidentifier,
-    @rows [audit].[ReceivedBatch] READONLY    /* table variables survive the rollback */
+    @rows [audit].[ReceivedBatch] READONLY,   /* table variables survive the rollback */
+    @lockErrors int = 0                 /* rollbacks of this conversation in a row after 1205 or 1222 */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* Called from the CATCH block of usp_TargetActivation after the one rollback of a doomed batch: each
    row is tried alone and always undone, with no RECEIVE around it; what fails is recorded, and whoever
-   receives it next dead-letters it. None fails (a deadlock, say): the next RECEIVE simply lands them.
-   A batch of one is to blame itself: what failed may not fail again when it is tried alone. */
+   receives it next dead-letters it. None fails: the next RECEIVE simply lands them. A batch of one is
+   to blame itself: what failed may not fail again when it is tried alone.
+   A deadlock (1205) and a lock that did not come (1222) blame no row the first time; the second time a
+   row is to blame that meets a lock alone too, the third time a batch of one whatever it does alone: not
+   even they may bring the queue to five rollbacks (F-367). */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;
@@ -3633,6 +3650,11 @@ BEGIN
     DECLARE @body varbinary(max);
     DECLARE @tried int = 0;
     DECLARE @failed int = 0;
+    /* Blamed for locks: up to the limit at once, for so many rollbacks have been already. */
+    DECLARE @attempts int = CASE WHEN @lockErrors > 1 THEN 1 ELSE 1 END;
+
+    IF @lockErrors = 1
+        RETURN 0;
 
     WHILE 1 = 1
     BEGIN
@@ -3653,19 +3675,21 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
-            /* A deadlock (1205), a lock that did not come (1222) and the server's own trouble say
-               nothing against a row. */
-            IF ERROR_NUMBER() NOT IN (1205, 1222) AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
+            /* Nor does the server's own trouble say anything against a row. */
+            IF (@lockErrors > 1 OR ERROR_NUMBER() NOT IN (1205, 1222))
+               AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
-                EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+                EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
                 SET @failed = @failed + 1;
             END;
         END CATCH;
     END;
 
     /* Here the error is the one of the batch again. */
-    IF @tried = 1 AND @failed = 0 AND ERROR_NUMBER() NOT IN (1205, 1222)
-        EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType;
+    IF @tried = 1 AND @failed = 0 AND @lockErrors <> 2
+        EXECUTE [audit].[usp_RecordPoison] @handle, @sequence, @messageType, @attempts;
+
+    RETURN 0;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -3704,6 +3728,7 @@ BEGIN
     DECLARE @more bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received */
     DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
+    DECLARE @lockErrors int = 0;        /* rollbacks in a row after 1205 or 1222 (F-367) */
     DECLARE @turn int = -1;             /* 0 and up: this session may roll back, the others wait */
     DECLARE @turnName nvarchar(60) = CONCAT(N'Redial poison ', OBJECT_ID(N'[audit].[TargetQueue]'));
 
@@ -3718,6 +3743,7 @@ BEGIN
 
         SET @phase = 0;
         DELETE FROM @received;
+        DELETE FROM @rows;              /* no batch, nobody to blame in CATCH */
 
         BEGIN TRY
             /* ------------------------------------------------------------------------------------ */
@@ -3754,7 +3780,7 @@ BEGIN
                 IF @suspect IS NULL
                     RETURN 0;
 
-                SET @suspect = NULL;    /* another reader took its rows */
+                SELECT @suspect = NULL, @lockErrors = 0;    /* another reader took its rows */
                 CONTINUE;
             END;
 
@@ -3784,13 +3810,14 @@ BEGIN
                 /* -------------------------------------------------------------------------------- */
                 /* 2  Land the batch: a table variable cannot be a parameter, one of a type can        */
                 /* -------------------------------------------------------------------------------- */
-                DELETE FROM @rows;
                 INSERT INTO @rows (MessageSequence, MessageType, Body)
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
                 FROM @received AS r
                 ORDER BY r.QueuingOrder;
 
                 EXECUTE [audit].[usp_LandBatch] @conversationId, @handle, @rows;
+
+                DELETE FROM @rows;      /* what fails from here on is no row's fault */
 
                 /* -------------------------------------------------------------------------------- */
                 /* 3  An Error row overtakes unread rows, and END would delete them: take them first  */
@@ -3822,7 +3849,7 @@ BEGIN
 
             COMMIT TRANSACTION;
 
-            SET @suspect = NULL;
+            SELECT @suspect = NULL, @lockErrors = 0;
         END TRY
         BEGIN CATCH
             /* ------------------------------------------------------------------------------------ */
@@ -3851,8 +3878,12 @@ BEGIN
 
             IF @phase = 1 AND (ERROR_SEVERITY() < 17 OR ERROR_NUMBER() >= 50000)
             BEGIN
-                EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows;
+                SET @lockErrors = CASE WHEN ERROR_NUMBER() IN (1205, 1222) THEN @lockErrors + 1 ELSE 0 END;
+                EXECUTE [audit].[usp_FindPoison] @conversationId, @handle, @rows, @lockErrors;
                 SET @suspect = @handle;
+
+                IF ERROR_NUMBER() = 1222
+                    WAITFOR DELAY '00:00:02';   /* nothing is held; time for whoever holds that lock */
             END
             ELSE
             BEGIN
@@ -5963,10 +5994,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c99279997b3fd990471e7120c70c2b11413faf88ce02439a5f58974c766308f2'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3ff0bf9ea0955b610a98c8fa5e03a2b2274b293eab4803fe9df4f0b7c0e4224d'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'c99279997b3fd990471e7120c70c2b11413faf88ce02439a5f58974c766308f2');
+    VALUES (N'audit', N'0.1.0', N'3ff0bf9ea0955b610a98c8fa5e03a2b2274b293eab4803fe9df4f0b7c0e4224d');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
