@@ -1,4 +1,4 @@
-"""A lock that does not come (1222) while a message is processed blames no message at once (F-367)."""
+"""A lock that does not come (1222) at the target blames no message at once (F-367)."""
 
 import pytest
 
