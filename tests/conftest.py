@@ -5,9 +5,13 @@ from __future__ import annotations
 import gc
 import os
 from collections import Counter
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests import installed
 
 settings.register_profile("redial", deadline=None, derandomize=True)
 settings.load_profile("redial")
@@ -53,3 +57,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         place[family] += 1
     config.hook.pytest_deselected(items=left)
     items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef) -> Generator[None, Any, Any]:
+    """What a fixture of many tests makes is not lent to others in between."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with installed.own():
+        return (yield)
+
+
+def pytest_runtest_logfinish() -> None:
+    """A test is over, its fixtures too."""
+    installed.take_back()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 
 from harness.broker.instance.instance import PASSWORD, USER, Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
 from harness.config import Config
-from harness.render import render
-from harness.tsql import split_batches
+from tests.installed import batches, rendered
 
 from . import catalog
 from .lab import AUDIT, Client, Lab
@@ -42,36 +40,13 @@ def second(config: Config = AUDIT, **sections: object) -> Config:
 
 def installation(config: Config) -> list[str]:
     """The batches of install.sql, in order."""
-    return list(_batches(_Same(config), "install.sql"))
+    return list(batches(rendered(config)["install.sql"]))
 
 
 def removal(config: Config, purge: bool = True) -> list[str]:
     """The batches of uninstall.sql, and of purge_data.sql."""
     names = ("uninstall.sql", "purge_data.sql") if purge else ("uninstall.sql",)
-    return [sql for name in names for sql in _batches(_Same(config), name)]
-
-
-class _Same:
-    """A configuration as a key: equal where its fields are."""
-
-    def __init__(self, config: Config) -> None:
-        self.config, self.text = config, config.model_dump_json()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.text == self.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
-@lru_cache(maxsize=200)
-def _rendered(same: _Same) -> dict[str, str]:
-    return render(same.config)
-
-
-@lru_cache(maxsize=600)
-def _batches(same: _Same, name: str) -> tuple[str, ...]:
-    return tuple(batch.sql for batch in split_batches(_rendered(same)[name]))
+    return [sql for name in names for sql in batches(rendered(config)[name])]
 
 
 class Bare(Lab):

@@ -8,9 +8,8 @@ from harness.broker.instance.instance import PASSWORD, USER, Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
 from harness.config import Config, load
-from harness.render import render
 from harness.render.renderer import SQL
-from harness.tsql import split_batches
+from tests.installed import batches, borrow, key_of, rendered
 
 SHIPPED = load(SQL / "configs" / "audit.toml")
 AUDIT = SHIPPED.model_copy(
@@ -77,16 +76,24 @@ class Lab:
         self, config: Config = AUDIT, mutant: str | None = None, **switches: object
     ) -> None:
         self.config = config
+        key = ("lab", key_of(config), mutant, tuple(sorted(switches.items())))
+        self.instance = borrow(key, lambda: self._installed(mutant, switches))
+        self.sa = Client(self)
+
+    def _installed(self, mutant: str | None, switches: dict[str, object]) -> Instance:
+        """A new instance with database ``lab`` and the configuration in it."""
         self.instance = Instance(seed=1, switches=switches)
         setup = self.instance.login(USER, PASSWORD, "master")
         setup.sink = Collector()
         setup.submit(Batch("CREATE DATABASE lab;"))
         self.settle()
         self.sa = Client(self)
-        for name, text in render(config, mutant=mutant).items():
+        for name, text in rendered(self.config, mutant).items():
             if name[:2].isdigit():
-                for batch in split_batches(text):
-                    self.sa.execute(batch.sql)
+                for sql in batches(text):
+                    self.sa.execute(sql)
+        self.instance.disconnect(self.sa.session)
+        return self.instance
 
     def settle(self) -> None:
         while self.instance.pump():

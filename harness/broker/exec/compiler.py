@@ -314,6 +314,8 @@ def lazy_step(
         if database is not program.database:
             program.database = database
         version = database.schema_version
+        named = database.server.named if database.server is not None else set()
+        named.clear()
         try:
             run = compile_node(node, fresh)
         except SqlError as error:
@@ -328,6 +330,8 @@ def lazy_step(
 
             run = firing_ddl(run, node, fresh)
         step = working_step(run) if work else run
+        if others := [other for other in named if other is not database]:
+            step = guarded_elsewhere(step, lazy, others)
         if not fresh.uses_temp:
             program.code[pc] = (
                 guarded_step(step, lazy, database, version) if program.object_id
@@ -335,6 +339,20 @@ def lazy_step(
         return step(s, v)
 
     return lazy
+
+
+def guarded_elsewhere(step: Run, lazy: Run, databases: list[Any]) -> Run:
+    """Run a step that was compiled with objects of other databases while those still stand."""
+    versions = [(database, database.schema_version) for database in databases]
+
+    def guarded(s: SessionState, v: list) -> int | None:
+        for database, version in versions:
+            known = database.server.databases.get(database.name.lower())
+            if known is not database or database.schema_version != version:
+                return lazy(s, v)
+        return step(s, v)
+
+    return guarded
 
 
 def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:

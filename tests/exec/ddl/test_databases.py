@@ -119,3 +119,35 @@ def test_whether_the_query_store_is_on_shows_in_sys_databases():
     assert session.execute(asked).rows() == [(1,)]
     session.execute("ALTER DATABASE db SET QUERY_STORE = OFF").ok()
     assert session.execute(asked).rows() == [(0,)]
+
+
+@pytest.mark.parametrize("query", [
+    "SELECT k FROM two.dbo.t",
+    "SELECT k FROM v",
+    "SELECT k FROM s",
+], ids=["table", "view", "synonym"])
+def test_a_new_definition_in_another_database_is_seen_at_once(query):
+    """A statement is compiled again when what it reads elsewhere has changed, or is not there."""
+    instance = Instance()
+    owner = instance.connect()
+    for sql in ("CREATE DATABASE one", "CREATE DATABASE two"):
+        owner.execute(sql).ok()
+
+    def define(value: int) -> None:
+        owner.execute("USE two").ok()
+        owner.execute(f"CREATE TABLE t (k int); INSERT t VALUES ({value})").ok()
+
+    define(1)
+    reader = instance.connect("one")
+    reader.execute("CREATE VIEW v AS SELECT k FROM two.dbo.t").ok()
+    reader.execute("CREATE SYNONYM s FOR two.dbo.t").ok()
+    assert reader.execute(query).rows() == [(1,)]
+    owner.execute("DROP TABLE t").ok()
+    assert reader.execute(query).error() is not None
+    define(2)
+    assert reader.execute(query).rows() == [(2,)]
+    owner.execute("USE master; DROP DATABASE two").ok()
+    assert reader.execute(query).error() is not None
+    owner.execute("CREATE DATABASE two").ok()
+    define(3)
+    assert reader.execute(query).rows() == [(3,)]

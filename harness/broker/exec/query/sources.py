@@ -152,10 +152,10 @@ def database_of(name: ast.ObjectName, context: Any) -> Any:
     database = context.database
     if name.database is None or name.database.lower() == database.name.lower():
         return database
-    found = database.server.databases.get(name.database.lower())
-    if found is None:
-        raise context.fail(name, SqlError(911, name.database))
-    return found
+    try:
+        return database.server.database(name.database)
+    except SqlError as error:
+        raise context.fail(name, error) from None
 
 
 class Binder:
