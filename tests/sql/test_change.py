@@ -183,6 +183,43 @@ def test_a_first_send_not_yet_committed_is_not_overlooked_under_row_versions():
     assert bare.bodies() == [b"\x01"]
 
 
+STATE = (
+    "SELECT g.IsOpen, @@LOCK_TIMEOUT, (SELECT COUNT(*) FROM audit.Setting AS st "
+    "WHERE st.Name = N'deployment.gate') FROM audit.Gate AS g;"
+)
+
+
+def test_any_error_in_the_drain_opens_the_gate_again_and_leaves_the_deployers_lock_timeout(bare):
+    """A deadlock, say: nothing has been replaced by then."""
+    senders = Senders(bare)
+    senders.send(AUDIT)
+    whole = bare.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_RecycleConversation'));")
+    bare.sa.execute(
+        "ALTER PROCEDURE audit.usp_RecycleConversation @handle uniqueidentifier, "
+        "@sendEndOfStream bit AS THROW 51205, N'You are the victim.', 1;"
+    )
+    bare.sa.execute("SET LOCK_TIMEOUT 1234;")
+    assert bare.stops(installation(APPLICATION)) == 51205
+    assert bare.rows(STATE) == [(True, 1234, 0)]
+    bare.sa.execute(whole[0][0].replace("CREATE ", "CREATE OR ALTER ", 1))
+    senders.send(AUDIT)
+    change(bare, senders, AUDIT, APPLICATION)
+    assert bare.rows(STATE) == [(True, 1234, 0)]
+    senders.send(APPLICATION)
+    senders.check()
+
+
+def test_every_choice_that_differs_is_named(bare):
+    other = another(APPLICATION, services={"target": "//other/target"})
+    drains = next(sql for sql in installation(other) if "50195" in sql)
+    bare.attempt(drains)
+    (told,) = [m.text for m in bare.sa.out.messages if "with a drain" in m.text]
+    assert told.endswith(
+        "conversation.key spid -> application; "
+        "services.target //redial/audit/target -> //other/target; "
+    )
+
+
 def test_a_gate_an_operator_closed_stays_closed(bare):
     bare.sa.execute("UPDATE audit.Gate SET IsOpen = 0, Reason = N'month end';")
     bare.deploy(APPLICATION)

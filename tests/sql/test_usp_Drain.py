@@ -158,3 +158,63 @@ def test_an_operator_may_drain_and_a_sender_may_not(lab):
     for procedure in ("usp_Drain", "usp_OpenGate", "usp_CloseGate N'x', '20260101', NULL"):
         assert lab.sa.fail(f"EXECUTE AS USER = N'app'; EXECUTE audit.{procedure};") == 229
         lab.sa.execute("REVERT;")
+
+
+@pytest.mark.parametrize("reads_wait", [False, True])
+def test_a_caller_who_waits_for_no_lock_gets_the_same_drain(reads_wait):
+    """LOCK_TIMEOUT 0, and a reader of the target that holds its endpoint (F-126)."""
+    lab = Lab(endpoint_reads_wait=reads_wait)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0x01"))
+    operator, reader = Client(lab), Client(lab)
+    operator.execute("SET LOCK_TIMEOUT 0;")
+    start(operator, wait=30)
+    reader.execute(
+        "BEGIN TRANSACTION; DECLARE @h uniqueidentifier; RECEIVE TOP (1) @h = "
+        "conversation_handle FROM audit.TargetQueue; END CONVERSATION @h;"
+    )
+    lab.advance(10)
+    assert not operator.out.finished
+    reader.execute("COMMIT;")
+    lab.advance(10)
+    assert outcome(operator)[0] == 0
+    assert operator.value("@@LOCK_TIMEOUT") == 0
+
+
+@pytest.mark.parametrize("reads_wait", [False, True])
+def test_an_endpoint_that_is_busy_to_the_end_counts_as_open(reads_wait):
+    lab = Lab(endpoint_reads_wait=reads_wait)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0x01"))
+    operator, reader = Client(lab), Client(lab)
+    start(operator, wait=5)
+    reader.execute(
+        "BEGIN TRANSACTION; DECLARE @h uniqueidentifier; RECEIVE TOP (1) @h = "
+        "conversation_handle FROM audit.TargetQueue; END CONVERSATION @h;"
+    )
+    lab.advance(7)
+    value, report = outcome(operator)
+    assert value == 1 and report["endpoints open"] >= 1
+    reader.execute("ROLLBACK;")
+
+
+def test_it_keeps_its_time_though_it_looks_less_and_less_often(lab):
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0x01"))
+    operator = Client(lab)
+    start(operator, wait=30)
+    steps = [lab.advance(step) or operator.out.finished for step in (0.2, 29.7, 0.2)]
+    assert steps == [False, False, True]
+    value, report = outcome(operator)
+    assert (value, report["endpoints open"]) == (1, 2)
+
+
+def test_a_caller_whose_cursors_close_on_commit_can_drain(lab):
+    for _ in range(3):
+        Client(lab).execute(send("0x01"))
+    operator = Client(lab)
+    operator.execute("SET CURSOR_CLOSE_ON_COMMIT ON;")
+    start(operator)
+    lab.advance(10)
+    value, report = outcome(operator)
+    assert (value, report["dialogs closed"]) == (0, 3)

@@ -296,6 +296,14 @@ def test_a_smaller_pool_has_closed_and_dropped_what_is_beyond_it(lab):
     assert [kind for _, kind, _ in lab.landed()].count("EndOfStream") == 2
 
 
+def test_a_deployer_whose_cursors_close_on_commit_makes_the_pool_smaller_too(lab):
+    for holder in busy(lab, 3):
+        holder.execute("COMMIT;")
+    lab.sa.execute("SET CURSOR_CLOSE_ON_COMMIT ON;")
+    deploy(lab, 1)
+    assert [slot for slot, _, _ in lab.rows(SLOTS)] == ["0001"]
+
+
 def test_slots_beyond_the_size_are_closed_and_dropped_unless_they_are_busy(lab):
     """What a deployment that did not drain has left, one slot still in a transaction."""
     lab.sa.execute(
