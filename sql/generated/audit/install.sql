@@ -903,6 +903,8 @@ IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/audit/targe
 /* -- 3  What differs from the installed choices ------------------------------------------------- */
 DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
 DECLARE @changed nvarchar(1000) = N'';
+DECLARE @differences TABLE (DifferenceId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Difference nvarchar(1000) NOT NULL);
+DECLARE @difference int = 0;
 INSERT INTO @wanted (Name, Value, Drains)
 VALUES
     (N'config_id', N'1', 1),
@@ -930,27 +932,39 @@ IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st
            WHERE st.Name = N'roles.module' AND st.Value <> w.Value)
     THROW 50195, N'The installed procedures of schema ''audit'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
 
-SELECT @changed = CONCAT(@changed, w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
+INSERT INTO @differences (Difference)
+SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
 FROM @wanted AS w
 INNER JOIN [audit].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value;
+  AND st.Value <> w.Value
+ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name = N'//redial/audit/event' AND mt.validation <> 'N')
-    SET @changed = CONCAT(@changed, N'validation of //redial/audit/event; ');
+    INSERT INTO @differences (Difference) VALUES (N'validation of //redial/audit/event; ');
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
-    SET @changed = CONCAT(@changed, N'validation of EndOfStream; ');
+    INSERT INTO @differences (Difference) VALUES (N'validation of EndOfStream; ');
 
 /* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
    on, so those dialogs go first. */
-SELECT @changed = CONCAT(@changed, N'contract ', sc.name, N' no longer listed; ')
+INSERT INTO @differences (Difference)
+SELECT CONCAT(N'contract ', sc.name, N' no longer listed; ')
 FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'))
   AND sc.name NOT IN (N'//redial/audit/contract')
   AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
+
+/* One row after the other: SELECT @v = @v + .. over several rows may keep the last one only (F-371). */
+WHILE EXISTS (SELECT 1 FROM @differences AS d WHERE d.DifferenceId > @difference)
+BEGIN
+    SELECT TOP (1) @difference = d.DifferenceId, @changed = LEFT(CONCAT(@changed, d.Difference), 1000)
+    FROM @differences AS d
+    WHERE d.DifferenceId > @difference
+    ORDER BY d.DifferenceId;
+END;
 
 IF @changed <> N''
 BEGIN
@@ -969,29 +983,7 @@ BEGIN
     END;
 
     PRINT CONCAT(N'Changing with a drain: ', @changed);
-    BEGIN TRY
-        SET LOCK_TIMEOUT 30000;
-        BEGIN TRANSACTION;
-        UPDATE g
-        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
-        FROM [audit].[Gate] AS g
-        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
-        IF @@ROWCOUNT = 1
-           AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
-            INSERT INTO [audit].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
-        COMMIT TRANSACTION;
-        SET LOCK_TIMEOUT -1;
-    END TRY
-    BEGIN CATCH
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET LOCK_TIMEOUT -1;
-        IF ERROR_NUMBER() <> 1222
-            THROW;
-        THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
-    END CATCH;
-
-    /* -- 5  Drain; then take the rows away ------------------------------------------------------ */
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @handle uniqueidentifier;
     DECLARE @hasRow bit;
     DECLARE @open int = 1;
@@ -1000,128 +992,176 @@ BEGIN
     DECLARE @rows bigint;
     DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
 
-    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-    SET LOCK_TIMEOUT 2000;
-    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-    WHILE @open > 0 AND SYSUTCDATETIME() < @until
-    BEGIN
-        SET @busy = 0;
-        DELETE FROM @handles;
-
+    BEGIN TRY
         BEGIN TRY
-            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-               just making one: what it goes on to begin would not be seen below (F-196). */
+            SET LOCK_TIMEOUT 30000;
             BEGIN TRANSACTION;
-            SELECT @rows = COUNT_BIG(*)
-            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-            FROM [audit].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK);
+            UPDATE g
+            SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+            FROM [audit].[Gate] AS g
+            WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+            IF @@ROWCOUNT = 1
+               AND NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                INSERT INTO [audit].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
             COMMIT TRANSACTION;
-
-            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-               they keep to their end, so none is at work now that the gate is closed. */
-            INSERT INTO @handles (Handle, HasRow)
-            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            LEFT JOIN [audit].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-            /* lint: allow SB13: as above */
-            LEFT JOIN [audit].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-            WHERE s.name = @initiator
-              AND ce.is_initiator = 1
-              AND ce.state IN ('SO', 'CO')
-              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
+            SET LOCK_TIMEOUT @lockTimeout;
         END TRY
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() <> 1222
                 THROW;
-            SET @busy = 1;
+            THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
         END CATCH;
 
-        WHILE EXISTS (SELECT 1 FROM @handles AS h)
-        BEGIN
-            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-            DELETE FROM @handles WHERE Handle = @handle;
-            IF @hasRow = 1
+        /* -- 5  Drain; then take the rows away -------------------------------------------------- */
+        BEGIN TRY
+            /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
+            SET LOCK_TIMEOUT 2000;
+            SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+            WHILE @open > 0 AND SYSUTCDATETIME() < @until
             BEGIN
-                IF OBJECT_ID(N'[audit].[usp_RecycleConversation]', N'P') IS NOT NULL
-                    EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-            END
-            ELSE IF OBJECT_ID(N'[audit].[usp_SendEndOfStream]', N'P') IS NOT NULL
-            BEGIN
+                SET @busy = 0;
+                DELETE FROM @handles;
+
                 BEGIN TRY
+                    /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+                       just making one: what it goes on to begin would not be seen below (F-196). */
                     BEGIN TRANSACTION;
-                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                    EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                    IF EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl
-                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                        EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
+                    SELECT @rows = COUNT_BIG(*)
+                    /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+                    FROM [audit].[SessionConversations] AS sc
+                        WITH (UPDLOCK, ROWLOCK);
                     COMMIT TRANSACTION;
+
+                    /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
+                       they keep to their end, so none is at work now that the gate is closed. */
+                    INSERT INTO @handles (Handle, HasRow)
+                    SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
+                    FROM sys.conversation_endpoints AS ce
+                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                    LEFT JOIN [audit].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+                    /* lint: allow SB13: as above */
+                    LEFT JOIN [audit].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
+                    WHERE s.name = @initiator
+                      AND ce.is_initiator = 1
+                      AND ce.state IN ('SO', 'CO')
+                      AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
                 END TRY
                 BEGIN CATCH
                     IF XACT_STATE() <> 0
                         ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                    IF ERROR_NUMBER() <> 1222
                         THROW;
+                    SET @busy = 1;
                 END CATCH;
-            END;
-        END;
 
-        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-        BEGIN TRY
-            SELECT @open = COUNT(*)
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            WHERE s.name IN (@initiator, @target)
-              AND ce.state <> 'CD';
+                WHILE EXISTS (SELECT 1 FROM @handles AS h)
+                BEGIN
+                    SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
+                    DELETE FROM @handles WHERE Handle = @handle;
+                    IF @hasRow = 1
+                    BEGIN
+                        IF OBJECT_ID(N'[audit].[usp_RecycleConversation]', N'P') IS NOT NULL
+                            EXECUTE [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+                    END
+                    ELSE IF OBJECT_ID(N'[audit].[usp_SendEndOfStream]', N'P') IS NOT NULL
+                    BEGIN
+                        BEGIN TRY
+                            BEGIN TRANSACTION;
+                            /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
+                            EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                            IF EXISTS (SELECT 1 FROM [audit].[ConversationLog] AS cl
+                                       WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
+                                EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
+                            COMMIT TRANSACTION;
+                        END TRY
+                        BEGIN CATCH
+                            IF XACT_STATE() <> 0
+                                ROLLBACK TRANSACTION;
+                            IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                                THROW;
+                        END CATCH;
+                    END;
+                END;
+
+                /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+                BEGIN TRY
+                    SELECT @open = COUNT(*)
+                    FROM sys.conversation_endpoints AS ce
+                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                    WHERE s.name IN (@initiator, @target)
+                      AND ce.state <> 'CD';
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 0
+                        ROLLBACK TRANSACTION;
+                    IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
+                        THROW;
+                    SET @busy = 1;
+                    SET @open = 0;                  /* counts as one, below */
+                END CATCH;
+                IF @busy = 1
+                    SET @open = @open + 1;
+
+                IF @open > 0
+                    WAITFOR DELAY '00:00:00.500';
+            END;
+            SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
         END TRY
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-                THROW;
-            SET @busy = 1;
-            SET @open = 0;                  /* counts as one, below */
+            SET LOCK_TIMEOUT @lockTimeout;
+            THROW;
         END CATCH;
-        IF @busy = 1
-            SET @open = @open + 1;
 
         IF @open > 0
-            WAITFOR DELAY '00:00:00.500';
-    END;
-    SET LOCK_TIMEOUT -1;
-
-    IF @open > 0
-    BEGIN
-        /* Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and key =
-           single looks at ConversationLog. */
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
         BEGIN
-            DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
-            UPDATE g
-            SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
-            FROM [audit].[Gate] AS g
-            WHERE g.ConfigId = 1;
+            /* Our own mark says closed: the CATCH below opens it. drained is of a deployment that stopped
+               later, and an operator's own closed gate has no mark. */
+            SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
+                CASE WHEN EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+                     THEN N'The gate is open again. ' ELSE N'The gate stays closed, as it was before. ' END,
+                N'Next: look at [audit].[ErrorLog] and [audit].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
+            SET @message = REPLACE(@message, N'%', N'%%');
+            THROW 50190, @message, 1;
         END;
-        COMMIT TRANSACTION;
-        SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
-            CASE (SELECT g.IsOpen FROM [audit].[Gate] AS g WHERE g.ConfigId = 1)
-                WHEN 1 THEN N'The gate is open again. ' ELSE N'The gate is closed until a deployment finishes. ' END,
-            N'Next: look at [audit].[ErrorLog] and [audit].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
-        SET @message = REPLACE(@message, N'%', N'%%');
-        THROW 50190, @message, 1;
-    END;
 
-    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
-       closed gate has no mark, and is the operator's to open. */
-    BEGIN TRANSACTION;
-    UPDATE [audit].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
-    /* lint: allow SB13: every row, and the gate keeps senders out */
-    DELETE FROM [audit].[SessionConversations];
-    COMMIT TRANSACTION;
+        /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+           closed gate has no mark, and is the operator's to open. */
+        BEGIN TRANSACTION;
+        UPDATE [audit].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
+        /* lint: allow SB13: every row, and the gate keeps senders out */
+        DELETE FROM [audit].[SessionConversations];
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Whatever stopped it, a deadlock (1205) say: nothing has been replaced, so senders may come in
+           again. Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and
+           key = single looks at ConversationLog. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET LOCK_TIMEOUT @lockTimeout;
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+            BEGIN
+                DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
+                UPDATE g
+                SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
+                FROM [audit].[Gate] AS g
+                WHERE g.ConfigId = 1;
+            END;
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: EXECUTE [audit].[usp_OpenGate] @reason = N''...'', or deploy again.');
+        END CATCH;
+        THROW;
+    END CATCH;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -4046,6 +4086,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET LOCK_TIMEOUT 1000;              /* whatever the caller's: what is busy longer is asked again (F-116) */
 
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @deadline datetime2(3);
@@ -4053,8 +4094,13 @@ BEGIN
     DECLARE @passes int = 0;
     DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
     DECLARE @recycled bigint = 0;
-    DECLARE @open bigint;
+    DECLARE @isOpen bit;                /* an endpoint has not ended; NULL: could not be seen */
+    DECLARE @open bigint = 0;
     DECLARE @pending bigint;
+    DECLARE @pauseMs int = 125;
+    DECLARE @pause varchar(16);
+    DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
+    DECLARE @id int = 0;
     DECLARE @handle uniqueidentifier;
     DECLARE @more bit;
     DECLARE @result int;
@@ -4108,25 +4154,25 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         SET @passes = @passes + 1;
 
-        DECLARE dialogs CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-            SELECT sc.Handle
-            FROM [audit].[SessionConversations] AS sc
-                /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks
-                   again under locks. INDEX, FORCESEEK: this configuration's rows only. */
-                WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-            WHERE sc.ConfigId = 1;
-        OPEN dialogs;
-        FETCH NEXT FROM dialogs INTO @handle;
-        WHILE @@FETCH_STATUS = 0
+        /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
+           under locks. INDEX, FORCESEEK: this configuration's rows only. No cursor: each visit commits,
+           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+        DELETE FROM @dialogs;
+        INSERT INTO @dialogs (Handle)
+        SELECT sc.Handle
+        FROM [audit].[SessionConversations] AS sc
+            WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1;
+
+        WHILE EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.DialogId > @id)
         BEGIN
+            SELECT TOP (1) @id = d.DialogId, @handle = d.Handle FROM @dialogs AS d WHERE d.DialogId > @id ORDER BY d.DialogId;
+
             /* NOWAIT inside: a busy row is left to the next pass. */
             EXECUTE @result = [audit].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
             IF @result = 0
                 SET @recycled = @recycled + 1;
-            FETCH NEXT FROM dialogs INTO @handle;
         END;
-        CLOSE dialogs;
-        DEALLOCATE dialogs;
 
         /* The look that decides, with locks: a sender that read the gate open has inserted or locked
            its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
@@ -4160,15 +4206,43 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SELECT @open = COUNT_BIG(*)
-        FROM sys.conversation_endpoints AS ce
+        SET @isOpen = NULL;
+        BEGIN TRY
+            SET @isOpen = 0;
+            IF EXISTS (SELECT 1
+                       FROM sys.conversation_endpoints AS ce
+                       INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                       WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+                         AND ce.state <> 'CD')
+                SET @isOpen = 1;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222   /* a reader may hold its endpoint (F-126): asked again */
+                THROW;
+            SET @isOpen = NULL;
+        END CATCH;
+
+        IF @isOpen = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+            BREAK;
+
+        /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
+           endpoint of the database, and the broker needs it more than we do. */
+        SET @pauseMs = CASE WHEN @pauseMs < 4000 THEN @pauseMs * 2 ELSE 4000 END;
+        IF @pauseMs > DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline)
+            SET @pauseMs = DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline) + 1;
+        SET @pause = CONVERT(varchar(12), DATEADD(millisecond, CASE WHEN @pauseMs < 1 THEN 1 ELSE @pauseMs END, CONVERT(time(3), '00:00:00')), 121);
+        WAITFOR DELAY @pause;
+    END;
+
+    IF ISNULL(@isOpen, 1) = 1
+    BEGIN
+        SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
         INNER JOIN sys.services AS s ON s.service_id = ce.service_id
         WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
           AND ce.state <> 'CD';
-
-        IF @open = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
-            BREAK;
-        WAITFOR DELAY '00:00:00.250';
     END;
 
     SELECT @pending = COUNT_BIG(*) FROM [audit].[ufn_Pending]();
@@ -5414,16 +5488,20 @@ BEGIN TRANSACTION;
 
 DECLARE @oldSigner sysname;
 DECLARE @dropSigner nvarchar(max);
-DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-    SELECT ct.name
+/* Asked anew each time, no cursor: outside a transaction each DROP commits, and CURSOR_CLOSE_ON_COMMIT
+   may be on (F-372). */
+WHILE 1 = 1
+BEGIN
+    SET @oldSigner = NULL;
+    SELECT TOP (1) @oldSigner = ct.name
     FROM sys.certificates AS ct
     WHERE LEFT(ct.name, 21) = N'redial_audit_signing_'
       AND LEN(ct.name) = 57   /* a GUID behind it: no other configuration's */
-      AND ct.name <> ISNULL(@signer, N'');
-OPEN oldSigners;
-FETCH NEXT FROM oldSigners INTO @oldSigner;
-WHILE @@FETCH_STATUS = 0
-BEGIN
+      AND ct.name <> ISNULL(@signer, N'')
+    ORDER BY ct.name;
+    IF @oldSigner IS NULL
+        BREAK;
+
     SET @dropSigner = NULL;
     SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM ', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
         N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
@@ -5437,13 +5515,10 @@ BEGIN
             SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
                 N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
         SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
-        FETCH NEXT FROM oldSigners INTO @oldSigner;
     END;
 
     EXECUTE sys.sp_executesql @dropSigner;
 END;
-CLOSE oldSigners;
-DEALLOCATE oldSigners;
 
 COMMIT TRANSACTION;
 GO
@@ -5994,10 +6069,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3ff0bf9ea0955b610a98c8fa5e03a2b2274b293eab4803fe9df4f0b7c0e4224d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'7dac8f341e5a33c4f97d5be4dd209f5715d5b2f5638623702cdbc93ab6a988f8'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'3ff0bf9ea0955b610a98c8fa5e03a2b2274b293eab4803fe9df4f0b7c0e4224d');
+    VALUES (N'audit', N'0.1.0', N'7dac8f341e5a33c4f97d5be4dd209f5715d5b2f5638623702cdbc93ab6a988f8');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

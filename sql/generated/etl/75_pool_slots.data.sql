@@ -8,6 +8,8 @@ DECLARE @number int = 1;
 DECLARE @slot nvarchar(200);
 DECLARE @handle uniqueidentifier;
 DECLARE @result int;
+DECLARE @id int = 0;
+DECLARE @extra TABLE (ExtraId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Slot nvarchar(200) NOT NULL, Handle uniqueidentifier NOT NULL);
 
 WHILE @number <= 16
 BEGIN
@@ -26,17 +28,18 @@ BEGIN
     SET @number = @number + 1;
 END;
 
-DECLARE extra CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-    SELECT sc.ConversationKey, sc.Handle
-    FROM [etl].[SessionConversations] AS sc
-        /* NOLOCK: busy ones are asked below, without waiting */
-        WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-    WHERE sc.ConfigId = 1 AND sc.ConversationKey > N'0016';
+/* No cursor: each round commits, and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+INSERT INTO @extra (Slot, Handle)
+SELECT sc.ConversationKey, sc.Handle
+FROM [etl].[SessionConversations] AS sc
+    /* NOLOCK: busy ones are asked below, without waiting */
+    WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+WHERE sc.ConfigId = 1 AND sc.ConversationKey > N'0016';
 
-OPEN extra;
-FETCH NEXT FROM extra INTO @slot, @handle;
-WHILE @@FETCH_STATUS = 0
+WHILE EXISTS (SELECT 1 FROM @extra AS e WHERE e.ExtraId > @id)
 BEGIN
+    SELECT TOP (1) @id = e.ExtraId, @slot = e.Slot, @handle = e.Handle FROM @extra AS e WHERE e.ExtraId > @id ORDER BY e.ExtraId;
+
     /* EndOfStream, and the slot is empty; 1: busy, 2: logged, 3: somebody has emptied it meanwhile. */
     EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
 
@@ -50,9 +53,5 @@ BEGIN
           AND sc.Handle <> @handle      /* emptied, */
           AND sc.BegunUtc IS NULL;      /* and nobody has begun another dialog in it since */
     END;
-
-    FETCH NEXT FROM extra INTO @slot, @handle;
 END;
-CLOSE extra;
-DEALLOCATE extra;
 GO

@@ -19,6 +19,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET LOCK_TIMEOUT 1000;              /* whatever the caller's: what is busy longer is asked again (F-116) */
 
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @deadline datetime2(3);
@@ -26,8 +27,13 @@ BEGIN
     DECLARE @passes int = 0;
     DECLARE @left bigint = 0;           /* dialogs senders could still use; NULL: one is busy */
     DECLARE @recycled bigint = 0;
-    DECLARE @open bigint;
+    DECLARE @isOpen bit;                /* an endpoint has not ended; NULL: could not be seen */
+    DECLARE @open bigint = 0;
     DECLARE @pending bigint;
+    DECLARE @pauseMs int = 125;
+    DECLARE @pause varchar(16);
+    DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
+    DECLARE @id int = 0;
     DECLARE @handle uniqueidentifier;
     DECLARE @more bit;
     DECLARE @result int;
@@ -81,26 +87,26 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         SET @passes = @passes + 1;
 
-        DECLARE dialogs CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-            SELECT sc.Handle
-            FROM [etl].[SessionConversations] AS sc
-                /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks
-                   again under locks. INDEX, FORCESEEK: this configuration's rows only. */
-                WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-            WHERE sc.ConfigId = 1
-              AND sc.BegunUtc IS NOT NULL;
-        OPEN dialogs;
-        FETCH NEXT FROM dialogs INTO @handle;
-        WHILE @@FETCH_STATUS = 0
+        /* A list of whom to visit, no decision: NOLOCK waits for nobody, and each visit looks again
+           under locks. INDEX, FORCESEEK: this configuration's rows only. No cursor: each visit commits,
+           and CURSOR_CLOSE_ON_COMMIT may be on (F-372). */
+        DELETE FROM @dialogs;
+        INSERT INTO @dialogs (Handle)
+        SELECT sc.Handle
+        FROM [etl].[SessionConversations] AS sc
+            WITH (NOLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+        WHERE sc.ConfigId = 1
+          AND sc.BegunUtc IS NOT NULL;
+
+        WHILE EXISTS (SELECT 1 FROM @dialogs AS d WHERE d.DialogId > @id)
         BEGIN
+            SELECT TOP (1) @id = d.DialogId, @handle = d.Handle FROM @dialogs AS d WHERE d.DialogId > @id ORDER BY d.DialogId;
+
             /* NOWAIT inside: a busy row is left to the next pass. */
             EXECUTE @result = [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
             IF @result = 0
                 SET @recycled = @recycled + 1;
-            FETCH NEXT FROM dialogs INTO @handle;
         END;
-        CLOSE dialogs;
-        DEALLOCATE dialogs;
 
         /* The look that decides, with locks: a sender that read the gate open has inserted or locked
            its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
@@ -134,15 +140,43 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     /* ----------------------------------------------------------------------------------------- */
     WHILE 1 = 1
     BEGIN
-        SELECT @open = COUNT_BIG(*)
-        FROM sys.conversation_endpoints AS ce
+        SET @isOpen = NULL;
+        BEGIN TRY
+            SET @isOpen = 0;
+            IF EXISTS (SELECT 1
+                       FROM sys.conversation_endpoints AS ce
+                       INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                       WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+                         AND ce.state <> 'CD')
+                SET @isOpen = 1;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222   /* a reader may hold its endpoint (F-126): asked again */
+                THROW;
+            SET @isOpen = NULL;
+        END CATCH;
+
+        IF @isOpen = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+            BREAK;
+
+        /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
+           endpoint of the database, and the broker needs it more than we do. */
+        SET @pauseMs = CASE WHEN @pauseMs < 4000 THEN @pauseMs * 2 ELSE 4000 END;
+        IF @pauseMs > DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline)
+            SET @pauseMs = DATEDIFF(millisecond, SYSUTCDATETIME(), @deadline) + 1;
+        SET @pause = CONVERT(varchar(12), DATEADD(millisecond, CASE WHEN @pauseMs < 1 THEN 1 ELSE @pauseMs END, CONVERT(time(3), '00:00:00')), 121);
+        WAITFOR DELAY @pause;
+    END;
+
+    IF ISNULL(@isOpen, 1) = 1
+    BEGIN
+        SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
+        FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
         INNER JOIN sys.services AS s ON s.service_id = ce.service_id
         WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
           AND ce.state <> 'CD';
-
-        IF @open = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
-            BREAK;
-        WAITFOR DELAY '00:00:00.250';
     END;
 
     SELECT @pending = COUNT_BIG(*) FROM [etl].[ufn_Pending]();

@@ -11,16 +11,20 @@ BEGIN TRANSACTION;
 
 DECLARE @oldSigner sysname;
 DECLARE @dropSigner nvarchar(max);
-DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-    SELECT ct.name
+/* Asked anew each time, no cursor: outside a transaction each DROP commits, and CURSOR_CLOSE_ON_COMMIT
+   may be on (F-372). */
+WHILE 1 = 1
+BEGIN
+    SET @oldSigner = NULL;
+    SELECT TOP (1) @oldSigner = ct.name
     FROM sys.certificates AS ct
     WHERE LEFT(ct.name, 19) = N'redial_etl_signing_'
       AND LEN(ct.name) = 55   /* a GUID behind it: no other configuration's */
-      AND ct.name <> ISNULL(@signer, N'');
-OPEN oldSigners;
-FETCH NEXT FROM oldSigners INTO @oldSigner;
-WHILE @@FETCH_STATUS = 0
-BEGIN
+      AND ct.name <> ISNULL(@signer, N'')
+    ORDER BY ct.name;
+    IF @oldSigner IS NULL
+        BREAK;
+
     SET @dropSigner = NULL;
     SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM ', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
         N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
@@ -34,13 +38,10 @@ BEGIN
             SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
                 N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
         SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
-        FETCH NEXT FROM oldSigners INTO @oldSigner;
     END;
 
     EXECUTE sys.sp_executesql @dropSigner;
 END;
-CLOSE oldSigners;
-DEALLOCATE oldSigners;
 
 COMMIT TRANSACTION;
 GO

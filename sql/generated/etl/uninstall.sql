@@ -70,6 +70,7 @@ BEGIN
         INSERT INTO [etl].[Setting] (Name, Value) VALUES (N'deployment.gate', N'uninstall');
     COMMIT TRANSACTION;
 END;
+DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 DECLARE @handle uniqueidentifier;
 DECLARE @hasRow bit;
 DECLARE @open int = 1;
@@ -81,98 +82,106 @@ DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit
 IF OBJECT_ID(N'[etl].[SessionConversations]', N'U') IS NULL
    OR OBJECT_ID(N'[etl].[ConversationLog]', N'U') IS NULL
     SET @open = 0;              /* a deployment that stopped before its tables has no dialog */
-/* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-SET LOCK_TIMEOUT 2000;
-SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-WHILE @open > 0 AND SYSUTCDATETIME() < @until
-BEGIN
-    SET @busy = 0;
-    DELETE FROM @handles;
-
-    BEGIN TRY
-        /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-           just making one: what it goes on to begin would not be seen below (F-196). */
-        BEGIN TRANSACTION;
-        SELECT @rows = COUNT_BIG(*)
-        /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-        FROM [etl].[SessionConversations] AS sc
-            WITH (UPDLOCK, ROWLOCK);
-        COMMIT TRANSACTION;
-
-        /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-           they keep to their end, so none is at work now that the gate is closed. */
-        INSERT INTO @handles (Handle, HasRow)
-        SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-        FROM sys.conversation_endpoints AS ce
-        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        LEFT JOIN [etl].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-        /* lint: allow SB13: as above */
-        LEFT JOIN [etl].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-        WHERE s.name = @initiator
-          AND ce.is_initiator = 1
-          AND ce.state IN ('SO', 'CO')
-          AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
-    END TRY
-    BEGIN CATCH
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        IF ERROR_NUMBER() <> 1222
-            THROW;
-        SET @busy = 1;
-    END CATCH;
-
-    WHILE EXISTS (SELECT 1 FROM @handles AS h)
+BEGIN TRY
+    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
+    SET LOCK_TIMEOUT 2000;
+    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+    WHILE @open > 0 AND SYSUTCDATETIME() < @until
     BEGIN
-        SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-        DELETE FROM @handles WHERE Handle = @handle;
-        IF @hasRow = 1
+        SET @busy = 0;
+        DELETE FROM @handles;
+
+        BEGIN TRY
+            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+               just making one: what it goes on to begin would not be seen below (F-196). */
+            BEGIN TRANSACTION;
+            SELECT @rows = COUNT_BIG(*)
+            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+            FROM [etl].[SessionConversations] AS sc
+                WITH (UPDLOCK, ROWLOCK);
+            COMMIT TRANSACTION;
+
+            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
+               they keep to their end, so none is at work now that the gate is closed. */
+            INSERT INTO @handles (Handle, HasRow)
+            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
+            FROM sys.conversation_endpoints AS ce
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            LEFT JOIN [etl].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+            /* lint: allow SB13: as above */
+            LEFT JOIN [etl].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
+            WHERE s.name = @initiator
+              AND ce.is_initiator = 1
+              AND ce.state IN ('SO', 'CO')
+              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222
+                THROW;
+            SET @busy = 1;
+        END CATCH;
+
+        WHILE EXISTS (SELECT 1 FROM @handles AS h)
         BEGIN
-            IF OBJECT_ID(N'[etl].[usp_RecycleConversation]', N'P') IS NOT NULL
-                EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-        END
-        ELSE IF OBJECT_ID(N'[etl].[usp_SendEndOfStream]', N'P') IS NOT NULL
-        BEGIN
-            BEGIN TRY
-                BEGIN TRANSACTION;
-                /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                EXECUTE [etl].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                IF EXISTS (SELECT 1 FROM [etl].[ConversationLog] AS cl
-                           WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                    EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
-                COMMIT TRANSACTION;
-            END TRY
-            BEGIN CATCH
-                IF XACT_STATE() <> 0
-                    ROLLBACK TRANSACTION;
-                IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
-                    THROW;
-            END CATCH;
+            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
+            DELETE FROM @handles WHERE Handle = @handle;
+            IF @hasRow = 1
+            BEGIN
+                IF OBJECT_ID(N'[etl].[usp_RecycleConversation]', N'P') IS NOT NULL
+                    EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+            END
+            ELSE IF OBJECT_ID(N'[etl].[usp_SendEndOfStream]', N'P') IS NOT NULL
+            BEGIN
+                BEGIN TRY
+                    BEGIN TRANSACTION;
+                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
+                    EXECUTE [etl].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                    IF EXISTS (SELECT 1 FROM [etl].[ConversationLog] AS cl
+                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
+                        EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
+                    COMMIT TRANSACTION;
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 0
+                        ROLLBACK TRANSACTION;
+                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                        THROW;
+                END CATCH;
+            END;
         END;
+
+        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+        BEGIN TRY
+            SELECT @open = COUNT(*)
+            FROM sys.conversation_endpoints AS ce
+            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+            WHERE s.name IN (@initiator, @target)
+              AND ce.state <> 'CD';
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
+                THROW;
+            SET @busy = 1;
+            SET @open = 0;                  /* counts as one, below */
+        END CATCH;
+        IF @busy = 1
+            SET @open = @open + 1;
+
+        IF @open > 0
+            WAITFOR DELAY '00:00:00.500';
     END;
-
-    /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-    BEGIN TRY
-        SELECT @open = COUNT(*)
-        FROM sys.conversation_endpoints AS ce
-        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name IN (@initiator, @target)
-          AND ce.state <> 'CD';
-    END TRY
-    BEGIN CATCH
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-            THROW;
-        SET @busy = 1;
-        SET @open = 0;                  /* counts as one, below */
-    END CATCH;
-    IF @busy = 1
-        SET @open = @open + 1;
-
-    IF @open > 0
-        WAITFOR DELAY '00:00:00.500';
-END;
-SET LOCK_TIMEOUT -1;
+    SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
+END TRY
+BEGIN CATCH
+    IF XACT_STATE() <> 0
+        ROLLBACK TRANSACTION;
+    SET LOCK_TIMEOUT @lockTimeout;
+    THROW;
+END CATCH;
 
 IF @open > 0
 BEGIN
@@ -490,16 +499,20 @@ DROP TYPE IF EXISTS [etl].[ReceivedBatch];
 DECLARE @signer sysname = NULL;
 DECLARE @oldSigner sysname;
 DECLARE @dropSigner nvarchar(max);
-DECLARE oldSigners CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-    SELECT ct.name
+/* Asked anew each time, no cursor: outside a transaction each DROP commits, and CURSOR_CLOSE_ON_COMMIT
+   may be on (F-372). */
+WHILE 1 = 1
+BEGIN
+    SET @oldSigner = NULL;
+    SELECT TOP (1) @oldSigner = ct.name
     FROM sys.certificates AS ct
     WHERE LEFT(ct.name, 19) = N'redial_etl_signing_'
       AND LEN(ct.name) = 55   /* a GUID behind it: no other configuration's */
-      AND ct.name <> ISNULL(@signer, N'');
-OPEN oldSigners;
-FETCH NEXT FROM oldSigners INTO @oldSigner;
-WHILE @@FETCH_STATUS = 0
-BEGIN
+      AND ct.name <> ISNULL(@signer, N'')
+    ORDER BY ct.name;
+    IF @oldSigner IS NULL
+        BREAK;
+
     SET @dropSigner = NULL;
     SELECT TOP (1) @dropSigner = CONCAT(N'DROP SIGNATURE FROM ', QUOTENAME(OBJECT_SCHEMA_NAME(cp.major_id)),
         N'.', QUOTENAME(OBJECT_NAME(cp.major_id)), N' BY CERTIFICATE ', QUOTENAME(@oldSigner), N';')
@@ -513,13 +526,10 @@ BEGIN
             SET @dropSigner = CONCAT(N'ALTER ROLE [db_owner] DROP MEMBER ', QUOTENAME(@oldSigner),
                 N'; DROP USER ', QUOTENAME(@oldSigner), N'; ');
         SET @dropSigner = CONCAT(@dropSigner, N'DROP CERTIFICATE ', QUOTENAME(@oldSigner), N';');
-        FETCH NEXT FROM oldSigners INTO @oldSigner;
     END;
 
     EXECUTE sys.sp_executesql @dropSigner;
 END;
-CLOSE oldSigners;
-DEALLOCATE oldSigners;
 IF EXISTS (SELECT 1 FROM sys.remote_service_bindings AS b WHERE b.name = N'redial_etl_target')
     DROP REMOTE SERVICE BINDING [redial_etl_target];
 IF EXISTS (SELECT 1 FROM sys.routes AS r WHERE r.name = N'redial_etl_target')

@@ -81,6 +81,8 @@ IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/tar
 /* -- 3  What differs from the installed choices ------------------------------------------------- */
 DECLARE @wanted TABLE (Name nvarchar(60) NOT NULL PRIMARY KEY, Value nvarchar(400) NOT NULL, Drains bit NOT NULL);
 DECLARE @changed nvarchar(1000) = N'';
+DECLARE @differences TABLE (DifferenceId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Difference nvarchar(1000) NOT NULL);
+DECLARE @difference int = 0;
 INSERT INTO @wanted (Name, Value, Drains)
 VALUES
     (N'config_id', N'1', 1),
@@ -108,27 +110,39 @@ IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st
            WHERE st.Name = N'roles.module' AND st.Value <> w.Value)
     THROW 50195, N'The installed procedures of schema ''logging'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
 
-SELECT @changed = CONCAT(@changed, w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
+INSERT INTO @differences (Difference)
+SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
 FROM @wanted AS w
 INNER JOIN [logging].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value;
+  AND st.Value <> w.Value
+ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name = N'//redial/logging/event' AND mt.validation <> 'N')
-    SET @changed = CONCAT(@changed, N'validation of //redial/logging/event; ');
+    INSERT INTO @differences (Difference) VALUES (N'validation of //redial/logging/event; ');
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
-    SET @changed = CONCAT(@changed, N'validation of EndOfStream; ');
+    INSERT INTO @differences (Difference) VALUES (N'validation of EndOfStream; ');
 
 /* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
    on, so those dialogs go first. */
-SELECT @changed = CONCAT(@changed, N'contract ', sc.name, N' no longer listed; ')
+INSERT INTO @differences (Difference)
+SELECT CONCAT(N'contract ', sc.name, N' no longer listed; ')
 FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'))
   AND sc.name NOT IN (N'//redial/logging/contract')
   AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
+
+/* One row after the other: SELECT @v = @v + .. over several rows may keep the last one only (F-371). */
+WHILE EXISTS (SELECT 1 FROM @differences AS d WHERE d.DifferenceId > @difference)
+BEGIN
+    SELECT TOP (1) @difference = d.DifferenceId, @changed = LEFT(CONCAT(@changed, d.Difference), 1000)
+    FROM @differences AS d
+    WHERE d.DifferenceId > @difference
+    ORDER BY d.DifferenceId;
+END;
 
 IF @changed <> N''
 BEGIN
@@ -147,29 +161,7 @@ BEGIN
     END;
 
     PRINT CONCAT(N'Changing with a drain: ', @changed);
-    BEGIN TRY
-        SET LOCK_TIMEOUT 30000;
-        BEGIN TRANSACTION;
-        UPDATE g
-        SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
-        FROM [logging].[Gate] AS g
-        WHERE g.ConfigId = 1 AND g.IsOpen = 1;
-        IF @@ROWCOUNT = 1
-           AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
-            INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
-        COMMIT TRANSACTION;
-        SET LOCK_TIMEOUT -1;
-    END TRY
-    BEGIN CATCH
-        IF XACT_STATE() <> 0
-            ROLLBACK TRANSACTION;
-        SET LOCK_TIMEOUT -1;
-        IF ERROR_NUMBER() <> 1222
-            THROW;
-        THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
-    END CATCH;
-
-    /* -- 5  Drain; then take the rows away ------------------------------------------------------ */
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @handle uniqueidentifier;
     DECLARE @hasRow bit;
     DECLARE @open int = 1;
@@ -178,127 +170,175 @@ BEGIN
     DECLARE @rows bigint;
     DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
 
-    /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
-    SET LOCK_TIMEOUT 2000;
-    SET @until = DATEADD(second, 60, SYSUTCDATETIME());
-    WHILE @open > 0 AND SYSUTCDATETIME() < @until
-    BEGIN
-        SET @busy = 0;
-        DELETE FROM @handles;
-
+    BEGIN TRY
         BEGIN TRY
-            /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
-               just making one: what it goes on to begin would not be seen below (F-196). */
+            SET LOCK_TIMEOUT 30000;
             BEGIN TRANSACTION;
-            SELECT @rows = COUNT_BIG(*)
-            /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
-            FROM [logging].[SessionConversations] AS sc
-                WITH (UPDLOCK, ROWLOCK);
+            UPDATE g
+            SET IsOpen = 0, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: change of choices'
+            FROM [logging].[Gate] AS g
+            WHERE g.ConfigId = 1 AND g.IsOpen = 1;
+            IF @@ROWCOUNT = 1
+               AND NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                INSERT INTO [logging].[Setting] (Name, Value) VALUES (N'deployment.gate', N'closed');
             COMMIT TRANSACTION;
-
-            /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
-               they keep to their end, so none is at work now that the gate is closed. */
-            INSERT INTO @handles (Handle, HasRow)
-            SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            LEFT JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
-            /* lint: allow SB13: as above */
-            LEFT JOIN [logging].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-            WHERE s.name = @initiator
-              AND ce.is_initiator = 1
-              AND ce.state IN ('SO', 'CO')
-              AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
+            SET LOCK_TIMEOUT @lockTimeout;
         END TRY
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() <> 1222
                 THROW;
-            SET @busy = 1;
+            THROW 50190, N'The gate could not be closed within 30 seconds: a sender''s transaction is open. It is open as before, and nothing was changed. Next: let that transaction end, then deploy again.', 1;
         END CATCH;
 
-        WHILE EXISTS (SELECT 1 FROM @handles AS h)
-        BEGIN
-            SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
-            DELETE FROM @handles WHERE Handle = @handle;
-            IF @hasRow = 1
+        /* -- 5  Drain; then take the rows away -------------------------------------------------- */
+        BEGIN TRY
+            /* A row that is being made or in use by a sender is asked again; nothing waits longer than this. */
+            SET LOCK_TIMEOUT 2000;
+            SET @until = DATEADD(second, 60, SYSUTCDATETIME());
+            WHILE @open > 0 AND SYSUTCDATETIME() < @until
             BEGIN
-                IF OBJECT_ID(N'[logging].[usp_RecycleConversation]', N'P') IS NOT NULL
-                    EXECUTE [logging].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
-            END
-            ELSE IF OBJECT_ID(N'[logging].[usp_SendEndOfStream]', N'P') IS NOT NULL
-            BEGIN
+                SET @busy = 0;
+                DELETE FROM @handles;
+
                 BEGIN TRY
+                    /* Meets every row under a U lock, and so waits for every sender that has looked one up or is
+                       just making one: what it goes on to begin would not be seen below (F-196). */
                     BEGIN TRANSACTION;
-                    /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
-                    EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
-                    IF EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
-                               WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
-                        EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
+                    SELECT @rows = COUNT_BIG(*)
+                    /* lint: allow SB13: every row is wanted, and the gate keeps new senders out */
+                    FROM [logging].[SessionConversations] AS sc
+                        WITH (UPDLOCK, ROWLOCK);
                     COMMIT TRANSACTION;
+
+                    /* A dialog without a row is everlasting (key = single): its senders read the gate under a lock
+                       they keep to their end, so none is at work now that the gate is closed. */
+                    INSERT INTO @handles (Handle, HasRow)
+                    SELECT ce.conversation_handle, CASE WHEN sc.Handle IS NULL THEN 0 ELSE 1 END
+                    FROM sys.conversation_endpoints AS ce
+                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                    LEFT JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
+                    /* lint: allow SB13: as above */
+                    LEFT JOIN [logging].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
+                    WHERE s.name = @initiator
+                      AND ce.is_initiator = 1
+                      AND ce.state IN ('SO', 'CO')
+                      AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
                 END TRY
                 BEGIN CATCH
                     IF XACT_STATE() <> 0
                         ROLLBACK TRANSACTION;
-                    IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                    IF ERROR_NUMBER() <> 1222
                         THROW;
+                    SET @busy = 1;
                 END CATCH;
-            END;
-        END;
 
-        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
-        BEGIN TRY
-            SELECT @open = COUNT(*)
-            FROM sys.conversation_endpoints AS ce
-            INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            WHERE s.name IN (@initiator, @target)
-              AND ce.state <> 'CD';
+                WHILE EXISTS (SELECT 1 FROM @handles AS h)
+                BEGIN
+                    SELECT TOP (1) @handle = h.Handle, @hasRow = h.HasRow FROM @handles AS h;
+                    DELETE FROM @handles WHERE Handle = @handle;
+                    IF @hasRow = 1
+                    BEGIN
+                        IF OBJECT_ID(N'[logging].[usp_RecycleConversation]', N'P') IS NOT NULL
+                            EXECUTE [logging].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+                    END
+                    ELSE IF OBJECT_ID(N'[logging].[usp_SendEndOfStream]', N'P') IS NOT NULL
+                    BEGIN
+                        BEGIN TRY
+                            BEGIN TRANSACTION;
+                            /* Takes G, and so waits for whoever is just ending this dialog; then looks again. */
+                            EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 86400;
+                            IF EXISTS (SELECT 1 FROM [logging].[ConversationLog] AS cl
+                                       WHERE cl.Handle = @handle AND cl.EndOfStreamUtc IS NULL)
+                                EXECUTE [logging].[usp_SendEndOfStream] @handle = @handle;
+                            COMMIT TRANSACTION;
+                        END TRY
+                        BEGIN CATCH
+                            IF XACT_STATE() <> 0
+                                ROLLBACK TRANSACTION;
+                            IF ERROR_NUMBER() NOT IN (1222, 8426, 8429)
+                                THROW;
+                        END CATCH;
+                    END;
+                END;
+
+                /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+                BEGIN TRY
+                    SELECT @open = COUNT(*)
+                    FROM sys.conversation_endpoints AS ce
+                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                    WHERE s.name IN (@initiator, @target)
+                      AND ce.state <> 'CD';
+                END TRY
+                BEGIN CATCH
+                    IF XACT_STATE() <> 0
+                        ROLLBACK TRANSACTION;
+                    IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
+                        THROW;
+                    SET @busy = 1;
+                    SET @open = 0;                  /* counts as one, below */
+                END CATCH;
+                IF @busy = 1
+                    SET @open = @open + 1;
+
+                IF @open > 0
+                    WAITFOR DELAY '00:00:00.500';
+            END;
+            SET LOCK_TIMEOUT @lockTimeout;      /* a script's SET outlives its batch (F-370) */
         END TRY
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
-            IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
-                THROW;
-            SET @busy = 1;
-            SET @open = 0;                  /* counts as one, below */
+            SET LOCK_TIMEOUT @lockTimeout;
+            THROW;
         END CATCH;
-        IF @busy = 1
-            SET @open = @open + 1;
 
         IF @open > 0
-            WAITFOR DELAY '00:00:00.500';
-    END;
-    SET LOCK_TIMEOUT -1;
-
-    IF @open > 0
-    BEGIN
-        /* Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and key =
-           single looks at ConversationLog. */
-        BEGIN TRANSACTION;
-        IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
         BEGIN
-            DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
-            UPDATE g
-            SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
-            FROM [logging].[Gate] AS g
-            WHERE g.ConfigId = 1;
+            /* Our own mark says closed: the CATCH below opens it. drained is of a deployment that stopped
+               later, and an operator's own closed gate has no mark. */
+            SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
+                CASE WHEN EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+                     THEN N'The gate is open again. ' ELSE N'The gate stays closed, as it was before. ' END,
+                N'Next: look at [logging].[ErrorLog] and [logging].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
+            SET @message = REPLACE(@message, N'%', N'%%');
+            THROW 50190, @message, 1;
         END;
-        COMMIT TRANSACTION;
-        SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
-            CASE (SELECT g.IsOpen FROM [logging].[Gate] AS g WHERE g.ConfigId = 1)
-                WHEN 1 THEN N'The gate is open again. ' ELSE N'The gate is closed until a deployment finishes. ' END,
-            N'Next: look at [logging].[ErrorLog] and [logging].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
-        SET @message = REPLACE(@message, N'%', N'%%');
-        THROW 50190, @message, 1;
-    END;
 
-    /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
-       closed gate has no mark, and is the operator's to open. */
-    BEGIN TRANSACTION;
-    UPDATE [logging].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
-    /* lint: allow SB13: every row, and the gate keeps senders out */
-    DELETE FROM [logging].[SessionConversations];
-    COMMIT TRANSACTION;
+        /* From here on a stop leaves the gate closed: what follows replaces procedures. An operator's own
+           closed gate has no mark, and is the operator's to open. */
+        BEGIN TRANSACTION;
+        UPDATE [logging].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
+        /* lint: allow SB13: every row, and the gate keeps senders out */
+        DELETE FROM [logging].[SessionConversations];
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Whatever stopped it, a deadlock (1205) say: nothing has been replaced, so senders may come in
+           again. Nobody sends on a dialog that has got its EndOfStream: rows are gone with theirs, and
+           key = single looks at ConversationLog. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET LOCK_TIMEOUT @lockTimeout;
+        BEGIN TRY
+            BEGIN TRANSACTION;
+            IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
+            BEGIN
+                DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
+                UPDATE g
+                SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
+                FROM [logging].[Gate] AS g
+                WHERE g.ConfigId = 1;
+            END;
+            COMMIT TRANSACTION;
+        END TRY
+        BEGIN CATCH
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: EXECUTE [logging].[usp_OpenGate] @reason = N''...'', or deploy again.');
+        END CATCH;
+        THROW;
+    END CATCH;
 END;
 GO
