@@ -25,7 +25,8 @@ class Fault:
 
     kind: one of ``KINDS``, or any name when there is sql. times: how often at most in one run.
     who: only the session of that name (a client's, or ``reader`` for activated ones); '' for all
-    it can strike. sql, database: what an operator runs, and where.
+    it can strike. sql, database: what an operator runs, and where; at_once: in one step, and what
+    follows a wait in another, so that nothing comes between what it looks at and what it does.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Fault:
     who: str = ""
     sql: str = ""
     database: str = ""
+    at_once: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a kind that nobody knows. Raises ValueError."""
@@ -126,19 +128,27 @@ def queue_off_and_on(queue: str, database: str, times: int = 1) -> Fault:
                      "STATUS = ON;")
 
 
-def target_ends(database: str, times: int = 1) -> Fault:
-    """The target ends a dialog first, whatever the initiator is about to send."""
-    return Fault("target_ends", times, sql=_end_of_a_target(""), database=database)
+def target_ends(database: str, queue: str, times: int = 1) -> Fault:
+    """The target ends a dialog first: one that has nothing unread in its queue, or END would delete
+    it (END CONVERSATION page), whatever the initiator is about to send.
+    """
+    return Fault("target_ends", times, sql=_end_of_a_target(queue, ""), database=database,
+                 at_once=True)
 
 
-def error_message(database: str, times: int = 1) -> Fault:
-    """The target ends a dialog with an error: the initiator gets an Error message."""
-    return Fault("error_message", times, database=database,
-                 sql=_end_of_a_target(" WITH ERROR = 50001 DESCRIPTION = N'a fault'"))
+def error_message(database: str, queue: str, times: int = 1) -> Fault:
+    """As ``target_ends``, but with an error: the initiator gets an Error message."""
+    how = " WITH ERROR = 50001 DESCRIPTION = N'a fault'"
+    return Fault("error_message", times, sql=_end_of_a_target(queue, how), database=database,
+                 at_once=True)
 
 
-def _end_of_a_target(how: str) -> str:
-    return ("DECLARE @h uniqueidentifier = (SELECT TOP (1) e.conversation_handle "
-            "FROM sys.conversation_endpoints AS e WHERE e.is_initiator = 0 AND e.state = 'CO' "
-            "ORDER BY e.conversation_handle); "
-            f"IF @h IS NOT NULL END CONVERSATION @h{how};")
+def _end_of_a_target(queue: str, how: str) -> str:
+    """Setting a timer takes the conversation group, so the queue is looked at under its lock."""
+    return ("BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT TOP (1) "
+            "e.conversation_handle FROM sys.conversation_endpoints AS e WHERE e.is_initiator = 0 "
+            "AND e.state = 'CO' ORDER BY e.conversation_handle); "
+            "IF @h IS NOT NULL BEGIN CONVERSATION TIMER (@h) TIMEOUT = 3600; "
+            f"IF @h IS NULL OR EXISTS (SELECT 1 FROM {queue} WHERE conversation_handle = @h) "
+            "ROLLBACK TRANSACTION; "
+            f"ELSE BEGIN END CONVERSATION @h{how}; COMMIT TRANSACTION; END;")

@@ -59,9 +59,11 @@ class Progress(Part):
     position: next batch by client. results: per client, (errors) of each finished batch. killed:
     clients that are gone. tidying: clients that run their on_cancel. paused: sessions that stand
     still. left: how often each of the scenario's faults may still strike. struck: kinds that have.
+    fired: the timers of limited kinds that have fired.
     """
 
-    __slots__ = ("firings", "killed", "left", "paused", "position", "results", "struck", "tidying")
+    __slots__ = ("fired", "firings", "killed", "left", "paused", "position", "results", "struck",
+                 "tidying")
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__()
@@ -73,21 +75,23 @@ class Progress(Part):
         self.left: tuple[int, ...] = tuple(fault.times for fault in scenario.all_faults)
         self.paused: frozenset[int] = frozenset()
         self.struck: frozenset[str] = frozenset()
+        self.fired: tuple[str, ...] = ()
 
     def memento(self) -> Any:
         """All fields."""
         return (self.position[:], self.results[:], self.killed, self.tidying, self.firings,
-                self.left, self.paused, self.struck)
+                self.left, self.paused, self.struck, self.fired)
 
     def restore(self, memento: Any) -> None:
         """Put the fields back."""
         (self.position, self.results, self.killed, self.tidying, self.firings, self.left,
-         self.paused, self.struck) = memento
+         self.paused, self.struck, self.fired) = memento
 
     def content(self) -> Any:
         """All of it decides what can still happen, or what a check says."""
         return (self.position, self.results, sorted(self.killed), sorted(self.tidying),
-                self.firings, self.left, sorted(self.paused), sorted(self.struck))
+                self.firings, self.left, sorted(self.paused), sorted(self.struck),
+                self.fired)
 
 
 class Waiter(NamedTuple):

@@ -58,6 +58,9 @@ class Scenario:
     inner interleavings are not searched; say so where the result is quoted). timer_kinds: which
     timers may fire, at any moment. firings, kills, cancels: how many of each at most in one run.
     faults: what else may go wrong (one of each kind). switches: values of the engine's switches.
+    timer_limits: of a kind of timer, how many may fire; firings bounds all. account: what became of
+    every message, at rest. livelock: name of the violation that states go round without time
+    passing; '' where nobody asks.
     on_every_state and at_the_end: checks; each returns the names of what is violated.
     """
 
@@ -74,6 +77,9 @@ class Scenario:
     notes: tuple[str, ...] = field(default=())
     faults: tuple[Fault, ...] = ()
     switches: Mapping[str, Any] = field(default_factory=dict)
+    timer_limits: Mapping[str, int] = field(default_factory=dict)
+    account: Callable[[World], Any] | None = None
+    livelock: str = ""
 
     @property
     def all_faults(self) -> tuple[Fault, ...]:

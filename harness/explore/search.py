@@ -35,7 +35,12 @@ class Violation:
 
 @dataclass(slots=True)
 class Result:
-    """What a search did and found."""
+    """What a search did and found.
+
+    ends: states at rest. circles: steps that led back to a state they came from; none means that
+    every run is over after at most ``deepest`` steps (where the search is exhausted). taken: steps
+    by kind. accounts: of the states at rest, how many had each total.
+    """
 
     scenario: str
     states: int = 0
@@ -44,7 +49,9 @@ class Result:
     deepest: int = 0
     seconds: float = 0.0
     bounded_by: str = ""
+    circles: int = 0
     taken: Counter = field(default_factory=Counter)
+    accounts: Counter = field(default_factory=Counter)
     violations: dict[str, Violation] = field(default_factory=dict)
 
     @property
@@ -69,6 +76,8 @@ class _Searcher:
         self.result = Result(world.scenario.name)
         self.visited: dict[bytes, int] = {}
         self.path: list[Step] = []
+        self.keys: list[bytes] = []
+        self.depth_of: dict[bytes, int] = {}
         self.bound = limits.depth
 
     def run(self) -> Result:
@@ -76,7 +85,7 @@ class _Searcher:
         started = time.perf_counter()
         world, journal, result = self.world, self.world.journal, self.result
         origin = journal.mark()
-        self.visited[world.hash()] = 0
+        self._push(world.hash())
         result.states = 1
         stack = [(origin, iter(self._enter()))]
         while stack:
@@ -84,6 +93,7 @@ class _Searcher:
             if step is None or self._enough():
                 mark, _ = stack.pop()
                 journal.rewind(mark)
+                del self.depth_of[self.keys.pop()]
                 if self.path:
                     self.path.pop()
                 continue
@@ -99,6 +109,11 @@ class _Searcher:
                 self.path.pop()
         result.seconds = time.perf_counter() - started
         return result
+
+    def _push(self, key: bytes) -> None:
+        """The state just reached is searched now."""
+        self.visited[key] = self.depth_of[key] = len(self.path)
+        self.keys.append(key)
 
     def _enough(self) -> bool:
         limits, result = self.limits, self.result
@@ -118,13 +133,28 @@ class _Searcher:
             return False
         key = self.world.hash()
         known = self.visited.get(key)
+        if key in self.depth_of:
+            self._circle(self.depth_of[key])
         if known is not None and (known <= depth or not self.result.violations):
             return False
         if known is None:
             self.result.states += 1
-        self.visited[key] = depth
+        self._push(key)
         self.result.deepest = max(self.result.deepest, depth)
         return True
+
+    def _circle(self, depth: int) -> None:
+        """The path has come back to a state it was in. A livelock when nobody who could run stood
+        still on the way round and no time has passed.
+        """
+        self.result.circles += 1
+        name = self.world.scenario.livelock
+        way = self.path[depth:]
+        if not name or name in self.result.violations or any(s.kind != "run" for s in way):
+            return
+        able = {step.who for step in self.world.steps() if step.kind == "run"}
+        if able <= {step.who for step in way}:
+            self.result.violations[name] = Violation(name, tuple(self.path))
 
     def _enter(self) -> list[Step]:
         """Check the state just entered; returns what may happen next."""
@@ -134,6 +164,8 @@ class _Searcher:
         if not any(step.kind in GOING_ON for step in steps):
             result.ends += 1
             names = names + world.scenario.at_the_end(world)
+            if world.scenario.account is not None:
+                result.accounts[str(world.scenario.account(world))] += 1
         for name in names:
             known = result.violations.get(name)
             if known is None or len(self.path) < len(known.path):

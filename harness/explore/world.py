@@ -79,7 +79,7 @@ class World:
         if progress.firings > 0:
             found += [Step("timer", key) for key in sorted(
                 self.instance.engine.timers.entries, key=repr)
-                if key[0] in self.scenario.timer_kinds]
+                if key[0] in self.scenario.timer_kinds and self._may_fire(key[0])]
         if nobody_runs:  # time passes only then: waits with a time limit end
             found += [Step("expire", session.id) for session in waiting
                       if ("wait", session) in self.instance.engine.timers.entries]
@@ -87,6 +87,10 @@ class World:
         if any(progress.left):
             found += self._faults()
         return found
+
+    def _may_fire(self, kind: str) -> bool:
+        limit = self.scenario.timer_limits.get(kind)
+        return limit is None or self.progress.fired.count(kind) < limit
 
     def _faults(self) -> list[Step]:
         steps: list[Step] = []
@@ -119,6 +123,8 @@ class World:
         self.journal.save(self.progress)
         if step.kind == "timer":
             self.progress.firings -= 1
+            if step.who[0] in self.scenario.timer_limits:
+                self.progress.fired = tuple(sorted((*self.progress.fired, step.who[0])))
             instance.engine.timers.cancel(None, *step.who)
             instance.fire(*step.who)
         elif step.kind == "expire":
@@ -141,6 +147,8 @@ class World:
         if fault.sql:
             self.journal.save(session)
             session.submit(Batch(fault.sql))
+            if fault.at_once:
+                self.instance.machine.run(session, ACTIVATED_STEPS)
         else:
             KINDS[fault.kind].strike(self, session)
 
@@ -159,6 +167,9 @@ class World:
         self.incidents.note(self, deadlock)
 
     def _in_one_go(self, session: Session) -> bool:
+        for number, operator in self.operators.items():
+            if operator is session:
+                return self.faults[number].at_once
         return session.background and any(
             f"/{queue}/" in session.stream for queue in self.scenario.in_one_go)
 
@@ -207,7 +218,7 @@ class World:
     def describe(self, step: Step) -> str:
         """A step as a numbered trace shows it: who, and which statement is about to run."""
         if step.kind == "timer":
-            return f"the conversation timer fires ({step.who[0]})"
+            return f"a timer fires ({step.who[0]})"
         session = self.instance.sessions[step.who]
         name = self.name_of(session)
         if step.kind != "run":

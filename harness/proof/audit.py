@@ -85,11 +85,12 @@ def rows(world: World, table: str, *columns: str) -> list[tuple]:
 
 
 def undelivered(world: World) -> list[str]:
-    """Bodies (hexadecimal) that lie in a queue or wait in the transmission queue."""
+    """Bodies (hexadecimal) of user messages that lie in a queue or in the transmission queue."""
     found: list[bytes | None] = []
     for endpoint in world.instance.server.database(DATABASE).broker.endpoints.values():
-        found += [message[3] for status, message, _ in endpoint.inbox.stored() if status == 1]
-        found += [row[2] for row in endpoint.pending.values()]
+        found += [message[3] for status, message, _ in endpoint.inbox.stored()
+                  if status == 1 and message[2].name == EVENT]
+        found += [row[2] for row in endpoint.pending.values() if row[1].name == EVENT]
     return [bare(body).hex().upper() for body in found if body]
 
 

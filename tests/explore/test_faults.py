@@ -105,9 +105,11 @@ def endpoints(world: World) -> str:
 
 
 def test_a_target_that_ends_first_and_one_that_ends_with_an_error():
-    """DI and CD (told, not yet ended), or ER and CD; CO, CO where the fault came too early."""
-    assert {"CD DI", "CO CO"} <= found(DIALOG, target_ends("d"), look=endpoints)[0]
-    assert {"CD ER", "CO CO"} <= found(DIALOG, error_message("d"), look=endpoints)[0]
+    """DI and CD (told, not yet ended), or ER and CD; CO, CO where a message lay unread."""
+    read = f"{DIALOG} RECEIVE conversation_handle FROM dbo.qb;"
+    assert {"CD DI", "CO CO"} == found(read, target_ends("d", "dbo.qb"), look=endpoints)[0]
+    assert {"CD ER", "CO CO"} == found(read, error_message("d", "dbo.qb"), look=endpoints)[0]
+    assert {"CO CO"} == found(DIALOG, target_ends("d", "dbo.qb"), look=endpoints)[0]
 
 
 def queue(world: World) -> str:

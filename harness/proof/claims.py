@@ -1,0 +1,242 @@
+"""What is claimed of the shipped procedures, each claim a check of its own.
+
+S: safety, looked at in every state or in every state at rest. L: liveness, looked at where
+everything has come to rest; L3 is the search's own (``livelock``: a loop of steps without time).
+A claim holds in the bounds of the search that looked at it and no further. ``Subject`` says what
+a claim needs to know of the setup; a violation's name begins with the claim's.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from harness.explore.accounting import Ledger, balanced
+from harness.explore.world import World
+from harness.proof.audit import DATABASE, EVENT, bare, rows
+
+SENDING = frozenset({"usp_Send", "usp_SendBatch", "usp_SendMessages", "Outbox_Insert"})
+"""Procedures of ours that callers run."""
+
+OPEN = frozenset({"SO", "CO"})
+SWITCHED_OFF = frozenset({"queue_off"})
+"""Faults after which nothing can be expected to come to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the claims need to know.
+
+    ledger: what is sent. senders: names of the clients that send. alone: each sender has a dialog
+    of its own and one key per transaction (promise 3.2-7). keys: how many dialogs may be open for
+    sending at once. numbered: order = key. resends: a message may be sent twice. rows: dialogs are
+    found through SessionConversations. ends: a dialog that was recycled can come to its end.
+    """
+
+    ledger: Ledger
+    senders: frozenset[str]
+    alone: bool = True
+    keys: int = 1
+    numbered: bool = False
+    resends: bool = False
+    rows: bool = True
+    ends: bool = True
+
+
+Claim = Callable[[Subject, World], list[str]]
+
+
+def s1(subject: Subject, world: World) -> list[str]:
+    """S1 (promise 3.2-7): no deadlock cycle contains a procedure of ours but those callers run, and
+    with a dialog to each sender and one key per transaction none contains these either.
+
+    So no sender is ever a victim of ours. Senders who share keys and use several in one transaction
+    can still deadlock with each other, as with any table of theirs.
+    """
+    found = []
+    for deadlock in world.incidents.deadlocks:
+        mine = {_outermost(waiter.procedures) for waiter in deadlock.waiters} - {""}
+        wrong = mine - SENDING or (mine if subject.alone else set())
+        if wrong:
+            victim = "a sender" if deadlock.victim in subject.senders else "no sender"
+            found.append(f"S1 deadlock of {', '.join(sorted(mine))}, victim {victim}")
+    return found
+
+
+def s2(subject: Subject, world: World) -> list[str]:
+    """S2: no user message is committed on a dialog after its EndOfStream, nor a second one."""
+    last: dict[str, int] = {}
+    ended: dict[str, int] = {}
+    problems = set()
+    for dialog, sequence, kind, _ in _arrived(world):
+        if kind == "EndOfStream":
+            if ended.setdefault(dialog, sequence) != sequence:
+                problems.add("S2 EndOfStream twice")
+        elif kind == EVENT:
+            last[dialog] = max(last.get(dialog, -1), sequence)
+    if any(last.get(dialog, -1) > at for dialog, at in ended.items()):
+        problems.add("S2 message after EndOfStream")
+    return sorted(problems)
+
+
+def s3(subject: Subject, world: World) -> list[str]:
+    """S3: total queue: lost = 0, unexpected = 0, duplicated only by a resend whose acknowledgement
+    nobody saw.
+    """
+    check = balanced(subject.ledger, may_double=lambda _: subject.resends)
+    return [f"S3 {name}" for name in check(world)]
+
+
+def s4(subject: Subject, world: World) -> list[str]:
+    """S4 (design 3.1, order): messages of one sender are in the order it sent them on each dialog;
+    with order = key they are numbered 1, 2, 3 ... within the key, across dialogs too.
+    """
+    problems = set()
+    place = {body: (dialog, sequence) for dialog, sequence, kind, body in _arrived(world)
+             if kind == EVENT}
+    by_client: dict[int, list[str]] = defaultdict(list)
+    for (client, _), bodies in sorted(subject.ledger.batches.items()):
+        by_client[client] += [body for body in bodies if body in place]
+    for bodies in by_client.values():
+        by_dialog: dict[str, list[int]] = defaultdict(list)
+        for body in bodies:
+            by_dialog[place[body][0]].append(place[body][1])
+        if any(numbers != sorted(numbers) for numbers in by_dialog.values()):
+            problems.add("S4 out of order on a dialog")
+    if subject.numbered:
+        problems |= _numbers(world, by_client)
+    return sorted(problems)
+
+
+def _numbers(world: World, by_client: dict[int, list[str]]) -> set[str]:
+    """Of order = key, in what has landed."""
+    problems = set()
+    keys: dict[str, list[int]] = defaultdict(list)
+    number_of = {}
+    for key, number, body in rows(world, "Landing", "ConversationKey", "KeySequence", "Body"):
+        if number is not None and body:
+            keys[key].append(number)
+            number_of[body.hex().upper()] = number
+    if any(sorted(numbers) != list(range(1, len(numbers) + 1)) for numbers in keys.values()):
+        problems.add("S4 gap or repeat in a key's numbers")
+    for bodies in by_client.values():
+        numbers = [number_of[body] for body in bodies if body in number_of]
+        if numbers != sorted(numbers):
+            problems.add("S4 a key's numbers are not in the order of its sends")
+    return problems
+
+
+def s5(subject: Subject, world: World) -> list[str]:
+    """S5: dialogs are bounded: of the initiator's committed ones no more are open for sending than
+    there are keys (sessions, slots); the others have had their EndOfStream or know that they ended.
+    """
+    told = {handle for handle, at in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
+            if at is not None}
+    open_ = [e for e in _endpoints(world) if e.is_initiator and e.state() in OPEN
+             and e.creator is None and e.handle not in told]
+    return ["S5 more dialogs than keys"] if len(open_) > subject.keys else []
+
+
+def s6(subject: Subject, world: World) -> list[str]:
+    """S6: at rest one row per key, and no row whose handle is dead."""
+    if not subject.rows or world.progress.struck & SWITCHED_OFF:
+        return []
+    names = ["ConfigId", "ConversationKey", "Handle"]
+    pool = "begunutc" in world.instance.server.database(DATABASE).resolve(
+        "audit", "SessionConversations").ordinals
+    found = rows(world, "SessionConversations", *names, *(["BegunUtc"] if pool else []))
+    alive = {e.handle for e in _endpoints(world) if e.is_initiator and e.state() in OPEN}
+    problems = set()
+    if len({row[:2] for row in found}) < len(found):
+        problems.add("S6 two rows of a key")
+    if any(row[2] not in alive for row in found if len(row) == 3 or row[3] is not None):
+        problems.add("S6 row of a dead dialog")
+    return sorted(problems)
+
+
+def s7(subject: Subject, world: World) -> list[str]:
+    """S7: what a caller is told is total: at rest every batch has ended, and one that ended without
+    an error has sent its message (committed), one that raised has not. Never silent.
+    """
+    problems = set()
+    for number, client in enumerate(world.scenario.clients):
+        if client.name not in subject.senders or number in world.progress.killed:
+            continue
+        if len(world.progress.results[number]) < len(client.batches):
+            problems.add("S7 a caller never got an answer")
+    account = subject.ledger(world)
+    if set(account.lost) & set(account.acknowledged):
+        problems.add("S7 silent: no error and no message")
+    if set(account.refused) & set(account.unexpected):
+        problems.add("S7 an error, and yet the message")
+    return sorted(problems)
+
+
+def l1(subject: Subject, world: World) -> list[str]:
+    """L1: every dialog that was recycled is closed on both sides once everything is at rest."""
+    if not subject.ends or world.progress.struck & SWITCHED_OFF:
+        return []
+    told = {handle for handle, at in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
+            if at is not None}
+    for endpoint in _endpoints(world):
+        if not endpoint.is_initiator or endpoint.handle not in told:
+            continue
+        peer = endpoint.peer
+        if endpoint.state() != "CD" or (peer is not None and peer.state() != "CD"):
+            return ["L1 a recycled dialog is not closed"]
+    known = {row[0] for row in rows(world, "SessionConversations", "Handle")} | told
+    orphans = subject.rows and any(
+        e.is_initiator and not e.own and e.handle not in known for e in _endpoints(world))
+    return ["L1 a dialog nobody can find again"] if orphans else []
+
+
+def l2(subject: Subject, world: World) -> list[str]:
+    """L2: five rollbacks never switch a queue off; a poison row is set aside before the fifth."""
+    if not subject.ends or any("queue_off" in kind for kind in world.progress.struck):
+        return []
+    database = world.instance.server.database(DATABASE)
+    off = [name for name in ("InitiatorQueue", "TargetQueue")
+           if not database.resolve("audit", name).enabled]
+    return [f"L2 {name} switched off" for name in off]
+
+
+ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2}
+AT_REST: dict[str, Claim] = {"S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "L1": l1}
+LIVELOCK = "livelock"
+"""L3: what a search names when its states go round without time passing."""
+
+DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
+
+
+def claims(subject: Subject, chosen: dict[str, Claim]) -> Callable[[World], list[str]]:
+    """Those claims as one check."""
+    return lambda world: [name for claim in chosen.values() for name in claim(subject, world)]
+
+
+# ---------------------------------------------------------------------- looking
+def _outermost(procedures: tuple[str, ...]) -> str:
+    """The procedure of ours an application or a queue called; '' for none."""
+    ours = [name.split(".")[-1] for name in procedures
+            if name.split(".")[-2:-1] == ["audit"]]
+    return ours[-1] if ours else ""
+
+
+def _endpoints(world: World) -> list:
+    return list(world.instance.server.database(DATABASE).broker.endpoints.values())
+
+
+def _arrived(world: World) -> list[tuple[str, int, str, str]]:
+    """(dialog, sequence, type, body in hexadecimal) of what landed or is on its way there."""
+    found = [(dialog, sequence, kind, body.hex().upper() if body else "")
+             for dialog, sequence, kind, body in rows(
+                 world, "Landing", "ConversationId", "MessageSequence", "MessageType", "Body")]
+    for endpoint in _endpoints(world):
+        dialog = endpoint.conversation_id
+        if endpoint.is_initiator:
+            found += [(dialog, sequence, row[1].name, bare(row[2] or b"").hex().upper())
+                      for sequence, row in endpoint.pending.items()]
+        else:
+            found += [(dialog, message[1], message[2].name, bare(message[3] or b"").hex().upper())
+                      for status, message, _ in endpoint.inbox.stored() if status == 1]
+    return found

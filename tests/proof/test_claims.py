@@ -1,0 +1,67 @@
+"""Each claim is a check that something known to be bad violates, and the shipped text does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.explore import Limits, search
+from harness.proof.claims import DESCRIBED
+from harness.proof.setups import FAULTS, Setup
+
+MOST = Limits(transitions=15_000)
+BAD = {
+    "S1": (Setup(senders=1, caller="transaction", mutant="one_transaction"),
+           "S1 deadlock of usp_Send, usp_SenderActivation, victim a sender"),
+    "S2": (Setup(senders=1, mutant="autocommit_send"), "S2 message after EndOfStream"),
+    "S3": (Setup(senders=1, mutant="no_lock_hint"), "S3 acknowledged message lost"),
+    "S7": (Setup(senders=1, mutant="no_lock_hint"), "S7 silent: no error and no message"),
+    "L1": (Setup(senders=1, firings=0, faults=("error_message",), mutant="error_not_ended"),
+           "L1 a dialog nobody can find again"),
+    "L2": (Setup(senders=1, caller="transaction", strategy="lock_timeout"),
+           "L2 InitiatorQueue switched off"),
+}
+GOOD = [
+    Setup(senders=1),
+    Setup(senders=1, caller="trigger"),
+    Setup(senders=1, caller="xact_abort", isolation="rcsi"),
+    Setup(senders=1, messages=2, key="application", order="key", firings=0),
+    Setup(senders=1, key="pool"),
+    Setup(senders=2, warm=0, key="application", firings=0),
+    Setup(senders=2, warm=0, key="single", recycle="never", firings=0),
+    Setup(senders=1, key="application", recycle="aged_out", firings=0),
+    Setup(senders=1, firings=0, retire=True),
+    Setup(senders=1, firings=0, drain=True),
+    Setup(senders=1, firings=0, lifetimes=1),
+    Setup(senders=1, firings=0, target_readers=2),
+    *(Setup(senders=1, firings=0, faults=(name,)) for name in FAULTS),
+]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_claim_is_violated_by_what_is_known_to_be_bad(name):
+    setup, violation = BAD[name]
+    result = search(setup.scenario(), MOST)
+    print(result)
+    assert violation in result.violations
+    assert violation.startswith(name)
+
+
+@pytest.mark.parametrize("setup", GOOD, ids=str)
+def test_the_shipped_procedures_keep_every_claim(setup):
+    result = search(setup.scenario(), MOST)
+    print(result)
+    assert result.violations == {}
+    assert result.exhausted, result.bounded_by
+    assert result.ends > 0
+    assert result.circles == 0 or setup.drain, "every run comes to its end"
+
+
+def test_every_claim_says_what_it_means():
+    assert list(DESCRIBED) == ["S1", "S5", "L2", "S2", "S3", "S4", "S6", "S7", "L1"]
+    for name, claim in DESCRIBED.items():
+        assert (claim.__doc__ or "").startswith(name)
+
+
+def test_a_setup_that_cannot_be_searched_is_refused_with_what_is_allowed():
+    with pytest.raises(ValueError, match=r"senders: 1 to 4; .*faults: kill"):
+        Setup(senders=5, warm=0, faults=("meteor",))
