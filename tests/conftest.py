@@ -36,11 +36,40 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"families marked `sampled`: every N-th variant; all: {FULL}=1, invoke test --full"
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """What is loaded now stays, and what a test leaves is collected seldom: an installation makes
-    half a million objects that live as long as its test, and walking them took half its time."""
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 20)
+class _Garbage:
+    """Collects what tests leave between them, and walks what stays as seldom as can be.
+
+    An installation makes a hundred thousand objects, and the caches hold a million: left to itself
+    the collector took a third of the suite's time.
+    """
+
+    ENOUGH, ALL = 300_000, 12
+
+    def __init__(self) -> None:
+        self.times = 0
+
+    def begin(self) -> None:
+        """What is loaded now stays."""
+        gc.freeze()
+        gc.set_threshold(1_000_000, 1000, 1000)
+
+    def collect(self) -> None:
+        """When enough was made: collect, and look at what is left again only now and then."""
+        if gc.get_count()[0] + 1_000_000 * gc.get_count()[1] < self.ENOUGH:
+            return
+        self.times += 1
+        if self.times % self.ALL == 0:
+            gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+
+
+_GARBAGE = _Garbage()
+
+
+def pytest_collection_finish() -> None:
+    """Everything is imported."""
+    _GARBAGE.begin()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -71,3 +100,4 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef) -> Generator[None, Any, 
 def pytest_runtest_logfinish() -> None:
     """A test is over, its fixtures too."""
     installed.take_back()
+    _GARBAGE.collect()

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from harness.config import Config, load  # noqa: E402 - a tool runs from a bare clone
 from harness.config.choices import LookupHint, TimerStrategy  # noqa: E402
+from harness.lint.oracle import OracleAbsent, ask  # noqa: E402
 from harness.render import comparator_names, render  # noqa: E402
 from harness.render.renderer import SQL  # noqa: E402
 
@@ -35,6 +36,7 @@ PARTS = "comparators/"
 """Begins the names of what is judged by grammar only: procedures without the rest."""
 
 
+@cache
 def installations() -> dict[str, dict[str, str]]:
     """Every set of scripts we ship or compare with: its name -> script name -> text."""
     found = {}
@@ -141,18 +143,12 @@ def migrated(scripts: dict[str, str]) -> dict[str, str]:
 
 def _oracle(directory: Path, arguments: list[str]) -> list[str]:
     """Lines the oracle prints."""
-    run = subprocess.run(
-        [sys.executable, str(ORACLE), *arguments],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    if run.returncode not in (0, 1):
-        sys.stderr.write(run.stdout + run.stderr)
-        raise SystemExit(2)
-    return run.stdout.splitlines()
+    try:
+        _, text = ask(arguments, directory)
+    except OracleAbsent as error:
+        sys.stderr.write(f"{error}\n")
+        raise SystemExit(2) from None
+    return text.splitlines()
 
 
 def main() -> int:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import re
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from harness.render.renderer import SQL
@@ -23,7 +26,7 @@ class OracleAbsent(Exception):
 
 def findings(paths: list[Path]) -> list[str]:
     """Its findings on those files, ``file:line:column number text``. Raises OracleAbsent."""
-    status, text = _run(["--version", GRAMMAR, *map(str, paths)])
+    status, text = ask(["--version", GRAMMAR, *map(str, paths)])
     return [line for line in text.splitlines() if line] if status else []
 
 
@@ -36,19 +39,60 @@ def normal_form(sql: str, *, partial: bool = False) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "script.sql"
         path.write_text(sql, encoding="utf-8")
-        status, text = _run(["--normalize", str(path)])
+        status, text = ask(["--normalize", str(path)])
     if status and not partial:
         raise ValueError(text[-500:])
     text = re.sub(rf"^{re.escape(str(path))}:.*$", "(not read)", text, flags=re.M)
     return _CALLED.sub(lambda word: word[0].lower(), text)
 
 
-def _run(arguments: list[str]) -> tuple[int, str]:
-    """Exit status (0 clean, 1 findings) and what it printed."""
-    done = subprocess.run(
-        [sys.executable, str(TOOL), *arguments], capture_output=True, text=True, check=False
-    )
-    if done.returncode not in (0, 1):
-        said = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
-        raise OracleAbsent(said[-1] if said else f"exit status {done.returncode}")
-    return done.returncode, done.stdout
+def ask(arguments: list[str], directory: Path | None = None) -> tuple[int, str]:
+    """Exit status (0 clean, 1 findings) and what it printed. Raises OracleAbsent.
+
+    directory: what names of files are relative to. It is started once and then asked again: its
+    start takes longer than most answers.
+    """
+    kind = "--model" in arguments
+    if kind not in _SERVED:
+        _SERVED[kind] = _Served(kind)
+    try:
+        return _SERVED[kind].answer(arguments, directory or Path.cwd())
+    except OracleAbsent:
+        del _SERVED[kind]
+        raise
+
+
+class _Served:
+    """One process of the tool, which ends with this one. model: it can judge whole schemas."""
+
+    def __init__(self, model: bool) -> None:
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is the process's own
+        command = [sys.executable, str(TOOL), "--serve", *(["--model"] if model else [])]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True
+        )
+        atexit.register(self._end)
+
+    def answer(self, arguments: list[str], directory: Path) -> tuple[int, str]:
+        """What a run with these arguments ends with and prints."""
+        try:
+            print(json.dumps([str(directory), arguments]), file=self._process.stdin, flush=True)
+            line = self._process.stdout.readline()
+        except OSError:
+            line = ""
+        if not line:
+            status = self._process.wait()
+            self._said.seek(0)
+            said = [line for line in self._said.read().splitlines() if line.strip()]
+            raise OracleAbsent(said[-1] if said else f"exit status {status}")
+        status, text = json.loads(line)
+        return status, text
+
+    def _end(self) -> None:
+        """It leaves when nobody can ask any more."""
+        with suppress(OSError):
+            self._process.stdin.close()
+        self._process.wait(10)
+
+
+_SERVED: dict[bool, _Served] = {}

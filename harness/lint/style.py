@@ -73,12 +73,18 @@ def mended(text: str, name: str, using: Linter) -> str:
 
 def rendered(template: str, name: str, using: Linter) -> str:
     """A template's text as the configuration renders it."""
-    return using.lint_string(template, fname=name).templated_file.templated_str
+    return _rendered(template, name, using).templated_str
+
+
+def _rendered(template: str, name: str, using: Linter) -> Any:
+    """sqlfluff's rendering of a template, nothing parsed; None when it cannot be rendered."""
+    variants = using.render_string(template, name, using.config, "utf-8").templated_variants
+    return variants[0] if variants else None
 
 
 def same_meaning(before: Any, template: str, name: str, using: Linter) -> bool:
     """Whether a mended template still renders to the same statements."""
-    after = using.lint_string(template, fname=name).templated_file
+    after = _rendered(template, name, using)
     if before is None or after is None:
         return False
     try:
