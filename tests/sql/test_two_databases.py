@@ -6,12 +6,17 @@ Service Broker Dialog Security page, F-181 to F-183, F-251 (a switch). No TRUSTW
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
+from harness.broker.instance.requests import Batch
 from harness.config import parse
+from harness.deploy.apply import installation
+from harness.render import render
 from harness.render.renderer import SQL
 
+from .lab import configured
 from .two import CONFIG, DEPOT, SHOP, Two
 
 NO_ENTRY = 'is not able to access the database "' + DEPOT + '"'
@@ -134,6 +139,71 @@ def test_uninstall_leaves_both_catalogs_as_they_were(purged):
     for name in ("purge_data.sql", "target/purge_data.sql"):
         two.script(name)
     assert two.catalog() == before
+
+
+OTHER = configured(
+    target={"database": DEPOT}, timer={"after_seconds": 60, "spread_seconds": 0},
+    envelope={"who": True},
+)
+"""Another choice that both sides must know: what the bytes of a message mean."""
+
+
+def changing(two: Two) -> None:
+    """From here on ``two`` has the files of the other choice."""
+    two.config, two.files = OTHER, render(OTHER)
+
+
+def first_error(two: Two, folder: str, database: str) -> Any:
+    """As sqlcmd -b goes through one side's files; the error it stops at."""
+    for name in installation(two.files):
+        if ("/" in name) == bool(folder):
+            error = two.script_error(name, database)
+            if error:
+                return error
+    return None
+
+
+def test_a_change_of_choices_goes_the_way_its_refusals_name(two):
+    """50198, 50197, then usp_Drain, both sides, usp_OpenGate: nothing is lost on the way."""
+    two.send("0x01")
+    two.instance.advance(5)
+    before = two.catalog()
+    changing(two)
+    error = first_error(two, "", SHOP)
+    assert error.number == 50198 and "envelope.who is '0' there and '1' here" in error.text
+    error = first_error(two, "target/", DEPOT)
+    assert error.number == 50197 and "envelope.who 0 -> 1" in error.text
+    assert two.catalog() == before
+    assert two.run("SELECT IsOpen FROM audit.Gate;") == [(True,)]
+    two.send("0x02")
+
+    drain, reopen = re.findall(r"EXECUTE (.+?;)", error.text)
+    two.session.execute(f"USE {SHOP};")
+    two.session.submit(Batch(f"EXECUTE {drain}"))
+    two.instance.advance(600)
+    assert two.fail(f"EXECUTE audit.usp_Send N'{OTHER.services.initiator}', "
+                    f"N'{OTHER.services.target}', N'{OTHER.contract.name}', "
+                    f"N'{OTHER.message_types[0].name}', 0x03;").number == 50102
+    assert first_error(two, "target/", DEPOT) is None
+    assert first_error(two, "", SHOP) is None
+    assert two.run("SELECT IsOpen FROM audit.Gate;") == [(False,)]
+    two.run(f"EXECUTE {reopen}")
+    two.send("0x04")
+    two.instance.advance(90)
+    assert two.bodies() == [b"\x01", b"\x02", b"\x04"]
+    assert two.depot("SELECT COUNT(*) FROM audit.Landing WHERE SenderLogin IS NOT NULL;") == [(1,)]
+    for database in (SHOP, DEPOT):
+        assert two.run("SELECT COUNT(*) FROM audit.ErrorLog;", database) == [(0,)]
+
+
+def test_numbers_alone_ask_for_no_drain_in_two_databases(two):
+    two.send("0x01")
+    two.config = configured(target={"database": DEPOT, "readers": 4}, timer={"after_seconds": 99})
+    two.files = render(two.config)
+    two.deploy()
+    two.send("0x02")
+    two.instance.advance(5)
+    assert two.bodies() == [b"\x01", b"\x02"]
 
 
 def test_a_master_key_that_was_there_stays():

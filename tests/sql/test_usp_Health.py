@@ -110,6 +110,45 @@ def test_a_reader_that_ended_without_receive_is_found_by_who_may_look(lab):
     assert found(lab)["activation stuck"] == 1
 
 
+def test_a_reader_that_hangs_before_its_receive_is_found(lab):
+    """The monitor stays NOTIFIED while the task is there: blocked, as a rule."""
+    lab.sa.execute(
+        "EXECUTE(N'CREATE OR ALTER PROCEDURE audit.usp_TargetActivation AS "
+        "WAITFOR DELAY ''00:10:00'';');"
+    )
+    Client(lab).execute(send("0x02"))
+    lab.advance(30)
+    assert "reader without RECEIVE" not in found(lab)
+    lab.advance(60)
+    report = found(lab)
+    assert report["reader without RECEIVE"] == 10
+    assert "activation stuck" not in report
+
+
+@pytest.mark.parametrize("activation, priority, figure", [
+    ("PROCEDURE_NAME = audit.stub, EXECUTE AS N'audit_module'", 10, "audit].[stub] as audit_mod"),
+    ("EXECUTE AS N'dbo'", 10, "usp_TargetActivation] as dbo"),
+    ("PROCEDURE_NAME = audit.gone, EXECUTE AS N'audit_module'", 1, "(missing) as audit_module"),
+])  # fmt: skip
+def test_a_queue_whose_reader_is_another_or_gone_is_found(activation, priority, figure):
+    lab = Lab(missing_activation_procedure="allow")
+    lab.sa.execute("CREATE PROCEDURE audit.stub AS RETURN;")
+    lab.sa.execute(f"ALTER QUEUE audit.TargetQueue WITH ACTIVATION ({activation});")
+    ((told, shown),) = [
+        (row[0], row[3]) for row in lab.rows(HEALTH) if row[1] == "other activation procedure"
+    ]
+    assert told == priority and figure in shown
+
+
+def test_endpoints_are_gone_through_once():
+    """A server may have millions of them; ufn_Conversations would hold them all."""
+    for config in (AUDIT, configured(conversation={"key": "single", "recycle": "never"})):
+        (name,) = [n for n in render(config) if "ufn_HealthConversations" in n]
+        code = re.sub(r"/\*.*?\*/", " ", render(config)[name], flags=re.S)
+        assert "ufn_Conversations" not in code
+        assert code.count("sys.conversation_endpoints") == 1
+
+
 def test_old_dialogs_and_dialogs_near_the_end_of_their_lifetime_are_named():
     lab = Lab(
         configured(
