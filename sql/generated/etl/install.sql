@@ -1787,6 +1787,18 @@ BEGIN
     WHERE q.IsActivationEnabled = 0
        OR q.ActivationProcedure IS NULL;
 
+    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
+        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
+            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
+        N'Expected: [etl].[usp_SenderActivation] and [etl].[usp_TargetActivation], as [etl_module]. Deploy again: it sets both; then look in the server''s error log for lines 9724.'
+    FROM [etl].[ufn_Queues]() AS q
+    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[etl]', N'.', QUOTENAME(q.QueueName)), N'SQ')
+    WHERE q.ActivationProcedure IS NOT NULL
+      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[etl].[usp_TargetActivation]' ELSE N'[etl].[usp_SenderActivation]' END, N'P'), -1)
+           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'etl_module'));
+
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 50, N'queue differs from configuration', q.QueueName,
         CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
@@ -1862,6 +1874,18 @@ AS
 /* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
    leaked, a report must not make it worse. */
 BEGIN
+    DECLARE @states TABLE
+    (
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) NOT NULL,
+        Endpoints int NOT NULL,
+        Old int NOT NULL,               /* in use for longer than the configuration lets them */
+        OldestSeconds bigint NULL,
+        Ending int NOT NULL,            /* in use, and near the end of their lifetime */
+        FirstEndUtc datetime NULL,
+        PRIMARY KEY (IsInitiator, State)
+    );
+
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Pending, by what the server says is in the way                                           */
     /* ----------------------------------------------------------------------------------------- */
@@ -1886,19 +1910,32 @@ BEGIN
     GROUP BY p.ToService, p.StatusKind;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  Endpoints by state                                                                       */
+    /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN COUNT(*) >= 100000 THEN 50 ELSE 200 END,
-        N'endpoints', CONCAT(CASE WHEN e.is_initiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.state_desc),
-        CONCAT(CASE WHEN COUNT(*) >= 100000 THEN N'at least ' ELSE N'' END, COUNT(*)),
-        CASE WHEN COUNT(*) >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
-             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
-    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc
+    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+    SELECT e.is_initiator, e.state_desc, COUNT(*),
+        SUM(CASE WHEN e.AgeSeconds > 7800 THEN 1 ELSE 0 END), MAX(e.AgeSeconds),
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 60480, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+              /* Of dialogs in use only, as in ufn_Conversations. */
+              CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+              CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+              ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
+          LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
           WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
+        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
+        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
+    FROM @states AS e;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
@@ -1912,20 +1949,16 @@ BEGIN
     /* 3  Ages                                                                                     */
     /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs older than configured', N'//redial/etl/initiator', CONCAT(COUNT(*), N', oldest ', MAX(v.AgeSeconds), N' s'),
+    SELECT 50, N'dialogs older than configured', N'//redial/etl/initiator', CONCAT(SUM(e.Old), N', oldest ', MAX(e.OldestSeconds), N' s'),
         N'Nobody sends on them, and usp_RetireIdle does not run: schedule it.'
-    FROM [etl].[ufn_Conversations]() AS v
-    WHERE v.Purpose = N'in use'
-      AND v.AgeSeconds > 7800
-    HAVING COUNT(*) > 0;
+    FROM @states AS e
+    HAVING SUM(e.Old) > 0;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/etl/initiator', CONCAT(COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(v.LifetimeUtc), 120), N' UTC'),
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/etl/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
         N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain or usp_RetireIdle closes them in peace.'
-    FROM [etl].[ufn_Conversations]() AS v
-    WHERE v.Purpose = N'in use'
-      AND v.LifetimeUtc < DATEADD(second, 60480, GETUTCDATE())
-    HAVING COUNT(*) > 0;
+    FROM @states AS e
+    HAVING SUM(e.Ending) > 0;
 
     RETURN;
 END;
@@ -4901,6 +4934,19 @@ Example: EXECUTE [etl].[usp_Health];';
           AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
                           WHERE t.queue_id = q.QueueId AND t.database_id = @database);
 
+        /* The same with a reader that is there and has not come to its RECEIVE: blocked, as a rule.
+           Both times are the server's local ones. */
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT 10, N'reader without RECEIVE', q.QueueName, CONCAT(N'session ', MIN(t.spid), N', ', MAX(DATEDIFF(second, es.login_time, GETDATE())), N' s'),
+            N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. KILL lets the monitor start another.'
+        FROM @queues AS q
+        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+        INNER JOIN sys.dm_broker_activated_tasks AS t ON t.queue_id = q.QueueId AND t.database_id = @database
+        INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
+        WHERE m.state = N'NOTIFIED'
+          AND es.login_time < DATEADD(second, -60, GETDATE())
+        GROUP BY q.QueueName;
+
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         SELECT 1, N'no queue monitor', q.QueueName, NULL,
             N'Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'
@@ -6444,10 +6490,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'f3b0faa4eea8da2a63766ec1df972f3a7a6d358806909142e9e991abb99da5b0'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3be2a815486b3d606115631d031dbfa2adcf99a336e39541a38d02ce72a6b718'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'f3b0faa4eea8da2a63766ec1df972f3a7a6d358806909142e9e991abb99da5b0');
+    VALUES (N'etl', N'0.1.0', N'3be2a815486b3d606115631d031dbfa2adcf99a336e39541a38d02ce72a6b718');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -16,6 +16,18 @@ AS
 /* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
    leaked, a report must not make it worse. */
 BEGIN
+    DECLARE @states TABLE
+    (
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) NOT NULL,
+        Endpoints int NOT NULL,
+        Old int NOT NULL,               /* in use for longer than the configuration lets them */
+        OldestSeconds bigint NULL,
+        Ending int NOT NULL,            /* in use, and near the end of their lifetime */
+        FirstEndUtc datetime NULL,
+        PRIMARY KEY (IsInitiator, State)
+    );
+
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Pending, by what the server says is in the way                                           */
     /* ----------------------------------------------------------------------------------------- */
@@ -40,19 +52,30 @@ BEGIN
     GROUP BY p.ToService, p.StatusKind;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  Endpoints by state                                                                       */
+    /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN COUNT(*) >= 100000 THEN 50 ELSE 200 END,
-        N'endpoints', CONCAT(CASE WHEN e.is_initiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.state_desc),
-        CONCAT(CASE WHEN COUNT(*) >= 100000 THEN N'at least ' ELSE N'' END, COUNT(*)),
-        CASE WHEN COUNT(*) >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
-             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
-    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc
+    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+    SELECT e.is_initiator, e.state_desc, COUNT(*),
+        0, MAX(e.AgeSeconds),
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 86400, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+              /* Of dialogs in use only, as in ufn_Conversations. */
+              CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+              CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN ce.lifetime END AS EndUtc
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          LEFT OUTER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
           WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
+        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
+        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
+    FROM @states AS e;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
@@ -66,12 +89,10 @@ BEGIN
     /* 3  Ages                                                                                     */
     /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/logging/initiator', CONCAT(COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(v.LifetimeUtc), 120), N' UTC'),
-        N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain or usp_RetireIdle closes them in peace.'
-    FROM [logging].[ufn_Conversations]() AS v
-    WHERE v.Purpose = N'in use'
-      AND v.LifetimeUtc < DATEADD(second, 86400, GETUTCDATE())
-    HAVING COUNT(*) > 0;
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/logging/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
+        N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain closes them in peace.'
+    FROM @states AS e
+    HAVING SUM(e.Ending) > 0;
 
     RETURN;
 END;

@@ -74,6 +74,18 @@ BEGIN
     WHERE q.IsActivationEnabled = 0
        OR q.ActivationProcedure IS NULL;
 
+    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
+        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
+            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
+        N'Expected: [orders].[usp_SenderActivation] and [orders].[usp_TargetActivation], as [orders_module]. Deploy again: it sets both; then look in the server''s error log for lines 9724.'
+    FROM [orders].[ufn_Queues]() AS q
+    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[orders]', N'.', QUOTENAME(q.QueueName)), N'SQ')
+    WHERE q.ActivationProcedure IS NOT NULL
+      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[orders].[usp_TargetActivation]' ELSE N'[orders].[usp_SenderActivation]' END, N'P'), -1)
+           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'orders_module'));
+
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 50, N'queue differs from configuration', q.QueueName,
         CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),

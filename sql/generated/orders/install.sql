@@ -1838,6 +1838,18 @@ BEGIN
     WHERE q.IsActivationEnabled = 0
        OR q.ActivationProcedure IS NULL;
 
+    /* Tried again every five seconds, with a line in the server's error log each time (F-255). */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN 1 ELSE 10 END, N'other activation procedure', q.QueueName,
+        LEFT(CONCAT(q.ActivationProcedure, CASE WHEN OBJECT_ID(q.ActivationProcedure) IS NULL THEN N' (missing)' ELSE N'' END,
+            N' as ', ISNULL(USER_NAME(sq.execute_as_principal_id), N'somebody else')), 100),
+        N'Expected: [orders].[usp_SenderActivation] and [orders].[usp_TargetActivation], as [orders_module]. Deploy again: it sets both; then look in the server''s error log for lines 9724.'
+    FROM [orders].[ufn_Queues]() AS q
+    INNER JOIN sys.service_queues AS sq ON sq.object_id = OBJECT_ID(CONCAT(N'[orders]', N'.', QUOTENAME(q.QueueName)), N'SQ')
+    WHERE q.ActivationProcedure IS NOT NULL
+      AND (ISNULL(OBJECT_ID(q.ActivationProcedure), 0) <> ISNULL(OBJECT_ID(CASE WHEN q.Side = N'target' THEN N'[orders].[usp_TargetActivation]' ELSE N'[orders].[usp_SenderActivation]' END, N'P'), -1)
+           OR ISNULL(sq.execute_as_principal_id, 0) <> DATABASE_PRINCIPAL_ID(N'orders_module'));
+
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 50, N'queue differs from configuration', q.QueueName,
         CONCAT(q.MaxReaders, N' readers, retention ', q.IsRetentionEnabled, N', poison handling ', q.IsPoisonMessageHandlingEnabled),
@@ -1913,6 +1925,18 @@ AS
 /* Second part of usp_Health: pending messages and endpoints. Every count is bounded: where millions
    leaked, a report must not make it worse. */
 BEGIN
+    DECLARE @states TABLE
+    (
+        IsInitiator bit NOT NULL,
+        State nvarchar(60) NOT NULL,
+        Endpoints int NOT NULL,
+        Old int NOT NULL,               /* in use for longer than the configuration lets them */
+        OldestSeconds bigint NULL,
+        Ending int NOT NULL,            /* in use, and near the end of their lifetime */
+        FirstEndUtc datetime NULL,
+        PRIMARY KEY (IsInitiator, State)
+    );
+
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Pending, by what the server says is in the way                                           */
     /* ----------------------------------------------------------------------------------------- */
@@ -1937,19 +1961,32 @@ BEGIN
     GROUP BY p.ToService, p.StatusKind;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  Endpoints by state                                                                       */
+    /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
     /* ----------------------------------------------------------------------------------------- */
-    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT CASE WHEN COUNT(*) >= 100000 THEN 50 ELSE 200 END,
-        N'endpoints', CONCAT(CASE WHEN e.is_initiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.state_desc),
-        CONCAT(CASE WHEN COUNT(*) >= 100000 THEN N'at least ' ELSE N'' END, COUNT(*)),
-        CASE WHEN COUNT(*) >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
-             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
-    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc
+    INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
+    SELECT e.is_initiator, e.state_desc, COUNT(*),
+        SUM(CASE WHEN e.AgeSeconds > 4500 THEN 1 ELSE 0 END), MAX(e.AgeSeconds),
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 86400, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+    FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
+              /* Of dialogs in use only, as in ufn_Conversations. */
+              CASE WHEN sc.Handle IS NOT NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
+              CASE WHEN sc.Handle IS NOT NULL THEN ce.lifetime END AS EndUtc
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          LEFT OUTER JOIN [orders].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
+              ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
+          LEFT OUTER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
+              ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
           WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN e.Endpoints >= 100000 THEN 50 ELSE 200 END,
+        N'endpoints', CONCAT(CASE WHEN e.IsInitiator = 1 THEN N'initiator, ' ELSE N'target, ' END, e.State),
+        CONCAT(CASE WHEN e.Endpoints >= 100000 THEN N'at least ' ELSE N'' END, e.Endpoints),
+        CASE WHEN e.Endpoints >= 100000 THEN N'So many are a leak, or a dialog per message: see usp_EndLeaked. They slow down every SEND and a restart.'
+             ELSE N'CLOSED ones are the target''s memory against replays and go after about 30 minutes.' END
+    FROM @states AS e;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT CASE WHEN l.Action = N'END WITH CLEANUP' THEN 100 ELSE 50 END,
@@ -1963,20 +2000,16 @@ BEGIN
     /* 3  Ages                                                                                     */
     /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs older than configured', N'//redial/orders/initiator', CONCAT(COUNT(*), N', oldest ', MAX(v.AgeSeconds), N' s'),
+    SELECT 50, N'dialogs older than configured', N'//redial/orders/initiator', CONCAT(SUM(e.Old), N', oldest ', MAX(e.OldestSeconds), N' s'),
         N'Their timers should have closed them: is the initiator''s activation on (F-118), is a sender in a long transaction?'
-    FROM [orders].[ufn_Conversations]() AS v
-    WHERE v.Purpose = N'in use'
-      AND v.AgeSeconds > 4500
-    HAVING COUNT(*) > 0;
+    FROM @states AS e
+    HAVING SUM(e.Old) > 0;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/orders/initiator', CONCAT(COUNT(*), N', first ', CONVERT(nvarchar(19), MIN(v.LifetimeUtc), 120), N' UTC'),
+    SELECT 50, N'dialogs near the end of their lifetime', N'//redial/orders/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
         N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain or usp_RetireIdle closes them in peace.'
-    FROM [orders].[ufn_Conversations]() AS v
-    WHERE v.Purpose = N'in use'
-      AND v.LifetimeUtc < DATEADD(second, 86400, GETUTCDATE())
-    HAVING COUNT(*) > 0;
+    FROM @states AS e
+    HAVING SUM(e.Ending) > 0;
 
     RETURN;
 END;
@@ -4755,6 +4788,19 @@ Example: EXECUTE [orders].[usp_Health];';
           AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
                           WHERE t.queue_id = q.QueueId AND t.database_id = @database);
 
+        /* The same with a reader that is there and has not come to its RECEIVE: blocked, as a rule.
+           Both times are the server's local ones. */
+        INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+        SELECT 10, N'reader without RECEIVE', q.QueueName, CONCAT(N'session ', MIN(t.spid), N', ', MAX(DATEDIFF(second, es.login_time, GETDATE())), N' s'),
+            N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. KILL lets the monitor start another.'
+        FROM @queues AS q
+        INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
+        INNER JOIN sys.dm_broker_activated_tasks AS t ON t.queue_id = q.QueueId AND t.database_id = @database
+        INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
+        WHERE m.state = N'NOTIFIED'
+          AND es.login_time < DATEADD(second, -60, GETDATE())
+        GROUP BY q.QueueName;
+
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         SELECT 1, N'no queue monitor', q.QueueName, NULL,
             N'Activation is on, and nothing watches the queue: the broker of this database is off, or it was just started.'
@@ -6189,10 +6235,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ab932fced39218c480861c7de093d43342ce6ae59c2e2439cd73c6961a5bb9c2'
+           ORDER BY h.DeploymentId DESC), N'') <> N'8796b7f9a937d3441504f9bb3df2af6828993e62b66134166ade070c346b70ab'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'ab932fced39218c480861c7de093d43342ce6ae59c2e2439cd73c6961a5bb9c2');
+    VALUES (N'orders', N'0.1.0', N'8796b7f9a937d3441504f9bb3df2af6828993e62b66134166ade070c346b70ab');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
