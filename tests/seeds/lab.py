@@ -10,9 +10,8 @@ from harness.broker.instance.results import Collector
 from harness.broker.instance.session import Session
 from harness.config import Config
 from harness.proof.audit import DATABASE, deployed, small_config
-from harness.render import render
 from harness.render.quoting import literal, quote_name
-from harness.tsql import split_batches
+from tests.installed import batches, borrow, key_of, rendered
 
 END_OF_STREAM = "EndOfStream"
 EVENT = "//redial/audit/event"
@@ -55,7 +54,8 @@ class Lab:
 
     def __init__(self, config: Config | None = None, *, mutant: str | None = None) -> None:
         self.config = config or small_config()
-        self.instance = deployed(self.config, mutant=mutant)
+        self.instance = borrow(("seeds", key_of(self.config), mutant),
+                               lambda: deployed(self.config, mutant=mutant))
         self.session = self.connect()
 
     # ------------------------------------------------------------------ doing
@@ -207,13 +207,13 @@ class Lab:
     # ------------------------------------------------------------------ deployment
     def deploy(self) -> None:
         """Run the configuration's installation scripts once more."""
-        for name, text in render(self.config).items():
+        for name, text in rendered(self.config).items():
             if name[:2].isdigit():
                 self.script(text)
 
     def uninstall(self, *, purge: bool = False) -> None:
         """Run the uninstall script, and the one that removes the data when asked."""
-        files = render(self.config)
+        files = rendered(self.config)
         self.script(files["uninstall.sql"])
         if purge:
             self.script(files["purge_data.sql"])
@@ -221,8 +221,8 @@ class Lab:
     def script(self, text: str) -> None:
         """Run a script with GO lines; virtual time passes where a batch waits."""
         session = self.connect()
-        for batch in split_batches(text):
-            collector = session.execute(batch.sql)
+        for sql in batches(text):
+            collector = session.execute(sql)
             while not collector.finished:
                 self.instance.advance(1)
             collector.ok()

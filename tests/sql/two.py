@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.broker.instance.instance import PASSWORD, USER, Instance
+from harness.broker.instance.instance import Instance
 from harness.config import Config
 from harness.deploy.apply import installation
-from harness.render import render
 from harness.render.quoting import quote_name
-from harness.tsql import split_batches
+from tests.installed import batches, borrow, key_of, rendered
 
 from .lab import configured
 
@@ -31,14 +30,21 @@ class Two:
 
     def __init__(self, config: Config = CONFIG, deployed: bool = True, **switches: object) -> None:
         self.config = config
-        self.files = render(config)
+        self.files = rendered(config)
+        key = ("two", key_of(config), deployed, tuple(sorted(switches.items())))
+        self.instance = borrow(key, lambda: self._installed(deployed, switches))
+        self.session = self.instance.connect()
+
+    def _installed(self, deployed: bool, switches: dict[str, object]) -> Instance:
+        """A new instance with both databases."""
         self.instance = Instance(seed=1, switches=switches)
-        self.session = self.instance.login(USER, PASSWORD, "master")
         self.session = self.instance.connect()
         for name in (SHOP, DEPOT):
             self.run(f"CREATE DATABASE {quote_name(name)};", "master")
         if deployed:
             self.deploy()
+        self.session.close()
+        return self.instance
 
     def run(self, sql: str, database: str = SHOP) -> list[tuple]:
         """Run a batch in a database; the rows of its last result set."""
@@ -63,16 +69,16 @@ class Two:
 
     def script(self, name: str, seconds: float = 0) -> None:
         """Send one file, moving time on behind each batch."""
-        for batch in split_batches(self.files[name]):
-            self.run(batch.sql, DEPOT if "/" in name else SHOP)
+        for sql in batches(self.files[name]):
+            self.run(sql, DEPOT if "/" in name else SHOP)
             if seconds:
                 self.instance.advance(seconds)
 
     def script_error(self, name: str, database: str) -> Any:
         """The first error of a file, None without one."""
-        for batch in split_batches(self.files[name]):
+        for sql in batches(self.files[name]):
             self.session.execute(f"USE {quote_name(database)};")
-            answer = self.session.execute(batch.sql)
+            answer = self.session.execute(sql)
             if answer.errors:
                 return answer.errors[0]
         return None
