@@ -17,13 +17,16 @@ from harness.broker.exec.compiler import (
     names_objects,
     touches_data,
 )
-from harness.broker.exec.conversion import compile_assignment_conversion, resolve_type
+from harness.broker.exec.conversion import bare, compile_assignment_conversion, resolve_type
 from harness.broker.exec.expressions import compile_expression
+from harness.broker.exec.expressions.expr import Expr
 from harness.broker.exec.program import SWITCH
 from harness.broker.exec.switches import value
 from harness.tsql import ast
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from harness.broker.exec.session import SessionState
 
 
@@ -168,11 +171,12 @@ def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
     value = context.expression(node.value)
     convert = compile_assignment_conversion(value.type, type_ or INT)
     evaluate, empty = value.fn, None if type_ is not None else 0
+    change = None if convert is None else bare(convert)
 
     def give(s: SessionState, v: list) -> int:
         status = evaluate(s, v, ())
-        if status is not None and convert is not None:
-            status = convert(status)
+        if status is not None and change is not None:
+            status = change(status)
         s.frames[-1].status = empty if status is None else status
         return end_of_program(s, v)
 
@@ -249,16 +253,26 @@ def set_variable(node: ast.SetVariable, context: Context) -> Run:
     if node.op != "=":
         value_node = ast.BinaryOp(node.pos, node.end, node.op[:-1], node.variable, node.value)
     value = compile_expression(value_node, context.scope)
-    evaluate = value.fn
-    convert = compile_assignment_conversion(value.type, type_)
-    if convert is None:
+    return assignment(slot, value, compile_assignment_conversion(value.type, type_))
+
+
+def assignment(slot: int, value: Expr, convert: Callable[[Any], Any] | None) -> Run:
+    """v[slot] = value, converted; the commonest statement, so each kind has its own closure."""
+    evaluate, change = value.fn, None if convert is None else bare(convert)
+    if value.constant and (change is None or value.value is None):
+        found = value.value
+
+        def assign(s: SessionState, v: list) -> None:
+            v[slot] = found
+            s.rowcount = 1
+    elif change is None:
         def assign(s: SessionState, v: list) -> None:
             v[slot] = evaluate(s, v, ())
             s.rowcount = 1
     else:
         def assign(s: SessionState, v: list) -> None:
             found = evaluate(s, v, ())
-            v[slot] = None if found is None else convert(found)
+            v[slot] = None if found is None else change(found)
             s.rowcount = 1
 
     return assign

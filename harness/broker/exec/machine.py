@@ -210,7 +210,8 @@ class Machine:
             hand_over(s, frame)
         for slot, give in frame.outputs:
             give(frame.v[slot])
-        self._drop_locals(s, frame)
+        if s.cursors or s.temp_tables:
+            self._drop_locals(s, frame)
         if frame.on_return is not None:
             frame.on_return(s, frame.status)
         if frame.firing is not None:
@@ -242,8 +243,9 @@ class Machine:
     @staticmethod
     def _drop_locals(s: SessionState, frame: Frame) -> None:
         """Local cursors and the module's own #temp tables end with the frame."""
-        if not s.cursors and not s.temp_tables:
-            return
+        cursors = s.cursors
+        if not s.temp_tables and (not cursors or (len(cursors) == 1 and "@@" in cursors)):
+            return  # "@@" alone names the cursor opened last, which is gone
         depth = len(s.frames) + 1
         for name, cursor in list(s.cursors.items()):
             if getattr(cursor, "frame", None) is frame:

@@ -78,8 +78,10 @@ def new_program(s: Any, function: Function) -> Program:
 def run_function(s: Any, function: Function, program: Program, values: list) -> Any:
     """Run a function's body to its end and return its frame. Raises Wait: run the caller again."""
     frames = s.frames
-    if any(frame.program is program for frame in frames):
-        program = new_program(s, function)  # what a query remembers while it runs is not shared
+    for frame in frames:
+        if frame.program is program:  # what a query remembers while it runs is not shared
+            program = new_program(s, function)
+            break
     s.work()
     saved = (s.sink, s.rowcount, s.error, s.mark, s.auto, s.scope_identity, s.last_identity,
              s.database)
@@ -87,13 +89,15 @@ def run_function(s: Any, function: Function, program: Program, values: list) -> 
     s.auto, s.sink = False, QUIET
     machine = s.instance.machine
     try:
-        user = module_principal(function, function.database, s)
+        home = function.database
+        user = None if function.execute_as is None else module_principal(function, home, s)
         frame = machine.call(s, program, values, user=user)
-        enter(s, function.database)
-        code, pc = program.code, 0
+        if s.database is not home:
+            enter(s, home)
+        code, v, pc = program.code, frame.v, 0
         while len(frames) > depth:
             frame.pc = pc
-            following = code[pc](s, frame.v)
+            following = code[pc](s, v)
             pc = pc + 1 if following is None else following
         return frame
     except SqlError as error:

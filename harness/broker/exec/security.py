@@ -268,15 +268,16 @@ def check(session: Any, permission: str, item: Any, columns: tuple[int, ...] = (
     user, database = session.user, session.database
     if user is None or item is None or isinstance(item, VirtualTable):
         return
-    home = getattr(item, "database", None)
-    here = home is None or home is database or not isinstance(home, Database)
-    if user.id == DBO and here:
+    if user.id == DBO and _at_home(item, database):
         return
-    program = session.frames[-1].program if session.frames else None
-    module = program.object_id if program is not None else 0
+    program, signed, module = None, NOBODY, 0
+    if session.frames:
+        frame = session.frames[-1]
+        program, signed = frame.program, frame.signers
+        module = program.object_id
     known = database.permission_cache()
     server = database.server
-    key = (permission, item, user.id, module, columns, signers(session),
+    key = (permission, item, user.id, module, columns, signed,
            server.security_version if server is not None else 0)
     if key in known:
         return
@@ -286,8 +287,14 @@ def check(session: Any, permission: str, item: Any, columns: tuple[int, ...] = (
         raise SqlError(916, session.login_name, target.database.name)
     if not chained(session, target, permission):
         _check(session, target, permission, columns)
-    if here and (program is None or program.database is database):
+    if _at_home(item, database) and (program is None or program.database is database):
         known[key] = True
+
+
+def _at_home(item: Any, database: Database) -> bool:
+    """Whether an item is not another database's."""
+    home = getattr(item, "database", None)
+    return home is None or home is database or not isinstance(home, Database)
 
 
 def _check(session: Any, target: Securable, permission: str, columns: tuple[int, ...]) -> None:

@@ -16,6 +16,7 @@ from harness.broker.engine.kernel import Engine
 from harness.broker.engine.transactions import Transaction
 from harness.broker.engine.types import Message, ResultColumn
 from harness.broker.engine.versions import MAY_TAKE
+from harness.broker.exec import security
 from harness.broker.exec.options import Options
 from harness.broker.exec.switches import value
 
@@ -203,7 +204,7 @@ class SessionState(Part):
     def check_permission(self, permission: str, securable: Any,
                          columns: tuple[int, ...] = ()) -> None:
         """Raise 229, 230 for a column, and their kin when the current principal may not."""
-        self.instance.check_permission(self, permission, securable, columns)
+        security.check(self, permission, securable, columns)
 
     def stack(self) -> list[tuple[str, int, int, int, str]]:
         """(procedure, line, start, end, text) of each frame, innermost first, for reports.

@@ -31,7 +31,7 @@ from harness.broker.exec.xml.document import xml_from_ansi, xml_from_bytes, xml_
 Convert = Callable[[object], object]
 
 __all__ = [
-    "common_type", "compile_assignment_conversion", "explicit_conversion", "implicit_conversion",
+    "bare", "common_type", "compile_assignment_conversion", "explicit_conversion", "implicit_conversion",
     "resolve_type", "seconds_of_day", "type_by_name",
 ]
 
@@ -162,7 +162,16 @@ def _unpacked(value: Variant, target: SqlType, style: int | None) -> object:
 
 
 def _null_safe(convert: Convert) -> Convert:
-    return lambda value: None if value is None else convert(value)
+    def run(value: object) -> object:
+        return None if value is None else convert(value)
+
+    run.__wrapped__ = convert  # type: ignore[attr-defined]
+    return run
+
+
+def bare(convert: Convert) -> Convert:
+    """The same conversion for who has made sure that the value is not NULL."""
+    return getattr(convert, "__wrapped__", convert)
 
 
 def explicit_conversion(

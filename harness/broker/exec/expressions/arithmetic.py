@@ -257,9 +257,12 @@ def _joined_bytes(left: Expr, right: Expr) -> Expr:
         length = MAX
     else:
         length = min(8000, left.type.length + right.type.length)
-    cut = None if length == MAX else 8000
-    fn = closure("return (x0 + x1)[:cut]", [left, right], cut=cut)
-    return fold(Expr(fn, sql_type("varbinary", length)), [left, right])
+    of = sql_type("varbinary", length)
+    if length != MAX:
+        return fold(Expr(closure("return (x0 + x1)[:8000]", [left, right]), of), [left, right])
+    parts = (*(left.joined or (left,)), right)
+    chain = " + ".join(f"x{i}" for i in range(len(parts)))
+    return fold(Expr(closure(f"return {chain}", parts), of, joined=parts), [left, right])
 
 
 def _date_arithmetic(op: str, left: Expr, right: Expr) -> Expr:

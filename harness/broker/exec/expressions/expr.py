@@ -30,7 +30,8 @@ class Expr:
     constant: ``value`` is known already; slot / index: set when it is nothing but a local variable
     or a column; untyped: the bare NULL, which takes any type; literal: written as a constant;
     attribute: the session attribute it reads and nothing else; collation: of a string, None for the
-    database default; explicit: given by COLLATE.
+    database default; explicit: given by COLLATE; joined: what a chain of + joins, where nothing is
+    cut on the way.
     """
 
     fn: Fn
@@ -45,6 +46,7 @@ class Expr:
     attribute: str = ""
     collation: Collation | None = None
     explicit: bool = False
+    joined: tuple[Expr, ...] = ()
 
     @property
     def simple(self) -> bool:

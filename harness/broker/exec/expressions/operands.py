@@ -16,7 +16,12 @@ from harness.broker.engine.types import (
     sql_type,
     varbinary,
 )
-from harness.broker.exec.conversion import explicit_conversion, implicit_conversion, resolve_type
+from harness.broker.exec.conversion import (
+    bare,
+    explicit_conversion,
+    implicit_conversion,
+    resolve_type,
+)
 from harness.broker.exec.conversion.declared import CAST
 from harness.broker.exec.conversion.text import units
 from harness.broker.exec.expressions.expr import Expr, closure, constant, fold, null
@@ -110,7 +115,7 @@ def _cast(node: ast.Cast, scope: Scope) -> Expr:
     if callable(style):
         return _dynamic_style(operand, target, style, try_)
     convert = explicit_conversion(operand.type, target, style, try_)
-    result = Expr(closure("return f(x0)", [operand], f=convert), target,
+    result = Expr(closure("return f(x0)", [operand], f=bare(convert)), target,
                   operand.nullable or try_, collation=_kept_collation(operand, target))
     return fold(result, [operand])
 
@@ -182,7 +187,7 @@ def converted(expr: Expr, target: SqlType) -> Expr:
     convert = implicit_conversion(expr.type, target)
     if convert is None:
         return expr.retyped(target)
-    result = Expr(closure("return f(x0)", [expr], f=convert), target, expr.nullable,
+    result = Expr(closure("return f(x0)", [expr], f=bare(convert)), target, expr.nullable,
                   collation=expr.collation if target.is_string else None, explicit=expr.explicit)
     return fold(result, [expr])
 

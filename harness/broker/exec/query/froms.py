@@ -132,6 +132,9 @@ def _narrow(
 def _rows(steps: list[Any], base: int) -> Rows:
     if len(steps) == 1:
         only = steps[0]
+        fetch = getattr(only, "fetch", None)
+        if fetch is not None and not base:  # nothing stands before its columns
+            return fetch
         return lambda s, v, r: only(s, v, [r])
     return lambda s, v, r: run_steps(steps, s, v, [r])
 

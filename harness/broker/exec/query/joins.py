@@ -83,6 +83,7 @@ class StepCompiler:
         def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
             return [row + found for row in rows for found in fetch(s, v, row)]
 
+        run.fetch = fetch
         return self._looked_up(step, run) or run
 
     def _looked_up(self, step: ReadStep, scan: Step) -> Step | None:
@@ -176,10 +177,15 @@ class StepCompiler:
         rows_of = self._rows_of(step)
         test = residual([c.node for c in step.conditions], self.scope)
 
+        def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
+            found = rows_of(s, v, r)
+            return found if test is None else [row for row in found if test(s, v, row)]
+
         def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
             found = [row + other for row in rows for other in rows_of(s, v, row)]
             return found if test is None else [row for row in found if test(s, v, row)]
 
+        run.fetch = fetch
         return run
 
     def _read_once(self, step: ReadStep) -> Step:

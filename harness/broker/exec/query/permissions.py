@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from harness.broker.exec.principals import DBO
+from harness.broker.exec.security import check
 
 
 def check_permission(s: Any, permission: str, securable: Any,
@@ -18,7 +19,7 @@ def check_permission(s: Any, permission: str, securable: Any,
     if securable is None or s.user is None or getattr(securable, "creator", 0):
         return  # everybody may use a ##temporary table
     if s.user.id != DBO or getattr(securable, "database", None) is not s.database:
-        s.check_permission(permission, securable, columns)
+        check(s, permission, securable, columns)
 
 
 def column_numbers(ordinals: Any) -> tuple[int, ...]:
