@@ -183,10 +183,11 @@ def set_option(node: ast.SetOption, context: Context) -> Run:
         changes[ON_OFF[name]] = node.on
         if name in OPPOSITES and node.on:
             changes[ON_OFF[OPPOSITES[name]]] = False
+    pairs = tuple(changes.items())
 
     def run(s: SessionState, _: list) -> int | None:
         was = s.options.implicit_transactions
-        s.options = s.options.changed(**changes)
+        s.options = s.options.changed_by(pairs)
         s.rowcount = 0
         if was and not s.options.implicit_transactions and s.auto:
             s.commit()
@@ -304,8 +305,10 @@ def set_isolation(node: ast.SetIsolationLevel, context: Context) -> Run:
     if level not in ISOLATION_LEVELS:
         raise context.not_supported(node, f"SET TRANSACTION ISOLATION LEVEL {node.level}")
 
+    change = (("isolation", level),)
+
     def run(s: SessionState, _: list) -> None:
-        s.options = s.options.changed(isolation=level)
+        s.options = s.options.changed_by(change)
         s.rowcount = 0
 
     return run

@@ -231,7 +231,10 @@ class Database(Part):
 
     def principal(self, principal_id: int) -> Principal | None:
         """The user or role with that id."""
-        return next((p for p in self.principals.values() if p.id == principal_id), None)
+        for principal in self.principals.values():
+            if principal.id == principal_id:
+                return principal
+        return None
 
     def tables(self) -> list[Table]:
         """User tables, by object id."""

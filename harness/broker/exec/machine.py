@@ -98,10 +98,12 @@ class Machine:
                 again = s.deadline is not None or s.expired or s.auto
                 while True:
                     frame.pc = pc
-                    if budget <= 0 or (done_shared and infos[pc].shared):
+                    if budget <= 0:
                         return READY
                     budget -= 1
                     if single and infos[pc].shared:
+                        if done_shared:
+                            return READY
                         done_shared = True
                     following = code[pc](s, v)
                     if again:
@@ -202,7 +204,8 @@ class Machine:
     def leave(self, s: SessionState) -> None:
         """The current frame has reached its end: hand results back, undo its SET options."""
         frame = s.frames.pop()
-        del s.error_stack[frame.errors:]
+        if len(s.error_stack) > frame.errors:
+            del s.error_stack[frame.errors:]
         if s.frames:
             s.options = frame.saved_options
             frame.restore_caller(s)

@@ -94,11 +94,14 @@ class Options:
 
     def changed(self, **values: Any) -> Options:
         """The options with some changed; the same change of the same options is made once."""
-        key = tuple(values.items())
-        changed = self._changes.get(key)
+        return self.changed_by(tuple(values.items()))
+
+    def changed_by(self, changes: tuple[tuple[str, Any], ...]) -> Options:
+        """``changed`` by pairs of attribute and value, put together once by who changes often."""
+        changed = self._changes.get(changes)
         if changed is None:
-            made = replace(self, **values, _changes={})
-            changed = self._changes[key] = _KNOWN.setdefault(made, made)
+            made = replace(self, **dict(changes), _changes={})
+            changed = self._changes[changes] = _KNOWN.setdefault(made, made)
         return changed
 
     @property

@@ -156,7 +156,8 @@ class Frame:
         """The session acts as the caller again, in the caller's database."""
         session.user = self.saved_user
         session.login_name, session.sandbox = self.saved_identity
-        del session.user_stack[self.impersonations:]
+        if len(session.user_stack) > self.impersonations:
+            del session.user_stack[self.impersonations:]
         session.database = self.database
 
     @staticmethod

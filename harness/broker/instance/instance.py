@@ -39,6 +39,9 @@ FIRST_SPID = 51
 FIRST_RAISED = 13000
 """Lowest message number RAISERROR takes (RAISERROR page)."""
 
+LOCAL_STEPS = 100
+"""Most statements of one turn where sessions take turns statement by statement."""
+
 QUANTUM = 200
 """Statements a session may run before the next ready one has its turn."""
 
@@ -98,7 +101,8 @@ class Instance:
     """One embedded broker.
 
     quantum: statements a session may run before the next ready one has its turn; 1 interleaves
-    sessions statement by statement, as processors side by side would.
+    sessions statement by statement, as processors side by side would. A statement that others
+    cannot see (SET, IF on variables) takes no turn then: the order of these makes no difference.
     searched: the explorer decides who runs, so nobody is queued for a turn.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
     named options that stand for what no document settles (see ``engine.switches``); SwitchError for
@@ -236,12 +240,14 @@ class Instance:
         Returns True when there is more to do at once.
         """
         left, quantum = max_steps, self.quantum
+        single = quantum == 1 < max_steps
+        budget = LOCAL_STEPS if single else quantum
         self.fire_timers()
         while self._ready and left > 0:
             session = self._ready.popleft()
             if session.wait is None and session.frames:
                 left -= quantum
-                if self.machine.run(session, quantum) == READY:
+                if self.machine.run(session, budget, single=single) == READY:
                     self._ready.append(session)
             if not self._ready:
                 self.fire_timers()

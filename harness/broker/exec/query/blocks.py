@@ -142,7 +142,14 @@ class Block:
             whole = select.top.with_ties or select.top.percent
             return None if whole else self._count(select.top.count)
         most = self.tail.most
-        return None if most is None else (lambda s, v, r: most)
+        if most is None:
+            return None
+
+        def limit(s: Any, v: Any, r: tuple) -> int:
+            return most
+
+        limit.positive = most > 0  # then one key of a unique index needs no limit
+        return limit
 
     def _meant_order(self) -> list[ast.OrderItem]:
         """ORDER BY with aliases replaced by what they stand for."""

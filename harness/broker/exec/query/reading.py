@@ -153,7 +153,8 @@ def compile_reader(source: Source, path: Path, scope: Scope) -> Reader:
 def compile_fetch(reader: Reader) -> Fetch:
     """The closure that reads along the path."""
     single = reader.path.exact and reader.low is None and reader.high is None
-    if reader.source.slot < 0 and single and reader.limit is None \
+    limited = reader.limit is not None and not getattr(reader.limit, "positive", False)
+    if reader.source.slot < 0 and single and not limited \
             and not reader.source.table.temporary and not reader.source.after:
         return _exact_fetch(reader)
     return _general_fetch(reader)
