@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from harness.broker.engine.errors import SqlError
 from harness.broker.engine.types import SqlType
 from harness.broker.exec.objects import Procedure
 from harness.broker.exec.program import SWITCH, Program
@@ -52,6 +53,45 @@ def cacheable(name: ast.ObjectName | None) -> bool:
     """Whether a name means the same for everybody in a database: schema and name, nothing else."""
     return name is not None and name.schema is not None and name.database is None \
         and not name.name.startswith("#")
+
+
+def plain_arguments(node: ast.ExecuteProcedure, context: Any) -> list[Plain] | None:
+    """The arguments of a call as values; None when one is DEFAULT, a table or a cursor."""
+    found = []
+    for part in node.arguments:
+        given, slot = part.value, None
+        if isinstance(given, ast.DefaultValue):
+            return None
+        value = context.expression(given) if not isinstance(given, ast.Variable) \
+            or _is_value(given, context) else None
+        if value is None:
+            return None
+        type_ = value.type
+        if part.output:
+            slot, type_ = context.scope.variables[given.name.lower()]
+        found.append(Plain(part.name or "", value.fn, type_, slot))
+    return found
+
+
+def _is_value(given: ast.Variable, context: Any) -> bool:
+    """Whether a variable holds a value: not a table, not a cursor."""
+    lowered = given.name.lower()
+    return lowered.startswith("@@") or (
+        lowered not in context.table_variables
+        and context.scope.variables.get(lowered, (None, None))[1] is not None)
+
+
+def after(s: SessionState, name: ast.ObjectName, arguments: list[Plain],
+          conversion: Callable[[SqlType, SqlType], Any], principal_of: Callable[..., Any]
+          ) -> Prepared | None:
+    """What the next call may use of this one, whose frame has just been pushed."""
+    found = s.database.objects.get((name.schema.lower(), name.name.lower()))
+    if not isinstance(found, Procedure) or s.frames[-1].program is not found.program:
+        return None
+    try:
+        return prepare(s, found, arguments, conversion, principal_of(found, s.database, s))
+    except SqlError:  # a forbidden pair of types is an error only of a value that is not NULL
+        return None
 
 
 def prepare(s: SessionState, procedure: Any, arguments: list[Plain],

@@ -85,7 +85,7 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
             raise context.not_supported(node, "a linked server")
         name_of = None
     give_status = status_setter(node, context)
-    plain = plain_arguments(node, context) if binding.cacheable(fixed) else None
+    plain = binding.plain_arguments(node, context) if binding.cacheable(fixed) else None
     known: binding.Prepared | None = None
 
     def run(s: SessionState, v: list) -> int | None:
@@ -98,43 +98,10 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
         switched = call_named(s, name, given, give_status(v) if give_status else None,
                               s.frames[-1].pc + 1)
         if plain is not None and switched == SWITCH and s.frames[-1].database is database:
-            known = _prepared(s, name, database, plain)
+            known = binding.after(s, fixed, plain, conversion, module_principal)
         return switched
 
     return run
-
-
-def _prepared(s: SessionState, name: ast.ObjectName, database: Any, plain: list[binding.Plain]
-              ) -> binding.Prepared | None:
-    """What the next call may use of this one, whose frame has just been pushed."""
-    found = database.objects.get((name.schema.lower(), name.name.lower()))
-    if s.database is not database or not isinstance(found, Procedure) \
-            or s.frames[-1].program is not found.program:
-        return None
-    try:
-        user = module_principal(found, database, s)
-        return binding.prepare(s, found, plain, conversion, user)
-    except SqlError:  # a forbidden pair of types is an error only of a value that is not NULL
-        return None
-
-
-def plain_arguments(node: ast.ExecuteProcedure, context: Context) -> list[binding.Plain] | None:
-    """The arguments as values; None when one is DEFAULT, a table or a cursor."""
-    found = []
-    for part in node.arguments:
-        known = (None, None)
-        if isinstance(part.value, ast.Variable):
-            lowered = part.value.name.lower()
-            known = context.scope.variables.get(lowered, known)
-            if lowered in context.table_variables or known[1] is None:
-                if not part.value.name.startswith("@@"):
-                    return None
-        if isinstance(part.value, ast.DefaultValue):
-            return None
-        value = context.expression(part.value)
-        slot, type_ = known if part.output else (None, value.type)
-        found.append(binding.Plain(part.name or "", value.fn, type_, slot))
-    return found
 
 
 def check_order(node: ast.ExecuteProcedure, context: Context) -> None:

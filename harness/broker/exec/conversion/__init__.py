@@ -31,8 +31,8 @@ from harness.broker.exec.xml.document import xml_from_ansi, xml_from_bytes, xml_
 Convert = Callable[[object], object]
 
 __all__ = [
-    "bare", "common_type", "compile_assignment_conversion", "explicit_conversion", "implicit_conversion",
-    "resolve_type", "seconds_of_day", "type_by_name",
+    "bare", "common_type", "compile_assignment_conversion", "explicit_conversion",
+    "implicit_conversion", "resolve_type", "seconds_of_day", "type_by_name",
 ]
 
 _MOMENTS = frozenset({"datetime", "moment", "date", "time"})
