@@ -334,8 +334,9 @@ def lazy_step(
             step = guarded_elsewhere(step, lazy, others)
         if not fresh.uses_temp:
             if program.object_id:
-                guard = guarded_work if work else guarded_step
-                program.code[pc] = guard(run, lazy, database, version)
+                program.code[pc] = (
+                    working_step(run, lazy, database, version) if work
+                    else guarded_step(run, lazy, database, version))
             else:
                 program.code[pc] = guarded_batch_step(step, lazy, database, version, s.user)
         return step(s, v)
@@ -366,29 +367,6 @@ def guarded_step(step: Run, lazy: Run, database: Any, version: int) -> Run:
     return guarded
 
 
-def guarded_work(run: Run, lazy: Run, database: Any, version: int) -> Run:
-    """``guarded_step`` of a ``working_step`` in one closure: most statements of procedures."""
-
-    def step(s: SessionState, v: list) -> int | None:
-        if database.schema_version != version:
-            return lazy(s, v)
-        transaction = s.transaction
-        if transaction is None:
-            transaction = s.work()
-        s.mark = len(transaction.undo)
-        s.lock_mark = len(transaction.locks) if s.lock_mark >= 0 else ~s.lock_mark
-        result = run(s, v)
-        if transaction.short_locks or transaction.statement is not None:
-            s.engine.transactions.end_statement(transaction)
-        if s.auto:
-            s.commit()
-        else:
-            s.mark = len(transaction.undo)
-        return result
-
-    return step
-
-
 def guarded_batch_step(step: Run, lazy: Run, database: Any, version: int, user: Any) -> Run:
     """The same for a batch: also the database and the user's default schema are still those."""
     home = schema_of(user)
@@ -407,10 +385,17 @@ def schema_of(user: Any) -> str:
     return (user.default_schema or "dbo").lower() if user is not None else "dbo"
 
 
-def working_step(run: Run) -> Run:
-    """Run a statement in a transaction: the caller's, or its own that ends with it."""
+def working_step(
+    run: Run, lazy: Run | None = None, database: Any = None, version: int = 0
+) -> Run:
+    """Run a statement in a transaction: the caller's, or its own that ends with it.
+
+    lazy, database, version: as ``guarded_step`` has them; most statements of modules are both.
+    """
 
     def step(s: SessionState, v: list) -> int | None:
+        if lazy is not None and database.schema_version != version:
+            return lazy(s, v)
         transaction = s.transaction
         if transaction is None:
             transaction = s.work()
