@@ -119,7 +119,8 @@ class TraceStep:
     lane: whose, "" for the server's own; statements: what ran; batch: number of the client's batch
     under way before it; held: of every lane after it; errors: (lane, number, text) it raised.
     starts: it is the first of its batch or of its reader's run; rank: of a timer that fires, among
-    the armed ones by due time; fault: somebody or something disturbs.
+    the armed ones by due time; warm_rank: the same before the first step, 0 when it was not armed
+    then; fault: somebody or something disturbs.
     """
 
     number: int
@@ -130,6 +131,7 @@ class TraceStep:
     batch: int = -1
     starts: bool = False
     rank: int = 0
+    warm_rank: int = 0
     held: dict[str, Held] = field(default_factory=dict)
     errors: tuple[tuple[str, int, str], ...] = ()
     began_waiting: tuple[str, ...] = ()
@@ -144,7 +146,7 @@ class TraceStep:
 class Trace:
     """A violation, played. seed: the word that replays it. standing: the lanes when it is met, for
     a deadlock those of the cycle before its victim was thrown out; victim: its lane. rest: where
-    each lane would go on. warm_timers: how many timers were armed before the first step.
+    each lane would go on.
     """
 
     scenario: Scenario
@@ -157,7 +159,6 @@ class Trace:
     rest: dict[str, Place | None] = field(default_factory=dict)
     activated: dict[str, str] = field(default_factory=dict)
     """(database.schema.queue -> procedure) of every queue with activation on at the start."""
-    warm_timers: int = 0
 
     def lines(self) -> list[str]:
         """Numbered steps; below each, who begins to wait, for what, holding what."""
@@ -230,8 +231,7 @@ class _Recorder:
         self.instance = world.instance
         self.machine = self.instance.machine = TracingMachine(self.instance.machine)
         self.trace = Trace(scenario, violation.name, encode(scenario, violation.path))
-        self.trace.warm_timers = sum(
-            key[0] in scenario.timer_kinds for key in self.instance.engine.timers.entries)
+        self.warm = self.armed()
         self.keys: dict[Session, str] = {}
         self.waited: dict[str, Place] = {}
         self.told: dict[int, Any] = {}
@@ -279,10 +279,11 @@ class _Recorder:
         trace.standing = self.cycle or self.held()
         if self.victim is not None:
             trace.victim = self.lane(self.victim)
+        used = {step.lane for step in trace.steps}
         for session in self.instance.sessions.values():
-            if session.frames and session in self.keys:
+            if session.frames and self.keys.get(session) in used:
                 trace.rest[self.keys[session]] = place_of(session.frames[-1])
-        used = {step.lane for step in trace.steps} | set(trace.rest)
+        trace.standing = {key: held for key, held in trace.standing.items() if key in used}
         trace.lanes = {key: lane for key, lane in trace.lanes.items() if key in used}
         return trace
 
@@ -291,12 +292,10 @@ class _Recorder:
         session = self.instance.sessions.get(step.who) if isinstance(step.who, int) else None
         key = self.lane(session, -1) if session is not None else ""
         batch = self.progress(key)
-        timers = self.instance.engine.timers.entries
-        rank = 0
+        rank = warm = 0
         if step.kind == "timer":
-            armed = sorted((due, repr(k), k) for k, due in timers.items()
-                           if k[0] == step.who[0])
-            rank = [k for _, _, k in armed].index(step.who) + 1
+            rank = self.armed().index(step.who) + 1
+            warm = self.warm.index(step.who) + 1 if step.who in self.warm else 0
         title = self.world.describe(step)
         before = {s: s.wait for s in self.instance.sessions.values()}
         self.machine.noted.clear()
@@ -312,8 +311,15 @@ class _Recorder:
                                                   and s is session)))
         starts = (key, batch) not in self.begun and step.kind == "run"
         self.begun.add((key, batch))
-        self.trace.steps.append(TraceStep(number, step, key, title, done, batch, starts, rank, held,
-                                          self.errors(), began))
+        self.trace.steps.append(TraceStep(number, step, key, title, done, batch, starts, rank, warm,
+                                          held, self.errors(), began))
+
+    def armed(self) -> list[Any]:
+        """The timers that may fire, by due time, then in the order of arming."""
+        entries = self.instance.engine.timers.entries
+        return [key for _, key in sorted(
+            ((due, key) for key, due in entries.items()
+             if key[0] in self.world.scenario.timer_kinds), key=lambda entry: entry[0])]
 
     def progress(self, key: str) -> int:
         """The batch a client's lane is in; -1 for a reader."""

@@ -1,0 +1,188 @@
+"""Who acts when, for query windows: a trace cut into turns, and where a window must stop.
+
+A turn is a run of steps of one window. Between two of its turns a window stands at a stop: before
+a batch, or before a statement inside one. A window whose statement has to wait for a lock hands
+over just before it; when its wait ends it goes on by itself as far as its next stop.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from harness.explore.trace import Lane, Place, Statement, Trace, TraceStep
+
+
+@dataclass(slots=True)
+class Stop:
+    """Where a window waits for its turn. place: None before a batch; visit: the how manieth time
+    the window comes by; blocks: the statement will wait, so the next window may go on at once.
+    """
+
+    window: int
+    turn: int
+    place: Place | None
+    visit: int = 1
+    blocks: bool = False
+
+
+@dataclass(slots=True)
+class Turn:
+    """Steps of one window in a row. resumed: it begins by a wait that ended; blocks: it ends in
+    one; batches: (lane, batch) that begin in it.
+    """
+
+    number: int
+    window: int
+    steps: list[TraceStep] = field(default_factory=list)
+    resumed: bool = False
+    blocks: bool = False
+
+    def __str__(self) -> str:
+        first, last = self.steps[0].number, self.steps[-1].number
+        return f"step {first}" if first == last else f"steps {first} to {last}"
+
+
+@dataclass(slots=True)
+class Window:
+    """A query window. lanes: the sessions it plays, one after the other; none: the operator's."""
+
+    number: int
+    lanes: list[Lane] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Whom it plays."""
+        if not self.lanes:
+            return "operator"
+        if self.lanes[0].kind == "client":
+            return self.lanes[0].name
+        return "activation by hand: " + ", ".join(
+            dict.fromkeys(lane.queue.rpartition(".")[2] for lane in self.lanes))
+
+
+@dataclass(slots=True)
+class Plan:
+    """Windows, turns and stops of a trace. early: ranks of timers fired before the first turn;
+    missing: what no window can do, in words.
+    """
+
+    trace: Trace
+    windows: list[Window] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    stops: list[Stop] = field(default_factory=list)
+    early: list[TraceStep] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def window_of(self, lane: str) -> int:
+        """The number of the window that plays a lane."""
+        return next(w.number for w in self.windows if any(each.key == lane for each in w.lanes))
+
+
+def plan(trace: Trace) -> Plan:
+    """Cut a trace into turns of as few windows as it needs."""
+    made = Plan(trace)
+    _windows(made)
+    _turns(made)
+    _stops(made)
+    return made
+
+
+# ---------------------------------------------------------------------- windows
+def _windows(made: Plan) -> None:
+    """A window for each client; readers share one as long as they are not there together."""
+    trace = made.trace
+    spans: dict[str, list[int]] = {}
+    for step in trace.steps:
+        if step.lane and (step.step.kind in {"run", "expire"} or step.lane in spans):
+            spans.setdefault(step.lane, []).append(step.number)
+        if step.step.kind == "kill" and step.lane in spans:
+            spans[step.lane].append(len(trace.steps) + 1)
+    for key in trace.rest:
+        if key in spans:
+            spans[key].append(len(trace.steps) + 1)
+    busy: dict[int, int] = {}
+    for key in sorted(spans, key=lambda key: (trace.lanes[key].kind != "client", spans[key][0])):
+        lane = trace.lanes[key]
+        found = next((w for w in made.windows if lane.kind == "reader" == w.lanes[0].kind
+                      and busy[w.number] < spans[key][0]), None)
+        if found is None:
+            found = Window(len(made.windows) + 1)
+            made.windows.append(found)
+        found.lanes.append(lane)
+        busy[found.number] = spans[key][-1]
+
+
+# ---------------------------------------------------------------------- turns
+def _turns(made: Plan) -> None:
+    waiting: set[str] = set()
+    started = False  # whether a reader has looked into a queue
+    for position, step in enumerate(made.trace.steps):
+        if step.step.kind == "timer" and step.warm_rank and not started:
+            made.early.append(step)
+            continue
+        started = started or bool(step.lane) and made.trace.lanes[step.lane].kind == "reader"
+        window = _actor(made, position)
+        resumed = step.lane in waiting and step.step.kind in {"run", "expire"}
+        last = made.turns[-1] if made.turns else None
+        if last is None or last.window != window or resumed or last.blocks:
+            last = Turn(len(made.turns) + 1, window, resumed=resumed)
+            made.turns.append(last)
+        last.steps.append(step)
+        waiting = {key for key, held in step.held.items() if held.waits is not None}
+        last.blocks = step.step.kind == "run" and (step.lane in waiting or any(
+            statement.waited for statement in step.statements[-1:]))
+
+
+def _actor(made: Plan, position: int) -> int:
+    """The window that takes a step: its lane's; for a timer the next reader's; else an operator."""
+    step = made.trace.steps[position]
+    if step.step.kind in {"run", "expire"}:
+        return made.window_of(step.lane)
+    if step.step.kind == "timer":
+        following = next(iter(made.trace.steps[position + 1:]), None)
+        if following is not None and following.starts and following.lane \
+                and made.trace.lanes[following.lane].kind == "reader":
+            return made.window_of(following.lane)
+    operator = next((w for w in made.windows if not w.lanes), None)
+    if operator is None:
+        operator = Window(len(made.windows) + 1)
+        made.windows.append(operator)
+    return operator.number
+
+
+# ---------------------------------------------------------------------- stops
+def _stops(made: Plan) -> None:
+    visits: Counter[tuple[int, Place]] = Counter()
+    counted: list[tuple[Turn, TraceStep, Statement, int]] = []
+    for turn in made.turns:
+        for step in turn.steps:
+            for statement in step.statements:
+                if statement.shared and not statement.again:  # jumps share their IF's node
+                    visits[turn.window, statement.place] += 1
+                counted.append((turn, step, statement, visits[turn.window, statement.place]))
+    stopped: set[int] = set()
+    for turn, step, statement, visit in counted:
+        if statement.again or not statement.shared:
+            continue
+        first = turn.number not in stopped and not step.starts
+        stopped.add(turn.number)
+        if first or statement.waited:
+            _stop(made, turn, statement.place, visit, statement.waited)
+    for key, place in made.trace.rest.items():
+        held = made.trace.standing.get(key)
+        if place is not None and held is not None and held.waits is None:
+            window = made.window_of(key)
+            _stop(made, Turn(len(made.turns) + 1, window), place,
+                  visits[window, place] + 1, False)
+
+
+def _stop(made: Plan, turn: Turn, place: Place, visit: int, blocks: bool) -> None:
+    if place.dynamic:
+        made.missing.append(f"{turn}: no stop can be put into dynamic text ({place})")
+        return
+    if "@@ROWCOUNT" in place.text.upper() or "@@ERROR" in place.text.upper():
+        made.missing.append(f"{turn}: a stop before {place} would change what it reads, so there is "
+                            "none")
+        return
+    made.stops.append(Stop(turn.window, turn.number, place, visit, blocks))

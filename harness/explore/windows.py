@@ -1,0 +1,253 @@
+"""A trace as a T-SQL script for query windows of a real server.
+
+One section a window; each keeps the order by itself: before a statement that must not run yet, the
+window waits for an application lock that the window before it in the order holds until it is done
+(sp_getapplock with @LockOwner = 'Session': it lasts whatever transactions come and go).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from harness.explore.stops import NoPlace, create_or_alter, with_stops
+from harness.explore.trace import Lane, Place, Trace, TraceStep
+from harness.explore.turns import Plan, Stop, Turn, Window, plan
+
+TEMPLATES = Path(__file__).parent / "templates"
+WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A batch of a window. before: comment lines above it; turn: it begins with that turn, 0 when
+    with none; text: as it is run; mark: tells a player whose batch it is.
+    """
+
+    text: str
+    before: tuple[str, ...] = ()
+    mark: str = ""
+
+
+@dataclass(slots=True)
+class Module:
+    """A procedure or trigger with stops in it. original: as it was; text: with stops."""
+
+    name: str
+    original: str
+    text: str
+
+
+@dataclass(slots=True)
+class Script:
+    """The script and what it was made of."""
+
+    plan: Plan
+    modules: list[Module] = field(default_factory=list)
+    parts: dict[int, list[Part]] = field(default_factory=dict)
+    text: str = ""
+
+    @property
+    def windows(self) -> list[Window]:
+        """Its query windows."""
+        return self.plan.windows
+
+
+def script(trace: Trace) -> Script:
+    """The script that plays a trace in query windows."""
+    made = Script(plan(trace))
+    names = {stop_key(stop): f"p{number}" for number, stop in enumerate(
+        {stop_key(s): s for s in made.plan.stops}.values(), 1)}
+    texts = _stopped(made, names)
+    for window in made.plan.windows:
+        made.parts[window.number] = list(_parts(made, window, texts))
+    made.text = environment().get_template("windows.sql.j2").render(
+        trace=trace, plan=made.plan, script=made, names=names, Key=stop_key,
+        database=_database(trace), queues=sorted(trace.activated), quote=quote,
+        rows=list(_rows(made.plan, names)), own=_own(made.plan),
+        steps=list(_table(made.plan)), wrap=comment)
+    return made
+
+
+def stop_key(stop: Stop) -> Place | None:
+    """What two stops at the same statement have in common."""
+    return stop.place
+
+
+def quote(name: str) -> str:
+    """A name of several parts in brackets."""
+    return ".".join(f"[{part.replace(']', ']]')}]" for part in name.split("."))
+
+
+def comment(text: str, lead: str = "-- ") -> str:
+    """A text as comment lines of at most WIDTH characters."""
+    lines, line = [], ""
+    for word in text.split():
+        if line and len(lead) + len(line) + len(word) + 1 > WIDTH:
+            lines.append(lead + line)
+            line = ""
+        line = f"{line} {word}".strip()
+    return "\n".join([*lines, lead + line]).rstrip()
+
+
+@cache
+def environment() -> Environment:
+    """The templates of this package; an unknown name is an error."""
+    return Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined,
+                       autoescape=lambda name: bool(name) and name.endswith(".html.j2"),
+                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+
+
+# ---------------------------------------------------------------------- stops in texts
+def _stopped(made: Script, names: dict) -> dict[str, str]:
+    """Every text that gets stops, with them: by the text as it was."""
+    by_source: dict[str, dict[tuple[int, int], list[str]]] = defaultdict(dict)
+    places: dict[str, Place] = {}
+    for stop in made.plan.stops:
+        place = stop.place
+        lines = by_source[place.source].setdefault((place.start, place.end), [])
+        lines.append(f"-- {_told(made.plan, stop)}")
+        places[place.source] = place
+    texts: dict[str, str] = {}
+    for source, stops in by_source.items():
+        for (start, _), lines in stops.items():
+            name = next(names[key] for key in names
+                        if key.source == source and key.start == start)
+            lines.append(f"EXECUTE explorer.Stop @place = N'{name}';")
+        try:
+            texts[source] = with_stops(source, stops)
+        except NoPlace as error:
+            made.plan.missing.append(f"{places[source].module or 'batch'}: {error}")
+            continue
+        if places[source].module:
+            made.modules.append(Module(places[source].module, create_or_alter(source).strip(),
+                                       create_or_alter(texts[source]).strip()))
+    return texts
+
+
+def _told(made: Plan, stop: Stop) -> str:
+    """The comment above a stop: what the window waits for here, and what comes of it."""
+    if stop.turn > len(made.turns):
+        return f"window {stop.window} waits here until the last step is done"
+    turn = made.turns[stop.turn - 1]
+    before = made.turns[stop.turn - 2] if stop.turn > 1 else None
+    text = f"window {stop.window}"
+    if before is not None and before.window != stop.window:
+        text += f" waits here until {before} is done in window {before.window}, then does {turn}" \
+            if len(before.steps) == 1 else \
+            f" waits here until {before} are done in window {before.window}, then does {turn}"
+    else:
+        text += f" does {turn}"
+    if stop.blocks:
+        waits = _waiting(made, turn)
+        text += f"; THE STATEMENT BELOW BLOCKS{f': it waits for {waits}' if waits else ''}"
+        if stop.turn < len(made.turns):
+            text += f"; go to window {made.turns[stop.turn].window}"
+    return text
+
+
+def _waiting(made: Plan, turn: Turn) -> str:
+    step = turn.steps[-1]
+    held = made.trace.held(step, step.lane)
+    if held.waits is None:
+        return ""
+    whom = ", ".join(f"window {made.window_of(key)}" for key in held.waits.holders
+                     if any(lane.key == key for w in made.windows for lane in w.lanes))
+    return f"{held.waits}{f', held by {whom}' if whom else ''}"
+
+
+def _rows(made: Plan, names: dict):
+    """(window, place, visit, turn, blocks) of every stop."""
+    for stop in made.stops:
+        yield (stop.window, names[stop.place], stop.visit, stop.turn, int(stop.blocks))
+
+
+def _own(made: Plan) -> list[tuple[int, int, str, int]]:
+    """(turn, window, steps, whether the turn before ends in a wait) of every turn."""
+    return [(turn.number, turn.window, str(turn),
+             int(turn.number > 1 and made.turns[turn.number - 2].blocks)) for turn in made.turns]
+
+
+# ---------------------------------------------------------------------- batches of a window
+def _parts(made: Script, window: Window, texts: dict[str, str]):
+    trace = made.plan.trace
+    for turn in made.plan.turns:
+        if turn.window != window.number:
+            continue
+        for step in turn.steps:
+            if step.step.kind == "timer":
+                yield Part(_timer(turn, step.rank), _about(turn, step))
+            elif step.fault:
+                yield from _fault(made.plan, turn, step)
+            elif step.starts:
+                lane = trace.lanes[step.lane]
+                if turn.steps[0] is step or turn.resumed:
+                    yield Part(f"EXECUTE explorer.Turn @turn = {turn.number};", _about(turn, step))
+                yield _batch(trace, lane, step, texts)
+
+
+def _batch(trace: Trace, lane: Lane, step: TraceStep, texts: dict[str, str]) -> Part:
+    if lane.kind == "reader":
+        return Part(f"EXECUTE {lane.procedure};", (f"{lane.name}, by hand:",), f"reader {lane.key}")
+    client = trace.scenario.clients[lane.client]
+    tidying = not 0 <= step.batch < len(client.batches) or _tidies(trace, step)
+    text = client.on_cancel if tidying else client.batches[step.batch]
+    mark = f"client {lane.client}" + (" tidies up" if tidying else f" batch {step.batch}")
+    return Part(texts.get(text, text), (f"{lane.name}:",), mark)
+
+
+def _tidies(trace: Trace, step: TraceStep) -> bool:
+    """Whether a client's batch is what it runs after a cancel."""
+    return any(statement.place.source == trace.scenario.clients[
+        trace.lanes[step.lane].client].on_cancel and not statement.place.module
+        for statement in step.statements)
+
+
+def _about(turn: Turn, step: TraceStep) -> tuple[str, ...]:
+    return (f"-------- {turn}: {step.title}",)
+
+
+def _timer(turn: Turn, rank: int) -> str:
+    return (f"EXECUTE explorer.Turn @turn = {turn.number};\n"
+            f"EXECUTE explorer.FireTimer @rank = {rank};")
+
+
+def _fault(made: Plan, turn: Turn, step: TraceStep):
+    begin = f"EXECUTE explorer.Turn @turn = {turn.number};"
+    if step.step.kind in {"kill", "cancel"}:
+        window = made.window_of(step.lane)
+        if step.step.kind == "kill":
+            yield Part(f"{begin}\nEXECUTE explorer.KillWindow @window = {window};",
+                       _about(turn, step))
+            return
+        yield Part(f"{begin}\nRAISERROR (N'Now press Cancel (Alt+Break) in window {window}, select "
+                   f"what stands there behind that batch, and run it.', 0, 1) WITH NOWAIT;\n"
+                   "WAITFOR DELAY '00:00:15';", _about(turn, step), f"cancel window {window}")
+        return
+    made.missing.append(f"step {step.number} ({step.title}): no window can do that")
+    yield Part(f"{begin}\nRAISERROR (N'By hand, now: {step.title.replace(chr(39), chr(39) * 2)}', "
+               "0, 1) WITH NOWAIT;", _about(turn, step))
+
+
+def _table(made: Plan):
+    """(steps, window, what happens, what is waited for) for the table on top."""
+    for step in made.trace.steps:
+        if step in made.early:
+            yield step.number, "server", f"{step.title}: explorer.Ready lets it, before the first "\
+                "step of a window", ""
+            continue
+        turn = next(turn for turn in made.turns if step in turn.steps)
+        waits = ""
+        for key in step.began_waiting:
+            held = made.trace.held(step, key)
+            waits = f"{made.trace.lanes[key].name} WAITS; it holds {held}"
+        yield step.number, f"window {turn.window}", step.title, waits
+
+
+def _database(trace: Trace) -> str:
+    """The database everything is in."""
+    return next((lane.database for lane in trace.lanes.values() if lane.database), "master")
