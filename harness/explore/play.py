@@ -10,19 +10,22 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.broker.engine.locks import Deadlock
+from harness.broker.engine.switches import given
 from harness.broker.engine.types import Message
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
+from harness.explore.progress import Incidents, Progress, RecordingSink
 from harness.explore.seed import violated
-from harness.explore.world import CANCELLED, Progress, RecordingSink, Scenario, Step, World
+from harness.explore.world import CANCELLED, Scenario, Step, World
 from harness.tsql import split_batches
 
 LONGEST = 900.0
 """Seconds of virtual time a script may take."""
 
 _SECTION = re.compile(r"^-- =+ (SETUP|WINDOW \d+|CLEAN-UP) =+$", re.MULTILINE)
-_MARK = re.compile(r"^-- \[(client|reader|cancel) (?:window )?(\w+)(?: batch (\d+))?( tidies up)?\]$",
-                   re.MULTILINE)
+_MARK = re.compile(r"^-- \[(client|reader|operator|cancel) (?:window )?(\w+)"
+                   r"(?: batch (\d+))?( tidies up)?\]$", re.MULTILINE)
 
 
 class PlayError(Exception):
@@ -78,14 +81,37 @@ class Stage(World):
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
-        self.instance = scenario.prepare()
+        with given(scenario.switches):
+            self.instance = scenario.prepare()
         self.instance.run()
         self.instance.quantum = 1
         self.journal = self.instance.engine.journal
         self.progress = Progress(scenario)
         self.clients: list[Session] = []
         self.sinks: list[RecordingSink] = []
+        self.faults = scenario.all_faults
+        self.operators: dict[int, Session] = {}
+        self.incidents = Incidents(self.journal)
+        self._report_deadlock = self.instance.engine.locks.on_deadlock
+        self.instance.engine.locks.on_deadlock = self._deadlock
+        self.readers: list[Session] = []
         self.moving = True
+
+    def name_of(self, session: Session) -> str:
+        """A client by its name, a window that stands for activation as a reader."""
+        if session in self.clients:
+            return super().name_of(session)
+        return f"reader {session.id} (by hand)" if session in self.readers else "operator"
+
+    def _deadlock(self, deadlock: Deadlock) -> None:
+        """To the checks a reader by hand is an activated one."""
+        for session in self.readers:
+            session.background = True
+        try:
+            super()._deadlock(deadlock)
+        finally:
+            for session in self.readers:
+                session.background = False
 
     def steps(self) -> list[Step]:
         """Something while the windows are at it, nothing at the end."""
@@ -157,6 +183,8 @@ class _Player:
                 mark = _MARK.search(sql)
                 if mark is not None and mark[1] == "client":
                     by_client[int(mark[2])] = window
+                elif mark is not None and mark[1] == "reader":
+                    self.stage.readers.append(window.session)
         for number in range(len(self.stage.scenario.clients)):
             window = by_client.get(number)
             if window is None:  # has not begun when the violation is met

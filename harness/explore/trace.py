@@ -14,10 +14,13 @@ from harness.broker.exec.machine import READY, Machine
 from harness.broker.instance.session import Session
 from harness.explore.search import Violation
 from harness.explore.seed import encode
-from harness.explore.world import Scenario, Step, World
+from harness.explore.world import GOING_ON, Scenario, Step, World
 
 SHORT = 90
 """Characters of a statement in one line."""
+
+TIDIES = -2
+"""Stands for the number of a batch: what a client runs after it cancelled one."""
 
 QUIET = frozenset({"OBJECT", "DATABASE"})
 """Kinds of locks left out of a list: intent locks that block nobody here."""
@@ -97,8 +100,9 @@ class Held:
 
 @dataclass(slots=True)
 class Lane:
-    """A session of the trace. key: unique; kind: client or reader; client: its number; queue and
-    procedure: of a reader; spid: its session id in the search; one_go: it ran in one step.
+    """A session of the trace. key: unique; kind: client, reader or operator; client: its number;
+    queue and procedure: of a reader; sql: what an operator runs; spid: its session id in the
+    search; one_go: it ran in one step.
     """
 
     key: str
@@ -109,6 +113,7 @@ class Lane:
     database: str = ""
     queue: str = ""
     procedure: str = ""
+    sql: str = ""
     one_go: bool = False
 
 
@@ -120,7 +125,8 @@ class TraceStep:
     under way before it; held: of every lane after it; errors: (lane, number, text) it raised.
     starts: it is the first of its batch or of its reader's run; rank: of a timer that fires, among
     the armed ones by due time; warm_rank: the same before the first step, 0 when it was not armed
-    then; fault: somebody or something disturbs.
+    then; at: where the lane stood when a fault struck it, None when it was waiting or not begun;
+    fault: somebody or something disturbs.
     """
 
     number: int
@@ -135,11 +141,12 @@ class TraceStep:
     held: dict[str, Held] = field(default_factory=dict)
     errors: tuple[tuple[str, int, str], ...] = ()
     began_waiting: tuple[str, ...] = ()
+    at: Place | None = None
 
     @property
     def fault(self) -> bool:
         """Not a session going on, nor a timer or a wait whose time has come."""
-        return self.step.kind not in {"run", "timer", "expire"}
+        return self.step.kind not in GOING_ON
 
 
 @dataclass(slots=True)
@@ -258,8 +265,13 @@ class _Recorder:
             key = f"s{len(self.keys) + 1}"
             self.keys[session] = key
             lane = Lane(key, "", "client", session.id, client, session.database.name)
+            operator = next((n for n, s in self.world.operators.items() if s is session), None)
             if client >= 0:
                 lane.name = self.world.scenario.clients[client].name
+            elif operator is not None:
+                fault = self.world.faults[operator]
+                lane.kind, lane.sql = "operator", fault.sql
+                lane.name = f"operator: {fault.kind.replace('_', ' ')}"
             else:
                 queue = session.queue
                 same = sum(other.queue == name_of_queue(queue)
@@ -297,6 +309,10 @@ class _Recorder:
             rank = self.armed().index(step.who) + 1
             warm = self.warm.index(step.who) + 1 if step.who in self.warm else 0
         title = self.world.describe(step)
+        stood = None
+        if step.kind not in GOING_ON and session is not None and session.frames \
+                and session.wait is None and (key, batch) in self.begun:
+            stood = place_of(session.frames[-1])
         before = {s: s.wait for s in self.instance.sessions.values()}
         self.machine.noted.clear()
         self.world.take(step)
@@ -312,7 +328,7 @@ class _Recorder:
         starts = (key, batch) not in self.begun and step.kind == "run"
         self.begun.add((key, batch))
         self.trace.steps.append(TraceStep(number, step, key, title, done, batch, starts, rank, warm,
-                                          held, self.errors(), began))
+                                          held, self.errors(), began, stood))
 
     def armed(self) -> list[Any]:
         """The timers that may fire, by due time, then in the order of arming."""
@@ -322,9 +338,16 @@ class _Recorder:
              if key[0] in self.world.scenario.timer_kinds), key=lambda entry: entry[0])]
 
     def progress(self, key: str) -> int:
-        """The batch a client's lane is in; -1 for a reader."""
-        client = self.trace.lanes[key].client if key else -1
-        return self.world.progress.position[client] - 1 if client >= 0 else -1
+        """The batch a client's lane is in; for an operator how often it struck; a reader: -1."""
+        if not key:
+            return -1
+        lane = self.trace.lanes[key]
+        if lane.kind == "operator":
+            return sum(step.lane == key and step.fault for step in self.trace.steps)
+        if lane.client < 0:
+            return -1
+        tidies = lane.client in self.world.progress.tidying
+        return TIDIES if tidies else self.world.progress.position[lane.client] - 1
 
     def statements(self, key: str) -> tuple[Statement, ...]:
         """What the step's session ran; a statement that had waited before is marked."""

@@ -12,6 +12,15 @@ from dataclasses import dataclass, field
 
 from harness.explore.trace import Lane, Place, Statement, Trace, TraceStep
 
+OWN = frozenset({"run", "expire", "lock_timeout"})
+"""Kinds of step that happen in the window of the session itself."""
+
+NOTHING = frozenset({"pause", "resume"})
+"""Kinds of step that are nothing to a window: it stands still until its turn comes anyway."""
+
+DEADLY = frozenset({"kill", "reader_restart"})
+"""Kinds of step that end a session."""
+
 
 @dataclass(slots=True)
 class Stop:
@@ -55,8 +64,8 @@ class Window:
         """Whom it plays."""
         if not self.lanes:
             return "operator"
-        if self.lanes[0].kind == "client":
-            return self.lanes[0].name
+        if self.lanes[0].kind != "reader":
+            return ", ".join(dict.fromkeys(lane.name for lane in self.lanes))
         return "activation by hand: " + ", ".join(
             dict.fromkeys(lane.queue.rpartition(".")[2] for lane in self.lanes))
 
@@ -73,6 +82,10 @@ class Plan:
     stops: list[Stop] = field(default_factory=list)
     early: list[TraceStep] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+
+    def in_order(self) -> list[tuple[Turn, TraceStep]]:
+        """Every step that is a window's, with its turn."""
+        return [(turn, step) for turn in self.turns for step in turn.steps]
 
     def window_of(self, lane: str) -> int:
         """The number of the window that plays a lane."""
@@ -94,17 +107,18 @@ def _windows(made: Plan) -> None:
     trace = made.trace
     spans: dict[str, list[int]] = {}
     for step in trace.steps:
-        if step.lane and (step.step.kind in {"run", "expire"} or step.lane in spans):
+        if step.lane:
             spans.setdefault(step.lane, []).append(step.number)
-        if step.step.kind == "kill" and step.lane in spans:
+        if step.step.kind in DEADLY:
             spans[step.lane].append(len(trace.steps) + 1)
     for key in trace.rest:
         if key in spans:
             spans[key].append(len(trace.steps) + 1)
     busy: dict[int, int] = {}
-    for key in sorted(spans, key=lambda key: (trace.lanes[key].kind != "client", spans[key][0])):
+    for key in sorted(spans, key=lambda key: (
+            trace.lanes[key].kind != "client", trace.lanes[key].client, spans[key][0])):
         lane = trace.lanes[key]
-        found = next((w for w in made.windows if lane.kind == "reader" == w.lanes[0].kind
+        found = next((w for w in made.windows if lane.kind == w.lanes[0].kind != "client"
                       and busy[w.number] < spans[key][0]), None)
         if found is None:
             found = Window(len(made.windows) + 1)
@@ -121,9 +135,12 @@ def _turns(made: Plan) -> None:
         if step.step.kind == "timer" and step.warm_rank and not started:
             made.early.append(step)
             continue
-        started = started or bool(step.lane) and made.trace.lanes[step.lane].kind == "reader"
+        if step.step.kind in NOTHING or (step.fault and step.lane
+                                         and made.trace.lanes[step.lane].kind == "operator"):
+            continue  # a window stands still anyway; an operator begins when it first runs
+        started = started or (bool(step.lane) and made.trace.lanes[step.lane].kind == "reader")
         window = _actor(made, position)
-        resumed = step.lane in waiting and step.step.kind in {"run", "expire"}
+        resumed = step.lane in waiting and step.step.kind in OWN
         last = made.turns[-1] if made.turns else None
         if last is None or last.window != window or resumed or last.blocks:
             last = Turn(len(made.turns) + 1, window, resumed=resumed)
@@ -137,7 +154,7 @@ def _turns(made: Plan) -> None:
 def _actor(made: Plan, position: int) -> int:
     """The window that takes a step: its lane's; for a timer the next reader's; else an operator."""
     step = made.trace.steps[position]
-    if step.step.kind in {"run", "expire"}:
+    if step.step.kind in OWN:
         return made.window_of(step.lane)
     if step.step.kind == "timer":
         following = next(iter(made.trace.steps[position + 1:]), None)
@@ -169,12 +186,23 @@ def _stops(made: Plan) -> None:
         stopped.add(turn.number)
         if first or statement.waited:
             _stop(made, turn, statement.place, visit, statement.waited)
+    standing = made.trace.standing
     for key, place in made.trace.rest.items():
-        held = made.trace.standing.get(key)
-        if place is not None and held is not None and held.waits is None:
-            window = made.window_of(key)
-            _stop(made, Turn(len(made.turns) + 1, window), place,
-                  visits[window, place] + 1, False)
+        if place is not None and key in standing and standing[key].waits is None:
+            _rest(made, made.window_of(key), place, visits[made.window_of(key), place])
+    for step in made.trace.steps:
+        if step.at is not None and step.step.kind not in OWN | NOTHING:
+            window = made.window_of(step.lane)
+            passed = sum(1 for turn, other, statement, _ in counted
+                         if turn.window == window and other.number < step.number
+                         and statement.place == step.at and not statement.again
+                         and statement.shared)
+            _rest(made, window, step.at, passed)
+
+
+def _rest(made: Plan, window: int, place: Place, passed: int) -> None:
+    """A window that has nothing more to do at its next statement stands there till the end."""
+    _stop(made, Turn(len(made.turns) + 1, window), place, passed + 1, False)
 
 
 def _stop(made: Plan, turn: Turn, place: Place, visit: int, blocks: bool) -> None:
@@ -182,7 +210,7 @@ def _stop(made: Plan, turn: Turn, place: Place, visit: int, blocks: bool) -> Non
         made.missing.append(f"{turn}: no stop can be put into dynamic text ({place})")
         return
     if "@@ROWCOUNT" in place.text.upper() or "@@ERROR" in place.text.upper():
-        made.missing.append(f"{turn}: a stop before {place} would change what it reads, so there is "
-                            "none")
+        made.missing.append(f"{turn}: there is no stop before {place}; it would change what that "
+                            "statement reads")
         return
     made.stops.append(Stop(turn.window, turn.number, place, visit, blocks))

@@ -2,7 +2,8 @@
 
 One section a window; each keeps the order by itself: before a statement that must not run yet, the
 window waits for an application lock that the window before it in the order holds until it is done
-(sp_getapplock with @LockOwner = 'Session': it lasts whatever transactions come and go).
+(sp_getapplock with @LockOwner = 'Session': it lasts whatever transactions come and go; what this
+rests on: docs/facts.md, F-390 to F-394).
 """
 
 from __future__ import annotations
@@ -15,11 +16,17 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from harness.explore.stops import NoPlace, create_or_alter, with_stops
-from harness.explore.trace import Lane, Place, Trace, TraceStep
-from harness.explore.turns import Plan, Stop, Turn, Window, plan
+from harness.explore.trace import TIDIES, Lane, Place, Trace, TraceStep
+from harness.explore.turns import DEADLY, OWN, Plan, Stop, Turn, Window, plan
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 100
+
+CANCELS = frozenset({"cancel", "rollback"})
+"""Kinds of step where a person presses Cancel."""
+
+LIMIT = 5000
+"""LOCK_TIMEOUT in milliseconds of a window whose wait is to time out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,9 @@ def script(trace: Trace) -> Script:
         trace=trace, plan=made.plan, script=made, names=names, Key=stop_key,
         database=_database(trace), queues=sorted(trace.activated), quote=quote,
         rows=list(_rows(made.plan, names)), own=_own(made.plan),
-        steps=list(_table(made.plan)), wrap=comment)
+        steps=list(_table(made.plan)), wrap=comment, numbered=numbered, limit=LIMIT,
+        impatient={step.lane for step in trace.steps if step.step.kind == "lock_timeout"},
+        kinds={step.step.kind for step in trace.steps})
     return made
 
 
@@ -92,6 +101,12 @@ def comment(text: str, lead: str = "-- ") -> str:
             line = ""
         line = f"{line} {word}".strip()
     return "\n".join([*lines, lead + line]).rstrip()
+
+
+def numbered(number: int, text: str) -> str:
+    """A step as comment lines, its number hanging."""
+    lead = "--      "
+    return f"-- {number:3}. " + comment(text, lead).removeprefix(lead)
 
 
 @cache
@@ -175,13 +190,17 @@ def _own(made: Plan) -> list[tuple[int, int, str, int]]:
 # ---------------------------------------------------------------------- batches of a window
 def _parts(made: Script, window: Window, texts: dict[str, str]):
     trace = made.plan.trace
-    for turn in made.plan.turns:
-        if turn.window != window.number:
-            continue
-        for step in turn.steps:
+    begun: set[tuple[str, int]] = set()
+    for turn, step in made.plan.in_order():
+        struck = step.fault and step.step.kind not in OWN and (step.lane, step.batch) not in begun
+        if step.lane:
+            begun.add((step.lane, step.batch))
+        if struck and any(lane.key == step.lane for lane in window.lanes):
+            yield _standing(made.plan, step)
+        if turn.window == window.number:
             if step.step.kind == "timer":
                 yield Part(_timer(turn, step.rank), _about(turn, step))
-            elif step.fault:
+            elif step.fault and step.step.kind not in OWN:
                 yield from _fault(made.plan, turn, step)
             elif step.starts:
                 lane = trace.lanes[step.lane]
@@ -190,21 +209,23 @@ def _parts(made: Script, window: Window, texts: dict[str, str]):
                 yield _batch(trace, lane, step, texts)
 
 
+def _standing(made: Plan, step: TraceStep) -> Part:
+    """A batch that is under way and has done nothing when something befalls its session."""
+    part = _batch(made.trace, made.trace.lanes[step.lane], step, {})
+    return Part(f"EXECUTE explorer.Turn @turn = {len(made.turns) + 1};\n{part.text}", part.before,
+                part.mark)
+
+
 def _batch(trace: Trace, lane: Lane, step: TraceStep, texts: dict[str, str]) -> Part:
     if lane.kind == "reader":
         return Part(f"EXECUTE {lane.procedure};", (f"{lane.name}, by hand:",), f"reader {lane.key}")
+    if lane.kind == "operator":
+        return Part(texts.get(lane.sql, lane.sql), (f"{lane.name}:",), f"operator {lane.key}")
     client = trace.scenario.clients[lane.client]
-    tidying = not 0 <= step.batch < len(client.batches) or _tidies(trace, step)
-    text = client.on_cancel if tidying else client.batches[step.batch]
+    tidying = step.batch == TIDIES
+    text = step.statements[0].place.source if tidying else client.batches[step.batch]
     mark = f"client {lane.client}" + (" tidies up" if tidying else f" batch {step.batch}")
     return Part(texts.get(text, text), (f"{lane.name}:",), mark)
-
-
-def _tidies(trace: Trace, step: TraceStep) -> bool:
-    """Whether a client's batch is what it runs after a cancel."""
-    return any(statement.place.source == trace.scenario.clients[
-        trace.lanes[step.lane].client].on_cancel and not statement.place.module
-        for statement in step.statements)
 
 
 def _about(turn: Turn, step: TraceStep) -> tuple[str, ...]:
@@ -218,9 +239,9 @@ def _timer(turn: Turn, rank: int) -> str:
 
 def _fault(made: Plan, turn: Turn, step: TraceStep):
     begin = f"EXECUTE explorer.Turn @turn = {turn.number};"
-    if step.step.kind in {"kill", "cancel"}:
+    if step.step.kind in DEADLY or step.step.kind in CANCELS:
         window = made.window_of(step.lane)
-        if step.step.kind == "kill":
+        if step.step.kind in DEADLY:
             yield Part(f"{begin}\nEXECUTE explorer.KillWindow @window = {window};",
                        _about(turn, step))
             return

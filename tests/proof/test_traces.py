@@ -1,0 +1,101 @@
+"""What has been fought over since 2007, as scripts for query windows that a server's parser takes.
+
+Each script is played on the embedded broker by as many sessions as it has windows, and meets the
+same violation.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.explore import Limits, search
+from harness.explore.play import play
+from harness.explore.seed import decode
+from harness.explore.shorten import readable
+from harness.explore.trace import record
+from harness.explore.windows import script
+from harness.proof.audit import accounted, article, callers
+from harness.proof.comparators import forum_aged, shared_dialog
+from harness.proof.strategies import strategy
+from harness.tsql import parse_script
+
+ORACLE = Path(__file__).resolve().parents[2] / "tools" / "tsql_oracle.py"
+
+
+def one_caller_in_autocommit():
+    """One session with a dialog: SELECT, then the reader's whole run, then SEND."""
+    clients, bodies = callers(cold=False)
+    return replace(article(in_transaction=False), clients=clients, at_the_end=accounted(bodies))
+
+
+SHOWN = {
+    "seed 002": (lambda: article(in_transaction=True), "deadlock", 2),
+    "lost message": (one_caller_in_autocommit, "acknowledged message lost", 2),
+    "aged in the sender": (lambda: forum_aged(in_transaction=True, job=True), "deadlock", 2),
+    "five rollbacks": (lambda: strategy("lock_timeout"), "queue switched off", 2),
+    "two first users": (shared_dialog, "two dialogs", 3),
+}
+
+
+@pytest.fixture(scope="module", params=SHOWN, ids=SHOWN)
+def shown(request):
+    make, name, windows = SHOWN[request.param]
+    scenario = make()
+    result = search(scenario, Limits(until=name))
+    trace = record(scenario, readable(scenario, result.violations[name]))
+    print("\n".join(trace.lines()))
+    return trace, script(trace), windows
+
+
+def test_windows_meet_what_the_search_met(shown):
+    trace, made, windows = shown
+    assert len(made.windows) == windows
+    assert made.plan.missing == []
+    played = play(made.text, trace.scenario)
+    assert trace.violation in played.met
+    assert played.left == []
+    waits = {stop.window for stop in made.plan.stops if stop.blocks
+             and stop.turn < len(made.plan.turns)}
+    assert waits <= played.waited
+
+
+def test_the_word_replays_it(shown):
+    trace, _, _ = shown
+    again = decode(trace.scenario, trace.seed)
+    assert again.path == tuple(step.step for step in trace.steps)
+    assert trace.violation in again.name
+
+
+def test_our_parser_takes_the_script(shown):
+    parse_script(shown[1].text)
+
+
+@pytest.mark.oracle
+def test_microsofts_parser_takes_the_script(shown, tmp_path):
+    path = tmp_path / "windows.sql"
+    path.write_text(shown[1].text, encoding="utf-8")
+    try:
+        run = subprocess.run([sys.executable, str(ORACLE), str(path)], capture_output=True,
+                             text=True, timeout=240, check=False)
+    except subprocess.TimeoutExpired:
+        pytest.skip("the oracle's wheels did not arrive in 240 s")
+    if run.returncode == 2:
+        pytest.skip(f"the oracle could not run: {run.stderr[-300:]}")
+    assert run.returncode == 0, run.stdout
+
+
+def test_seed_002_is_five_steps_and_the_graph_of_the_seed():
+    scenario = article(in_transaction=True)
+    found = search(scenario, Limits(until="deadlock")).violations["deadlock"]
+    trace = record(scenario, readable(scenario, found))
+    assert len(trace.steps) == 5
+    standing = {trace.lanes[key].kind: held for key, held in trace.standing.items()}
+    assert [lock.kind for lock in standing["client"].locks] == ["KEY"]
+    assert str(standing["client"].waits).startswith("X CONVERSATION_GROUP")
+    assert str(standing["reader"].waits).startswith("U KEY SessionConversations.PK")
+    assert trace.lanes[trace.victim].name == "sender A"
