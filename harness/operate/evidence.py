@@ -48,7 +48,9 @@ class Endpoint:
 
 @dataclass
 class Evidence:
-    """Everything the verdict is computed from. landed is in the order of landing.
+    """Everything the verdict is computed from. landed is in the order of landing; rows of one
+    conversation that landed at one moment, as those of a batch do, are in that of their numbers:
+    nobody promises how the rowversions go within one INSERT (F-365).
 
     user_types: message types callers send. errors: rows of ErrorLog as (number, text).
     deadlocks: the server's reports of deadlocks with a module of this configuration, in words.
@@ -83,7 +85,8 @@ def collect(connection: Any, config: Config, identify: Any) -> Evidence:
             Row(_id(c), s, t, identify(body))
             for c, s, t, body in rows(
                 "SELECT l.ConversationId, l.MessageSequence, l.MessageType, l.Body "
-                f"FROM {schema}.[Landing] AS l ORDER BY l.RowVersion;"
+                f"FROM {schema}.[Landing] AS l ORDER BY MIN(l.RowVersion) OVER "
+                "(PARTITION BY l.ConversationId, l.LandedUtc), l.MessageSequence;"
             )
         ]
         evidence.dead = [

@@ -40,7 +40,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     **each(
         "DeadLetter", "ErrorLog", "PoisonAttempt", "DeploymentHistory", "LandingAcknowledged",
         "OperatorLog", "Migration", "Setting", "Gate", "vw_Conversations", "vw_Queues",
-        "vw_Pending", "vw_Errors", "vw_DeadLetters",
+        "vw_Pending", "vw_Errors", "vw_DeadLetters", "vw_FailedConversations",
         right={OPERATOR: SELECT}),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},
     "Landing": {READER: SELECT},

@@ -44,6 +44,31 @@ def test_one_letter_goes_by_its_number(lab):
     assert lab.rows(LETTERS) == [(1,), (3,)]
 
 
+def test_one_letter_by_its_number_reads_no_other(lab):
+    """An OR of number and age is a scan on a server."""
+    other = Client(lab)
+    other.execute("BEGIN TRANSACTION; UPDATE audit.DeadLetter SET Reason = N'' "
+                  "WHERE DeadLetterId = 2;")
+    lab.sa.execute(PURGE.format("@deadLetterId = 1"))
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_PurgeDeadLetter'));")
+    assert " OR (dl.AddedUtc" not in text
+    assert text.count("INDEX ([PK_DeadLetter]), FORCESEEK") == 3
+
+
+def test_more_than_one_batch_goes_and_each_has_its_entry(lab):
+    lab.sa.execute(
+        "INSERT INTO audit.DeadLetter "
+        "(AddedUtc, Side, ConversationHandle, MessageSequence, HandledUtc) "
+        "SELECT DATEADD(day, -100, SYSUTCDATETIME()), N'target', NEWID(), 0, SYSUTCDATETIME() FROM "
+        "(VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10),(11)) AS a(n) "
+        "CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) AS b(n) "
+        "CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) AS c(n);")
+    assert lab.rows(PURGE.format("@olderThanDays = 90")) == [(1101, 1, 1103, "removed")]
+    assert lab.rows("SELECT Detail FROM audit.OperatorLog ORDER BY OperatorLogId;") == [
+        ("1000 from 1 to 1002",), ("101 from 1003 to 1103",)]
+    assert lab.rows(LETTERS) == [(2,), (3,)]
+
+
 def test_a_letter_in_use_is_neither_waited_for_nor_removed(lab):
     other = Client(lab)
     other.execute(
@@ -103,3 +128,17 @@ def test_log_rows_are_purged_slice_after_slice_whatever_stays_between():
     slices = [m.text for m in lab.sa.out.messages if m.text.startswith("ConversationLog")]
     assert len(slices) == 3
     assert lab.rows("SELECT COUNT(*), COUNT(EndedUtc) FROM audit.ConversationLog;") == [(1250, 0)]
+
+
+def test_dialogs_that_failed_have_a_view_of_their_own_and_vw_Errors_does_not_read_their_log():
+    """A screen that asks every few seconds must not read a row for every dialog there was."""
+    lab = Lab()
+    Client(lab).execute(send("0x01"))
+    lab.advance(5)
+    ((handle,),) = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                            "WHERE is_initiator = 0;")
+    lab.sa.execute(f"END CONVERSATION '{handle}' WITH ERROR = 7 DESCRIPTION = N'no';")
+    lab.advance(5)
+    assert lab.rows("SELECT Code, Messages FROM audit.vw_FailedConversations;") == [(7, 1)]
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.vw_Errors'));")
+    assert "ConversationLog]" not in text

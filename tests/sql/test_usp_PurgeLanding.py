@@ -149,6 +149,7 @@ def test_who_purged_and_what_is_logged(lab):
     ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'', @upTo = 0x01", 50183),
     ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x'", 50183),
     ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x', @upTo = 0xFFFFFFFFFFFFFFFF", 50183),
+    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x', @forget = NULL", 50183),
     ("EXECUTE audit.usp_PurgePoison", 50184),
     ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeLanding @upTo = 0x01", 50182),
     ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgePoison @olderThanDays = 1", 50182),
@@ -227,3 +228,32 @@ def test_a_purge_of_ids_waits_for_no_reader():
     assert purge.out.finished and purge.errors == []
     assert lab.rows("SELECT COUNT(*) FROM audit.Inbox WITH (NOLOCK);") == [(1,)]
     reader.execute("COMMIT TRANSACTION;")
+
+
+def test_two_first_calls_of_one_reader_both_succeed(lab):
+    """The second waits for the first one's row and does not insert its own (2627)."""
+    first, second = Client(lab), Client(lab)
+    call = "EXECUTE audit.usp_AcknowledgeLanding @reader = N'lake', @upTo = {};"
+    first.execute("BEGIN TRANSACTION; " + call.format("0x0000000000000001"))
+    second.submit(call.format("0x0000000000000002"))
+    assert not second.out.finished
+    first.execute("COMMIT TRANSACTION;")
+    lab.settle()
+    assert second.out.finished and second.errors == []
+    marks = lab.rows("SELECT Reader, UpTo FROM audit.LandingAcknowledged;")
+    assert [(name, mark[-1:]) for name, mark in marks] == [("lake", b"\x02")]
+
+
+def test_two_first_calls_that_meet_between_look_and_insert_do_not_collide(lab):
+    """Both look while nobody has a row: one of them keeps the place, the other waits for it."""
+    outsider = Client(lab)
+    outsider.execute("BEGIN TRANSACTION; SELECT Reader FROM audit.LandingAcknowledged "
+                     "WITH (HOLDLOCK) WHERE Reader = N'lake';")
+    clients = [Client(lab), Client(lab)]
+    for number, client in enumerate(clients, 1):
+        client.submit("EXECUTE audit.usp_AcknowledgeLanding @reader = N'lake', "
+                      f"@upTo = 0x000000000000000{number};")
+    outsider.execute("COMMIT TRANSACTION;")
+    lab.settle()
+    assert [client.errors for client in clients] == [[], []]
+    assert len(lab.rows("SELECT 1 FROM audit.LandingAcknowledged;")) == 1

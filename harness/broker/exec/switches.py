@@ -47,6 +47,9 @@ declare("empty_grouping_set", ("row", "none"), "F-211",
         "nothing; GROUP BY () alone yields one in any case.")
 declare("openjson_too_long", ("cut", "null"), "F-223",
         "OPENJSON .. WITH: a text longer than its column is cut, or is NULL.")
+declare("insert_rowversions", ("in order", "reversed"), "F-365",
+        "Rowversions of INSERT .. SELECT .. ORDER BY go up in that order, or in any other.",
+        "rowversions_of_one_insert")
 declare("applock_when_doomed", ("granted", "refused"), "F-162",
         "sp_getapplock for the session, called in a transaction that can only roll back: a lock or "
         "error 3930.")

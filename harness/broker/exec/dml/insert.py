@@ -13,6 +13,7 @@ from typing import Any
 from harness.broker.engine.access import ESCALATION
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.storage import Table
+from harness.broker.engine.switches import value
 from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.dml.firing import statement_triggers
 from harness.broker.exec.dml.nested import nested_source
@@ -276,9 +277,21 @@ def _query(
         found = rows(s, v, ())
         if top is not None:
             found = found[:top(s, v, (), len(found))]
-        return [make(s, v, row, table) for row in found]
+        made = [make(s, v, row, table) for row in found]
+        if table.rowversion_column is not None \
+                and value(s.engine, "insert_rowversions") != "in order":
+            made = turned(s, table, made)
+        return made
 
     return run
+
+
+def turned(s: Any, table: Table, rows: list[tuple]) -> list[tuple]:
+    """The rows with their rowversions dealt out from the last to the first (F-365)."""
+    at = table.rowversion_column
+    versions = [row[at] for row in reversed(rows)]
+    return [table.with_computed(s, (*row[:at], version, *row[at + 1:]))
+            for row, version in zip(rows, versions)]
 
 
 def maker_of(
