@@ -69,8 +69,8 @@ Examples:
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  How far: rows are in the order of landing, so the first young one ends it. What a late    */
-    /*    commit left behind it is for the next run                                                 */
+    /* 2  How far: batches are in the order of landing, so the first young row ends it; in which     */
+    /*    order a batch's own rows are matters not (F-365). What a late commit left is for next time */
     /* ----------------------------------------------------------------------------------------- */
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
 

@@ -7,7 +7,7 @@ AS
 /* What went wrong, from every table that says so; order it by HappenedUtc yourself. NOLOCK: whoever
    watches must not wait for a reader that is just writing an error down.
    Source: error (ErrorLog), poison (a row that made its transaction roll back), dead letter (without
-   its body), conversation (a dialog that ended with an Error message). */
+   its body). Dialogs that ended with an Error message: vw_FailedConversations. */
 SELECT
     el.AddedUtc AS HappenedUtc, N'error' AS Source, el.ProcedureName AS ObjectName, el.ConversationHandle,
     el.MessageSequence, el.ErrorNumber AS Code, el.ErrorMessage AS ErrorText
@@ -21,11 +21,5 @@ WHERE pa.Attempts > 0   /* 0: the mark of a batch in a hook (F-163) */
 UNION ALL
 SELECT
     dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
-FROM [audit].[DeadLetter] AS dl WITH (NOLOCK)
-UNION ALL
-SELECT
-    cl.EndedUtc, N'conversation', cl.ConversationKey, cl.Handle, NULL, cl.Code, cl.Reason
-FROM [audit].[ConversationLog] AS cl WITH (NOLOCK)
-WHERE cl.Code <> 0
-  AND cl.EndedUtc IS NOT NULL;
+FROM [audit].[DeadLetter] AS dl WITH (NOLOCK);
 GO

@@ -67,6 +67,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
+               (N'[audit].[vw_FailedConversations]'),
                (N'[audit].[vw_Pending]'),
                (N'[audit].[vw_Queues]')
            ) AS needed(Name)
@@ -151,6 +152,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
+               (N'[audit].[vw_FailedConversations]'),
                (N'[audit].[vw_Pending]'),
                (N'[audit].[vw_Queues]')
            ) AS needed(Name)

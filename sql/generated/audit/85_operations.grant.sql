@@ -14,6 +14,7 @@ GRANT SELECT ON OBJECT::[audit].[vw_Conversations] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Queues] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Pending] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Errors] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_FailedConversations] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_DeadLetters] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[Gate] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[OperatorLog] TO [audit_operator];

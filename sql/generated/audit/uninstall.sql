@@ -448,6 +448,7 @@ DROP VIEW IF EXISTS [audit].[Outbox];
 DROP VIEW IF EXISTS [audit].[vw_Conversations];
 DROP VIEW IF EXISTS [audit].[vw_DeadLetters];
 DROP VIEW IF EXISTS [audit].[vw_Errors];
+DROP VIEW IF EXISTS [audit].[vw_FailedConversations];
 DROP VIEW IF EXISTS [audit].[vw_Pending];
 DROP VIEW IF EXISTS [audit].[vw_Queues];
 DROP PROCEDURE IF EXISTS [audit].[usp_AcknowledgeLanding];

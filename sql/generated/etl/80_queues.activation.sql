@@ -70,6 +70,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[vw_Conversations]'),
                (N'[etl].[vw_DeadLetters]'),
                (N'[etl].[vw_Errors]'),
+               (N'[etl].[vw_FailedConversations]'),
                (N'[etl].[vw_Pending]'),
                (N'[etl].[vw_Queues]')
            ) AS needed(Name)
@@ -157,6 +158,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[vw_Conversations]'),
                (N'[etl].[vw_DeadLetters]'),
                (N'[etl].[vw_Errors]'),
+               (N'[etl].[vw_FailedConversations]'),
                (N'[etl].[vw_Pending]'),
                (N'[etl].[vw_Queues]')
            ) AS needed(Name)

@@ -14,6 +14,7 @@ GRANT SELECT ON OBJECT::[etl].[vw_Conversations] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Queues] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Pending] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Errors] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_FailedConversations] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_DeadLetters] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[Gate] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[OperatorLog] TO [etl_operator];

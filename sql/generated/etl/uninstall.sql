@@ -448,6 +448,7 @@ DROP VIEW IF EXISTS [etl].[Outbox];
 DROP VIEW IF EXISTS [etl].[vw_Conversations];
 DROP VIEW IF EXISTS [etl].[vw_DeadLetters];
 DROP VIEW IF EXISTS [etl].[vw_Errors];
+DROP VIEW IF EXISTS [etl].[vw_FailedConversations];
 DROP VIEW IF EXISTS [etl].[vw_Pending];
 DROP VIEW IF EXISTS [etl].[vw_Queues];
 DROP PROCEDURE IF EXISTS [etl].[usp_AcknowledgeLanding];

@@ -24,6 +24,7 @@ BEGIN
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
+    DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
     DECLARE @count bigint = 0;
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
@@ -68,14 +69,30 @@ Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = 
 
         BEGIN TRANSACTION;
 
-        DELETE TOP (1000) dl
-        OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
-        FROM [logging].[DeadLetter] AS dl
-            /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE dl.DeadLetterId = @deadLetterId
-           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
-        SET @batch = @@ROWCOUNT;
+        IF @deadLetterId IS NOT NULL
+            DELETE dl
+            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            FROM [logging].[DeadLetter] AS dl
+                /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+            WHERE dl.DeadLetterId = @deadLetterId;
+        ELSE
+            /* On from the last one, each letter is read once: those that stay are not read for every
+               batch anew. */
+            DELETE o
+            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            FROM
+            (
+                SELECT TOP (1000) dl.DeadLetterId
+                FROM [logging].[DeadLetter] AS dl
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
+                WHERE dl.DeadLetterId > @behind
+                  AND dl.AddedUtc <= @before
+                  AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1)
+                ORDER BY dl.DeadLetterId
+            ) AS o;
+
+        SELECT @batch = COUNT(*), @behind = MAX(r.DeadLetterId) FROM @removed AS r;
 
         IF @batch > 0
         BEGIN
@@ -101,9 +118,11 @@ Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = 
     BEGIN
         SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
         FROM [logging].[DeadLetter] AS dl
-            WITH (READPAST, READCOMMITTEDLOCK)  /* as above */
-        WHERE dl.DeadLetterId = @deadLetterId
-           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
+        /* A range of one, or all of them: no OR, which would read the table for one letter. */
+        WHERE dl.DeadLetterId BETWEEN ISNULL(@deadLetterId, 0) AND ISNULL(@deadLetterId, 9223372036854775807)
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;
 
     SELECT @count AS DeadLetters, @firstId AS FirstId, @lastId AS LastId,

@@ -63,6 +63,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
+               (N'[logging].[vw_FailedConversations]'),
                (N'[logging].[vw_Pending]'),
                (N'[logging].[vw_Queues]')
            ) AS needed(Name)
@@ -143,6 +144,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
+               (N'[logging].[vw_FailedConversations]'),
                (N'[logging].[vw_Pending]'),
                (N'[logging].[vw_Queues]')
            ) AS needed(Name)

@@ -13,6 +13,7 @@ GRANT SELECT ON OBJECT::[logging].[vw_Conversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Queues] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Pending] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Errors] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[vw_FailedConversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_DeadLetters] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[Gate] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[OperatorLog] TO [logging_operator];

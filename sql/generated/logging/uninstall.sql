@@ -448,6 +448,7 @@ DROP VIEW IF EXISTS [logging].[Outbox];
 DROP VIEW IF EXISTS [logging].[vw_Conversations];
 DROP VIEW IF EXISTS [logging].[vw_DeadLetters];
 DROP VIEW IF EXISTS [logging].[vw_Errors];
+DROP VIEW IF EXISTS [logging].[vw_FailedConversations];
 DROP VIEW IF EXISTS [logging].[vw_Pending];
 DROP VIEW IF EXISTS [logging].[vw_Queues];
 DROP PROCEDURE IF EXISTS [logging].[usp_AcknowledgeLanding];

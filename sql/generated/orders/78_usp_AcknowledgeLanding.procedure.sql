@@ -10,7 +10,8 @@ WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* A reader of Landing says how far it has got, so that usp_PurgeLanding removes nothing it still
-   needs. May go back as well. Returns 0; answers by no result set. */
+   needs. May go back as well. RowVersion tells which rows are new and nothing of their order within a
+   batch: a reader orders by ConversationId and MessageSequence (F-365). Returns 0; answers by no result set. */
 BEGIN
     SET NOCOUNT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -26,15 +27,18 @@ BEGIN
   @reader    name of the reader, 1 to 128 characters
   @upTo      mark: rows with RowVersion < @upTo are not needed again; at most MIN_ACTIVE_ROWVERSION()
   @forget    1: forget this reader, @upTo is not used
+RowVersion says which rows are new, not their order: order a conversation by MessageSequence (F-365).
 Take the mark before you read, read rows below it, then acknowledge it:
   DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION();
-  SELECT ... FROM ' + N'[orders].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark;' + N'
+  SELECT ... FROM ' + N'[orders].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark ORDER BY ConversationId, MessageSequence;' + N'
   EXECUTE ' + N'[orders].[usp_AcknowledgeLanding] @reader = N''lake'', @upTo = @mark;';
         RETURN 0;
     END;
 
     IF ISNULL(@reader, N'') = N''
         SET @errors = @errors + N'@reader must be a name of 1 to 128 characters. ';
+    IF @forget IS NULL
+        SET @errors = @errors + N'@forget must be 0 or 1. ';
     IF @forget = 0 AND @upTo IS NULL
         SET @errors = @errors + N'@upTo must be a mark of Landing.RowVersion; allowed: binary(8), not NULL. ';
     /* Rows below such a mark may not have been committed yet, so nobody can have read them. */
@@ -55,9 +59,20 @@ Take the mark before you read, read rows below it, then acknowledge it:
         RETURN 0;
     END;
 
-    UPDATE [orders].[LandingAcknowledged] SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME() WHERE Reader = @reader;
+    /* One statement looks and inserts. UPDLOCK, HOLDLOCK: the place of a name that is not there is kept
+       until the row is in it, so two first calls of one reader do not both insert (2627). */
+    INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo)
+    SELECT @reader, @upTo
+    WHERE NOT EXISTS (SELECT 1
+                      FROM [orders].[LandingAcknowledged] AS la
+                          WITH (UPDLOCK, HOLDLOCK, ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)
+                      WHERE la.Reader = @reader);
     IF @@ROWCOUNT = 0
-        INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo) VALUES (@reader, @upTo);
+        UPDATE la
+        SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME()
+        FROM [orders].[LandingAcknowledged] AS la
+            WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this reader's row */
+        WHERE la.Reader = @reader;
 
     RETURN 0;
 END;

@@ -68,6 +68,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
+               (N'[orders].[vw_FailedConversations]'),
                (N'[orders].[vw_Pending]'),
                (N'[orders].[vw_Queues]')
            ) AS needed(Name)
@@ -153,6 +154,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
+               (N'[orders].[vw_FailedConversations]'),
                (N'[orders].[vw_Pending]'),
                (N'[orders].[vw_Queues]')
            ) AS needed(Name)

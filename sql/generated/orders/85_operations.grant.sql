@@ -14,6 +14,7 @@ GRANT SELECT ON OBJECT::[orders].[vw_Conversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Queues] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Pending] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Errors] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[vw_FailedConversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_DeadLetters] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[Gate] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[OperatorLog] TO [orders_operator];

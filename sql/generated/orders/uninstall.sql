@@ -448,6 +448,7 @@ DROP VIEW IF EXISTS [orders].[Outbox];
 DROP VIEW IF EXISTS [orders].[vw_Conversations];
 DROP VIEW IF EXISTS [orders].[vw_DeadLetters];
 DROP VIEW IF EXISTS [orders].[vw_Errors];
+DROP VIEW IF EXISTS [orders].[vw_FailedConversations];
 DROP VIEW IF EXISTS [orders].[vw_Pending];
 DROP VIEW IF EXISTS [orders].[vw_Queues];
 DROP PROCEDURE IF EXISTS [orders].[usp_AcknowledgeLanding];
