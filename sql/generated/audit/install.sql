@@ -435,7 +435,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
-   clustered key and the range readers ask for (rows with from <= RowVersion < mark).
+   clustered key and the range readers ask for (rows with from <= RowVersion < mark). It is no order:
+   rows of one batch may get theirs in any (F-365). ConversationId, MessageSequence is the order sent.
    Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
    broker does not tell apart (F-107).
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
@@ -4325,7 +4326,8 @@ WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
 /* A reader of Landing says how far it has got, so that usp_PurgeLanding removes nothing it still
-   needs. May go back as well. Returns 0; answers by no result set. */
+   needs. May go back as well. RowVersion tells which rows are new and nothing of their order within a
+   batch: a reader orders by ConversationId and MessageSequence (F-365). Returns 0; answers by no result set. */
 BEGIN
     SET NOCOUNT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -4341,15 +4343,18 @@ BEGIN
   @reader    name of the reader, 1 to 128 characters
   @upTo      mark: rows with RowVersion < @upTo are not needed again; at most MIN_ACTIVE_ROWVERSION()
   @forget    1: forget this reader, @upTo is not used
+RowVersion says which rows are new, not their order: order a conversation by MessageSequence (F-365).
 Take the mark before you read, read rows below it, then acknowledge it:
   DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION();
-  SELECT ... FROM ' + N'[audit].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark;' + N'
+  SELECT ... FROM ' + N'[audit].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark ORDER BY ConversationId, MessageSequence;' + N'
   EXECUTE ' + N'[audit].[usp_AcknowledgeLanding] @reader = N''lake'', @upTo = @mark;';
         RETURN 0;
     END;
 
     IF ISNULL(@reader, N'') = N''
         SET @errors = @errors + N'@reader must be a name of 1 to 128 characters. ';
+    IF @forget IS NULL
+        SET @errors = @errors + N'@forget must be 0 or 1. ';
     IF @forget = 0 AND @upTo IS NULL
         SET @errors = @errors + N'@upTo must be a mark of Landing.RowVersion; allowed: binary(8), not NULL. ';
     /* Rows below such a mark may not have been committed yet, so nobody can have read them. */
@@ -4370,9 +4375,20 @@ Take the mark before you read, read rows below it, then acknowledge it:
         RETURN 0;
     END;
 
-    UPDATE [audit].[LandingAcknowledged] SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME() WHERE Reader = @reader;
+    /* One statement looks and inserts. UPDLOCK, HOLDLOCK: the place of a name that is not there is kept
+       until the row is in it, so two first calls of one reader do not both insert (2627). */
+    INSERT INTO [audit].[LandingAcknowledged] (Reader, UpTo)
+    SELECT @reader, @upTo
+    WHERE NOT EXISTS (SELECT 1
+                      FROM [audit].[LandingAcknowledged] AS la
+                          WITH (UPDLOCK, HOLDLOCK, ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)
+                      WHERE la.Reader = @reader);
     IF @@ROWCOUNT = 0
-        INSERT INTO [audit].[LandingAcknowledged] (Reader, UpTo) VALUES (@reader, @upTo);
+        UPDATE la
+        SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME()
+        FROM [audit].[LandingAcknowledged] AS la
+            WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this reader's row */
+        WHERE la.Reader = @reader;
 
     RETURN 0;
 END;
@@ -4735,6 +4751,7 @@ BEGIN
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
+    DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
     DECLARE @count bigint = 0;
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
@@ -4777,14 +4794,30 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
 
         BEGIN TRANSACTION;
 
-        DELETE TOP (1000) dl
-        OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
-        FROM [audit].[DeadLetter] AS dl
-            /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE dl.DeadLetterId = @deadLetterId
-           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
-        SET @batch = @@ROWCOUNT;
+        IF @deadLetterId IS NOT NULL
+            DELETE dl
+            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            FROM [audit].[DeadLetter] AS dl
+                /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+            WHERE dl.DeadLetterId = @deadLetterId;
+        ELSE
+            /* On from the last one, each letter is read once: those that stay are not read for every
+               batch anew. */
+            DELETE o
+            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            FROM
+            (
+                SELECT TOP (1000) dl.DeadLetterId
+                FROM [audit].[DeadLetter] AS dl
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
+                WHERE dl.DeadLetterId > @behind
+                  AND dl.AddedUtc <= @before
+                  AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1)
+                ORDER BY dl.DeadLetterId
+            ) AS o;
+
+        SELECT @batch = COUNT(*), @behind = MAX(r.DeadLetterId) FROM @removed AS r;
 
         IF @batch > 0
         BEGIN
@@ -4810,9 +4843,11 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
     BEGIN
         SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
         FROM [audit].[DeadLetter] AS dl
-            WITH (READPAST, READCOMMITTEDLOCK)  /* as above */
-        WHERE dl.DeadLetterId = @deadLetterId
-           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
+        /* A range of one, or all of them: no OR, which would read the table for one letter. */
+        WHERE dl.DeadLetterId BETWEEN ISNULL(@deadLetterId, 0) AND ISNULL(@deadLetterId, 9223372036854775807)
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;
 
     SELECT @count AS DeadLetters, @firstId AS FirstId, @lastId AS LastId,
@@ -4895,8 +4930,8 @@ Examples:
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  How far: rows are in the order of landing, so the first young one ends it. What a late    */
-    /*    commit left behind it is for the next run                                                 */
+    /* 2  How far: batches are in the order of landing, so the first young row ends it; in which     */
+    /*    order a batch's own rows are matters not (F-365). What a late commit left is for next time */
     /* ----------------------------------------------------------------------------------------- */
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
 
@@ -5612,7 +5647,7 @@ AS
 /* What went wrong, from every table that says so; order it by HappenedUtc yourself. NOLOCK: whoever
    watches must not wait for a reader that is just writing an error down.
    Source: error (ErrorLog), poison (a row that made its transaction roll back), dead letter (without
-   its body), conversation (a dialog that ended with an Error message). */
+   its body). Dialogs that ended with an Error message: vw_FailedConversations. */
 SELECT
     el.AddedUtc AS HappenedUtc, N'error' AS Source, el.ProcedureName AS ObjectName, el.ConversationHandle,
     el.MessageSequence, el.ErrorNumber AS Code, el.ErrorMessage AS ErrorText
@@ -5626,10 +5661,26 @@ WHERE pa.Attempts > 0   /* 0: the mark of a batch in a hook (F-163) */
 UNION ALL
 SELECT
     dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
-FROM [audit].[DeadLetter] AS dl WITH (NOLOCK)
-UNION ALL
+FROM [audit].[DeadLetter] AS dl WITH (NOLOCK);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_FailedConversations.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [audit].[vw_FailedConversations]
+AS
+/* Redial 0.1.0, configuration audit */
+/* Dialogs that ended with an Error message; what was lost by it, if anything, is in DeadLetter too.
+   Reads all of ConversationLog, a row for every dialog of the last [retention].log_days: not for a
+   screen that asks every few seconds, vw_Errors is. There is no index for it on purpose: who reads by
+   it under READ COMMITTED could deadlock with activation, which writes by the clustered key (F-127);
+   and a filtered one would refuse senders with ANSI_WARNINGS or ANSI_PADDING OFF (1934). NOLOCK: as in
+   vw_Errors. */
 SELECT
-    cl.EndedUtc, N'conversation', cl.ConversationKey, cl.Handle, NULL, cl.Code, cl.Reason
+    cl.EndedUtc, cl.Code, cl.Reason, cl.Handle AS ConversationHandle, cl.ConversationId, cl.ConversationKey,
+    cl.BegunUtc, cl.Messages, cl.Resent, cl.DeadLettered
 FROM [audit].[ConversationLog] AS cl WITH (NOLOCK)
 WHERE cl.Code <> 0
   AND cl.EndedUtc IS NOT NULL;
@@ -5736,6 +5787,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
+               (N'[audit].[vw_FailedConversations]'),
                (N'[audit].[vw_Pending]'),
                (N'[audit].[vw_Queues]')
            ) AS needed(Name)
@@ -5822,6 +5874,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
+               (N'[audit].[vw_FailedConversations]'),
                (N'[audit].[vw_Pending]'),
                (N'[audit].[vw_Queues]')
            ) AS needed(Name)
@@ -5863,6 +5916,7 @@ GRANT SELECT ON OBJECT::[audit].[vw_Conversations] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Queues] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Pending] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Errors] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_FailedConversations] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_DeadLetters] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[Gate] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[OperatorLog] TO [audit_operator];
@@ -6115,10 +6169,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'1b5d25990cb642e6e6d0cc128f5d1fbff02c14a258f5113a64d3da416a4d71a6'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2836b8280f730e9974a987b6d3740c44595c5f280d1b5242a5a24b37201152c1'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'1b5d25990cb642e6e6d0cc128f5d1fbff02c14a258f5113a64d3da416a4d71a6');
+    VALUES (N'audit', N'0.1.0', N'2836b8280f730e9974a987b6d3740c44595c5f280d1b5242a5a24b37201152c1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'011bc45e6c6cd0ec742fe0956b2192da2999a6abc9eafcd44ba7beb1333ebcf4'
+           ORDER BY h.DeploymentId DESC), N'') <> N'97cbb80e39acfad82c141c149a1fdbe5cb2652e97100a996b67f8ad533a94a4b'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'011bc45e6c6cd0ec742fe0956b2192da2999a6abc9eafcd44ba7beb1333ebcf4');
+    VALUES (N'logging', N'0.1.0', N'97cbb80e39acfad82c141c149a1fdbe5cb2652e97100a996b67f8ad533a94a4b');
 END;
 GO

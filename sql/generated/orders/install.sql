@@ -458,7 +458,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* What arrived, in full: user messages and the EndOfStream, EndDialog and Error rows too.
    Insert-only. A rowversion is given once, at the insert, and never changes here, so it is both the
-   clustered key and the range readers ask for (rows with from <= RowVersion < mark).
+   clustered key and the range readers ask for (rows with from <= RowVersion < mark). It is no order:
+   rows of one batch may get theirs in any (F-365). ConversationId, MessageSequence is the order sent.
    Body is byte-exact; NULL stands for a message without a body and for an empty one, which the
    broker does not tell apart (F-107).
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
@@ -4450,7 +4451,8 @@ WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
 /* A reader of Landing says how far it has got, so that usp_PurgeLanding removes nothing it still
-   needs. May go back as well. Returns 0; answers by no result set. */
+   needs. May go back as well. RowVersion tells which rows are new and nothing of their order within a
+   batch: a reader orders by ConversationId and MessageSequence (F-365). Returns 0; answers by no result set. */
 BEGIN
     SET NOCOUNT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
@@ -4466,15 +4468,18 @@ BEGIN
   @reader    name of the reader, 1 to 128 characters
   @upTo      mark: rows with RowVersion < @upTo are not needed again; at most MIN_ACTIVE_ROWVERSION()
   @forget    1: forget this reader, @upTo is not used
+RowVersion says which rows are new, not their order: order a conversation by MessageSequence (F-365).
 Take the mark before you read, read rows below it, then acknowledge it:
   DECLARE @mark binary(8) = MIN_ACTIVE_ROWVERSION();
-  SELECT ... FROM ' + N'[orders].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark;' + N'
+  SELECT ... FROM ' + N'[orders].[Landing] WHERE RowVersion >= @from AND RowVersion < @mark ORDER BY ConversationId, MessageSequence;' + N'
   EXECUTE ' + N'[orders].[usp_AcknowledgeLanding] @reader = N''lake'', @upTo = @mark;';
         RETURN 0;
     END;
 
     IF ISNULL(@reader, N'') = N''
         SET @errors = @errors + N'@reader must be a name of 1 to 128 characters. ';
+    IF @forget IS NULL
+        SET @errors = @errors + N'@forget must be 0 or 1. ';
     IF @forget = 0 AND @upTo IS NULL
         SET @errors = @errors + N'@upTo must be a mark of Landing.RowVersion; allowed: binary(8), not NULL. ';
     /* Rows below such a mark may not have been committed yet, so nobody can have read them. */
@@ -4495,9 +4500,20 @@ Take the mark before you read, read rows below it, then acknowledge it:
         RETURN 0;
     END;
 
-    UPDATE [orders].[LandingAcknowledged] SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME() WHERE Reader = @reader;
+    /* One statement looks and inserts. UPDLOCK, HOLDLOCK: the place of a name that is not there is kept
+       until the row is in it, so two first calls of one reader do not both insert (2627). */
+    INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo)
+    SELECT @reader, @upTo
+    WHERE NOT EXISTS (SELECT 1
+                      FROM [orders].[LandingAcknowledged] AS la
+                          WITH (UPDLOCK, HOLDLOCK, ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)
+                      WHERE la.Reader = @reader);
     IF @@ROWCOUNT = 0
-        INSERT INTO [orders].[LandingAcknowledged] (Reader, UpTo) VALUES (@reader, @upTo);
+        UPDATE la
+        SET UpTo = @upTo, ChangedUtc = SYSUTCDATETIME()
+        FROM [orders].[LandingAcknowledged] AS la
+            WITH (ROWLOCK, INDEX ([PK_LandingAcknowledged]), FORCESEEK)     /* this reader's row */
+        WHERE la.Reader = @reader;
 
     RETURN 0;
 END;
@@ -4860,6 +4876,7 @@ BEGIN
     DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
+    DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
     DECLARE @count bigint = 0;
     DECLARE @firstId bigint = NULL;
     DECLARE @lastId bigint = NULL;
@@ -4902,14 +4919,30 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
 
         BEGIN TRANSACTION;
 
-        DELETE TOP (1000) dl
-        OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
-        FROM [orders].[DeadLetter] AS dl
-            /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
-            WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)
-        WHERE dl.DeadLetterId = @deadLetterId
-           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
-        SET @batch = @@ROWCOUNT;
+        IF @deadLetterId IS NOT NULL
+            DELETE dl
+            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            FROM [orders].[DeadLetter] AS dl
+                /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
+                WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
+            WHERE dl.DeadLetterId = @deadLetterId;
+        ELSE
+            /* On from the last one, each letter is read once: those that stay are not read for every
+               batch anew. */
+            DELETE o
+            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            FROM
+            (
+                SELECT TOP (1000) dl.DeadLetterId
+                FROM [orders].[DeadLetter] AS dl
+                    WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
+                WHERE dl.DeadLetterId > @behind
+                  AND dl.AddedUtc <= @before
+                  AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1)
+                ORDER BY dl.DeadLetterId
+            ) AS o;
+
+        SELECT @batch = COUNT(*), @behind = MAX(r.DeadLetterId) FROM @removed AS r;
 
         IF @batch > 0
         BEGIN
@@ -4935,9 +4968,11 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
     BEGIN
         SELECT @count = COUNT_BIG(*), @firstId = MIN(dl.DeadLetterId), @lastId = MAX(dl.DeadLetterId)
         FROM [orders].[DeadLetter] AS dl
-            WITH (READPAST, READCOMMITTEDLOCK)  /* as above */
-        WHERE dl.DeadLetterId = @deadLetterId
-           OR (dl.AddedUtc <= @before AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1));
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
+        /* A range of one, or all of them: no OR, which would read the table for one letter. */
+        WHERE dl.DeadLetterId BETWEEN ISNULL(@deadLetterId, 0) AND ISNULL(@deadLetterId, 9223372036854775807)
+          AND dl.AddedUtc <= ISNULL(@before, dl.AddedUtc)
+          AND (dl.HandledUtc IS NOT NULL OR @includeUnhandled = 1 OR @deadLetterId IS NOT NULL);
     END;
 
     SELECT @count AS DeadLetters, @firstId AS FirstId, @lastId AS LastId,
@@ -5020,8 +5055,8 @@ Examples:
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  How far: rows are in the order of landing, so the first young one ends it. What a late    */
-    /*    commit left behind it is for the next run                                                 */
+    /* 2  How far: batches are in the order of landing, so the first young row ends it; in which     */
+    /*    order a batch's own rows are matters not (F-365). What a late commit left is for next time */
     /* ----------------------------------------------------------------------------------------- */
     SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
 
@@ -5737,7 +5772,7 @@ AS
 /* What went wrong, from every table that says so; order it by HappenedUtc yourself. NOLOCK: whoever
    watches must not wait for a reader that is just writing an error down.
    Source: error (ErrorLog), poison (a row that made its transaction roll back), dead letter (without
-   its body), conversation (a dialog that ended with an Error message). */
+   its body). Dialogs that ended with an Error message: vw_FailedConversations. */
 SELECT
     el.AddedUtc AS HappenedUtc, N'error' AS Source, el.ProcedureName AS ObjectName, el.ConversationHandle,
     el.MessageSequence, el.ErrorNumber AS Code, el.ErrorMessage AS ErrorText
@@ -5751,10 +5786,26 @@ WHERE pa.Attempts > 0   /* 0: the mark of a batch in a hook (F-163) */
 UNION ALL
 SELECT
     dl.AddedUtc, N'dead letter', dl.MessageType, dl.ConversationHandle, dl.MessageSequence, dl.Code, dl.Reason
-FROM [orders].[DeadLetter] AS dl WITH (NOLOCK)
-UNION ALL
+FROM [orders].[DeadLetter] AS dl WITH (NOLOCK);
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_FailedConversations.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [orders].[vw_FailedConversations]
+AS
+/* Redial 0.1.0, configuration orders */
+/* Dialogs that ended with an Error message; what was lost by it, if anything, is in DeadLetter too.
+   Reads all of ConversationLog, a row for every dialog of the last [retention].log_days: not for a
+   screen that asks every few seconds, vw_Errors is. There is no index for it on purpose: who reads by
+   it under READ COMMITTED could deadlock with activation, which writes by the clustered key (F-127);
+   and a filtered one would refuse senders with ANSI_WARNINGS or ANSI_PADDING OFF (1934). NOLOCK: as in
+   vw_Errors. */
 SELECT
-    cl.EndedUtc, N'conversation', cl.ConversationKey, cl.Handle, NULL, cl.Code, cl.Reason
+    cl.EndedUtc, cl.Code, cl.Reason, cl.Handle AS ConversationHandle, cl.ConversationId, cl.ConversationKey,
+    cl.BegunUtc, cl.Messages, cl.Resent, cl.DeadLettered
 FROM [orders].[ConversationLog] AS cl WITH (NOLOCK)
 WHERE cl.Code <> 0
   AND cl.EndedUtc IS NOT NULL;
@@ -5862,6 +5913,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
+               (N'[orders].[vw_FailedConversations]'),
                (N'[orders].[vw_Pending]'),
                (N'[orders].[vw_Queues]')
            ) AS needed(Name)
@@ -5949,6 +6001,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
+               (N'[orders].[vw_FailedConversations]'),
                (N'[orders].[vw_Pending]'),
                (N'[orders].[vw_Queues]')
            ) AS needed(Name)
@@ -5990,6 +6043,7 @@ GRANT SELECT ON OBJECT::[orders].[vw_Conversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Queues] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Pending] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Errors] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[vw_FailedConversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_DeadLetters] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[Gate] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[OperatorLog] TO [orders_operator];
@@ -6235,10 +6289,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8796b7f9a937d3441504f9bb3df2af6828993e62b66134166ade070c346b70ab'
+           ORDER BY h.DeploymentId DESC), N'') <> N'035ac57ca0b5d7a9f8107fed3e146fcdcf8bbd28d5b2d8afd44dfe866e3a93d1'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'8796b7f9a937d3441504f9bb3df2af6828993e62b66134166ade070c346b70ab');
+    VALUES (N'orders', N'0.1.0', N'035ac57ca0b5d7a9f8107fed3e146fcdcf8bbd28d5b2d8afd44dfe866e3a93d1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
