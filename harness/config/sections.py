@@ -192,10 +192,15 @@ class Priority(Section):
 
 
 class Operations(Section):
-    """agent_job: also render SQL Server Agent jobs; retire_minutes: how often idle ones retire."""
+    """agent_job: also render SQL Server Agent jobs; retire_minutes: how often idle ones retire.
+
+    resend_limit: with more pending on a dialog that has failed, activation leaves the resend, which
+    is one transaction, to an operator (docs/facts.md, F-373).
+    """
 
     agent_job: bool = False
     retire_minutes: int = Field(default=15, ge=1, le=1_440)
+    resend_limit: int = Field(default=100_000, ge=1, le=2_000_000_000)
 
 
 class Security(Section):

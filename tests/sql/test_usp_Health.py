@@ -146,7 +146,7 @@ def test_endpoints_are_gone_through_once():
         (name,) = [n for n in render(config) if "ufn_HealthConversations" in n]
         code = re.sub(r"/\*.*?\*/", " ", render(config)[name], flags=re.S)
         assert "ufn_Conversations" not in code
-        assert code.count("sys.conversation_endpoints") == 1
+        assert code.count("sys.conversation_endpoints") == 2   # and the few that have failed
 
 
 def test_old_dialogs_and_dialogs_near_the_end_of_their_lifetime_are_named():

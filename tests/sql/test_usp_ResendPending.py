@@ -1,5 +1,7 @@
 """usp_ResendPending: every pending message is resent byte-exact and in order, or dead-lettered."""
 
+import re
+
 import pytest
 
 from .lab import Client, Lab, configured, send
@@ -183,3 +185,59 @@ def test_a_handle_that_is_not_the_initiators_of_this_configuration_is_refused(wh
     )
     assert number == 50112
     assert lab.endpoints() == before
+
+
+LIMITED = configured(
+    conversation={"lifetime_seconds": 600},
+    timer={"after_seconds": 500, "spread_seconds": 0, "retry_seconds": 5},
+    operations={"resend_limit": 4},
+)
+
+
+@pytest.mark.parametrize("number", [3, 4])
+def test_a_resend_that_is_too_large_for_activation_waits_for_an_operator(number):
+    """One transaction whatever its size, EndOfStream counted (F-373)."""
+    lab = Lab(LIMITED)
+    client = sender(lab)
+    bodies = [bytes([n]) for n in range(number)]
+    for body in bodies:
+        send_value(client, "0x" + body.hex())
+    handle = lab.handle()
+    lab.advance(605)
+    found = [row for row in lab.rows("EXECUTE audit.usp_Health;") if "too large" in row[1]]
+    if number == 3:
+        assert found == [] and lab.errors() == []
+    else:
+        ((_, _, text),) = lab.errors()
+        assert "more than 4 messages" in text
+        ((priority, _, where, _, _),) = found
+        assert (priority, where.upper()) == (10, handle.upper())
+        assert lab.rows("SELECT 1 FROM audit.SessionConversations;") == []
+        (call,) = re.findall(r"EXECUTE .+?, @code = -?\d+;", text)
+        lab.sa.execute(call)
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa", *bodies]
+    assert {state for state, _ in lab.endpoints()} <= {"CD"}
+    assert lab.rows("SELECT 1 FROM audit.DeadLetter;") == []
+
+
+def test_an_operators_resend_and_a_reader_of_the_dialog_take_their_locks_in_one_order():
+    """A reader holds G and asks for the log row; the other way round would be a deadlock."""
+    lab = Lab(SHORT)
+    client = sender(lab)
+    send_value(client, "0x0102")
+    handle = lab.handle()
+    lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
+    lab.advance(610)
+    operator, reader = Client(lab), Client(lab)
+    reader.execute(
+        "BEGIN TRANSACTION; RECEIVE TOP (1) message_type_name FROM audit.InitiatorQueue;"
+    )
+    operator.submit(f"EXECUTE audit.usp_ResendPending '{handle}', -8489;")
+    assert not operator.out.finished
+    reader.execute(
+        f"UPDATE audit.ConversationLog SET Reason = N'x' WHERE Handle = '{handle}'; ROLLBACK;"
+    )
+    lab.settle()
+    assert operator.out.finished and not operator.errors
