@@ -249,6 +249,21 @@ def test_a_change_killed_after_any_batch_is_finished_by_a_deployment_of_either_c
         state.restore()
 
 
+def test_a_gate_a_deployment_has_closed_is_opened_by_a_deployment_only(bare):
+    """Procedures of two choices may be mixed behind it."""
+    batches = installation(APPLICATION)
+    first = next(i for i, sql in enumerate(batches) if "50195" in sql)
+    bare.run(batches[: first + 1])
+    assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(False,)]
+    assert bare.sa.fail("EXECUTE audit.usp_OpenGate @reason = N'it is night';") == 50162
+    assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(False,)]
+    ((advice,),) = [row[4:] for row in bare.rows("EXECUTE audit.usp_Health;")
+                    if row[1] == "gate closed"]  # fmt: skip
+    assert "run install.sql again" in advice
+    bare.deploy(APPLICATION)
+    assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(True,)]
+
+
 def test_services_and_queues_of_an_earlier_choice_go(bare):
     renamed = another(
         AUDIT,

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from .lab import Client, Lab, configured, send
+from harness.render import render
+
+from .lab import AUDIT, Client, Lab, configured, send
 
 SHORT = configured(
     conversation={"lifetime_seconds": 600},
@@ -241,3 +243,14 @@ def test_an_operators_resend_and_a_reader_of_the_dialog_take_their_locks_in_one_
     )
     lab.settle()
     assert operator.out.finished and not operator.errors
+
+
+@pytest.mark.parametrize("name", [
+    "usp_ResendPending", "usp_Drain", "usp_ReplayDeadLetter", "usp_RetireIdle", "usp_EndLeaked",
+    "usp_Health",
+])  # fmt: skip
+def test_a_callers_rowcount_cuts_nothing(name):
+    """SET ROWCOUNT limits INSERT ... SELECT and static cursors in what is called (F-331), and END
+    would drop what a resend has not seen. The embedded broker refuses the option: text only."""
+    (text,) = [text for file, text in render(AUDIT).items() if f"_{name}." in file]
+    assert "    SET ROWCOUNT 0; " in text[: text.index("DECLARE ")]
