@@ -51,6 +51,20 @@ BEGIN
     FROM [audit].[ufn_Pending]() AS p
     GROUP BY p.ToService, p.StatusKind;
 
+    /* Dialogs whose resend activation has left to an operator. */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'resend too large for activation', d.Handle, N'more than 100000 messages',
+        CONCAT(N'It has failed or ended, and its messages wait for you. vw_Errors has its code. See to room in the log (three times their bytes), then EXECUTE usp_ResendPending @handle = ''', d.Handle, N''', @code = that code.')
+    FROM (SELECT TOP (100) ce.conversation_handle AS Handle
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          WHERE s.name = N'//redial/audit/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
+    CROSS APPLY (SELECT COUNT(*) AS Messages
+                 FROM (SELECT TOP (100001) tq.message_sequence_number
+                       FROM sys.transmission_queue AS tq WITH (NOLOCK)
+                       WHERE tq.conversation_handle = d.Handle) AS q) AS n
+    WHERE n.Messages > 100000;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
     /* ----------------------------------------------------------------------------------------- */

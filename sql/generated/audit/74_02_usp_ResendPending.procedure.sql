@@ -11,9 +11,14 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* Accounts for every message of a dialog that is still pending, then ends the dialog, all in one
    transaction: resent on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
-   of @handle and of dialogs begun here; never R. */
+   of @handle and of dialogs begun here; never R.
+   One transaction whatever its size, since END deletes all that is pending at once (F-373): millions
+   need room in the log for about three times their bytes, in tempdb for once, and a quiet hour; a
+   rollback leaves everything pending as it was. Activation calls it for up to 100000 of them
+   (operations.resend_limit); usp_Health names dialogs with more, which wait for an operator's call. */
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for, and END drops the rest (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -153,8 +158,21 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  END, last: it deletes what is pending (F-108)                                            */
+    /* 4  END, after all of it: it deletes what is pending (F-108)                                 */
     /* ----------------------------------------------------------------------------------------- */
+    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
+       second time; WITH ERROR drops it and tells the target (F-138). */
+    IF @state IN ('SO', 'CO')
+    BEGIN
+        END CONVERSATION @handle WITH ERROR = 50111
+            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
+    END
+    ELSE
+    BEGIN
+        END CONVERSATION @handle;
+    END;
+
+    /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(),
         Messages = ISNULL(cl.Messages, @sent),
@@ -170,18 +188,6 @@ BEGIN
     FROM [audit].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
     WHERE pa.ConversationHandle = @handle;
-
-    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
-       second time; WITH ERROR drops it and tells the target (F-138). */
-    IF @state IN ('SO', 'CO')
-    BEGIN
-        END CONVERSATION @handle WITH ERROR = 50111
-            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
-    END
-    ELSE
-    BEGIN
-        END CONVERSATION @handle;
-    END;
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;

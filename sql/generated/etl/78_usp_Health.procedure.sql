@@ -14,6 +14,7 @@ AS
    Returns the lowest priority number found, 200 when all is well. */
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's would cut the report (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @found TABLE

@@ -10,6 +10,7 @@ GO
    deployment that stops later leaves it closed until it is run again, with the old choices or the new. */
 SET XACT_ABORT ON;
 SET IMPLICIT_TRANSACTIONS OFF;
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists below would be cut (F-331) */
 
 DECLARE @message nvarchar(2048);
 DECLARE @found nvarchar(400);
@@ -336,7 +337,7 @@ BEGIN
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
-            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: EXECUTE [logging].[usp_OpenGate] @reason = N''...'', or deploy again.');
+            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: deploy again, with the old choices or the new.');
         END CATCH;
         THROW;
     END CATCH;

@@ -121,7 +121,10 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 10, N'gate closed', N'logging', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
-        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. When that is over: EXECUTE usp_OpenGate @reason = ...')
+        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
+            CASE WHEN EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                 THEN N'It has not come to its end: run install.sql again, it opens the gate.'
+                 ELSE N'When that is over: EXECUTE usp_OpenGate @reason = ...' END)
     FROM [logging].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
     WHERE g.ConfigId = 1
       AND g.IsOpen = 0;

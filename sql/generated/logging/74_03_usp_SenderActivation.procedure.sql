@@ -22,6 +22,7 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @resend bit;
+    DECLARE @pending int;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
 
     WHILE 1 = 1
@@ -94,13 +95,28 @@ BEGIN
                     EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
                         @code = @code OUTPUT, @description = @description OUTPUT;
 
+                /* All of a dialog is resent and ended in one transaction, and END cannot be split
+                   (F-373): a very large one fills the log, rolls back for hours and counts as one of
+                   the five (F-118). So that is left to somebody who has looked at the log first. */
+                SELECT @pending = COUNT(*)
+                FROM (SELECT TOP (100001) tq.message_sequence_number
+                      FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* a size, no decision on a row */
+                      WHERE tq.conversation_handle = @handle) AS p;
+
                 /* Asked here as well as inside: the refusal must not roll back the RECEIVE. The
                    message is consumed, the dialog stays, the log says how to end it. */
-                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1
+                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1 AND @pending <= 100000
                 BEGIN
                     SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
                     EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                         @description = @description, @allowResend = @resend;
+                END
+                ELSE IF @pending > 100000
+                BEGIN
+                    SET @description = CONCAT(N'Not ended: more than 100000 messages are pending. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
+                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                        @handle = @handle, @sequence = @sequence, @message = @description;
                 END
                 ELSE
                 BEGIN

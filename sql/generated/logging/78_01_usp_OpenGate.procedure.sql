@@ -8,7 +8,8 @@ CREATE OR ALTER PROCEDURE [logging].[usp_OpenGate]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Opens the gate that usp_Drain closed: usp_Send sends again. Result set: none. Returns 0. */
+/* Opens the gate that usp_Drain closed: usp_Send sends again. Not one that a deployment has closed and
+   not opened (50162). Result set: none. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -39,6 +40,10 @@ Example: EXECUTE [logging].[usp_OpenGate] @reason = N''maintenance is over'';';
     FROM [logging].[Gate] AS g
         WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)    /* the one row of this configuration */
     WHERE g.ConfigId = 1;
+
+    /* Asked while the gate's row is ours. 38_change closes it, and 92_settings takes the mark away. */
+    IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+        THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run install.sql to its end, with the old choices or the new; it opens the gate.', 1;
 
     INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
     VALUES (N'open gate', N'configuration logging', @reason);
