@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2836b8280f730e9974a987b6d3740c44595c5f280d1b5242a5a24b37201152c1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'1d93d08d301f7343559acc765ab3640bedc6659fc780eaa55064026b9afdfda5'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'2836b8280f730e9974a987b6d3740c44595c5f280d1b5242a5a24b37201152c1');
+    VALUES (N'audit', N'0.1.0', N'1d93d08d301f7343559acc765ab3640bedc6659fc780eaa55064026b9afdfda5');
 END;
 GO

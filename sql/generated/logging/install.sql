@@ -812,6 +812,7 @@ GO
    deployment that stops later leaves it closed until it is run again, with the old choices or the new. */
 SET XACT_ABORT ON;
 SET IMPLICIT_TRANSACTIONS OFF;
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists below would be cut (F-331) */
 
 DECLARE @message nvarchar(2048);
 DECLARE @found nvarchar(400);
@@ -1138,7 +1139,7 @@ BEGIN
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
-            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: EXECUTE [logging].[usp_OpenGate] @reason = N''...'', or deploy again.');
+            PRINT CONCAT(N'The gate could not be opened again: ', ERROR_MESSAGE(), N' Next: deploy again, with the old choices or the new.');
         END CATCH;
         THROW;
     END CATCH;
@@ -1829,7 +1830,10 @@ BEGIN
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 10, N'gate closed', N'logging', CONCAT(N'since ', CONVERT(nvarchar(19), g.ChangedUtc, 120), N' UTC'),
-        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. When that is over: EXECUTE usp_OpenGate @reason = ...')
+        CONCAT(N'usp_Send refuses with 50102. By ', g.ChangedBy, N': ', g.Reason, N'. ',
+            CASE WHEN EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+                 THEN N'It has not come to its end: run install.sql again, it opens the gate.'
+                 ELSE N'When that is over: EXECUTE usp_OpenGate @reason = ...' END)
     FROM [logging].[Gate] AS g WITH (NOLOCK)       /* waits for no sender */
     WHERE g.ConfigId = 1
       AND g.IsOpen = 0;
@@ -1903,6 +1907,20 @@ BEGIN
             ELSE N'See the text in vw_Pending.' END
     FROM [logging].[ufn_Pending]() AS p
     GROUP BY p.ToService, p.StatusKind;
+
+    /* Dialogs whose resend activation has left to an operator. */
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'resend too large for activation', d.Handle, N'more than 100000 messages',
+        CONCAT(N'It has failed or ended, and its messages wait for you. vw_Errors has its code. See to room in the log (three times their bytes), then EXECUTE usp_ResendPending @handle = ''', d.Handle, N''', @code = that code.')
+    FROM (SELECT TOP (100) ce.conversation_handle AS Handle
+          FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+          INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+          WHERE s.name = N'//redial/logging/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
+    CROSS APPLY (SELECT COUNT(*) AS Messages
+                 FROM (SELECT TOP (100001) tq.message_sequence_number
+                       FROM sys.transmission_queue AS tq WITH (NOLOCK)
+                       WHERE tq.conversation_handle = d.Handle) AS q) AS n
+    WHERE n.Messages > 100000;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
@@ -2994,9 +3012,14 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Accounts for every message of a dialog that is still pending, then ends the dialog, all in one
    transaction: resent on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
-   of @handle and of dialogs begun here; never R. */
+   of @handle and of dialogs begun here; never R.
+   One transaction whatever its size, since END deletes all that is pending at once (F-373): millions
+   need room in the log for about three times their bytes, in tempdb for once, and a quiet hour; a
+   rollback leaves everything pending as it was. Activation calls it for up to 100000 of them
+   (operations.resend_limit); usp_Health names dialogs with more, which wait for an operator's call. */
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for, and END drops the rest (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
@@ -3136,8 +3159,21 @@ BEGIN
     END;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  END, last: it deletes what is pending (F-108)                                            */
+    /* 4  END, after all of it: it deletes what is pending (F-108)                                 */
     /* ----------------------------------------------------------------------------------------- */
+    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
+       second time; WITH ERROR drops it and tells the target (F-138). */
+    IF @state IN ('SO', 'CO')
+    BEGIN
+        END CONVERSATION @handle WITH ERROR = 50111
+            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
+    END
+    ELSE
+    BEGIN
+        END CONVERSATION @handle;
+    END;
+
+    /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
     UPDATE cl
     SET EndedUtc = SYSUTCDATETIME(),
         Messages = ISNULL(cl.Messages, @sent),
@@ -3153,18 +3189,6 @@ BEGIN
     FROM [logging].[PoisonAttempt] AS pa
         WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
     WHERE pa.ConversationHandle = @handle;
-
-    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
-       second time; WITH ERROR drops it and tells the target (F-138). */
-    IF @state IN ('SO', 'CO')
-    BEGIN
-        END CONVERSATION @handle WITH ERROR = 50111
-            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
-    END
-    ELSE
-    BEGIN
-        END CONVERSATION @handle;
-    END;
 
     IF @ownsTransaction = 1
         COMMIT TRANSACTION;
@@ -3199,6 +3223,7 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @resend bit;
+    DECLARE @pending int;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
 
     WHILE 1 = 1
@@ -3271,13 +3296,28 @@ BEGIN
                     EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
                         @code = @code OUTPUT, @description = @description OUTPUT;
 
+                /* All of a dialog is resent and ended in one transaction, and END cannot be split
+                   (F-373): a very large one fills the log, rolls back for hours and counts as one of
+                   the five (F-118). So that is left to somebody who has looked at the log first. */
+                SELECT @pending = COUNT(*)
+                FROM (SELECT TOP (100001) tq.message_sequence_number
+                      FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* a size, no decision on a row */
+                      WHERE tq.conversation_handle = @handle) AS p;
+
                 /* Asked here as well as inside: the refusal must not roll back the RECEIVE. The
                    message is consumed, the dialog stays, the log says how to end it. */
-                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1
+                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1 AND @pending <= 100000
                 BEGIN
                     SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
                     EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
                         @description = @description, @allowResend = @resend;
+                END
+                ELSE IF @pending > 100000
+                BEGIN
+                    SET @description = CONCAT(N'Not ended: more than 100000 messages are pending. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
+                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                        @handle = @handle, @sequence = @sequence, @message = @description;
                 END
                 ELSE
                 BEGIN
@@ -3814,7 +3854,8 @@ CREATE OR ALTER PROCEDURE [logging].[usp_OpenGate]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Opens the gate that usp_Drain closed: usp_Send sends again. Result set: none. Returns 0. */
+/* Opens the gate that usp_Drain closed: usp_Send sends again. Not one that a deployment has closed and
+   not opened (50162). Result set: none. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -3845,6 +3886,10 @@ Example: EXECUTE [logging].[usp_OpenGate] @reason = N''maintenance is over'';';
     FROM [logging].[Gate] AS g
         WITH (ROWLOCK, INDEX ([PK_Gate]), FORCESEEK)    /* the one row of this configuration */
     WHERE g.ConfigId = 1;
+
+    /* Asked while the gate's row is ours. 38_change closes it, and 92_settings takes the mark away. */
+    IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+        THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run install.sql to its end, with the old choices or the new; it opens the gate.', 1;
 
     INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
     VALUES (N'open gate', N'configuration logging', @reason);
@@ -3950,6 +3995,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
     SET LOCK_TIMEOUT 1000;              /* whatever the caller's: what is busy longer is asked again (F-116) */
 
     DECLARE @errors nvarchar(2048) = N'';
@@ -4222,6 +4268,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @leaked TABLE
     (
@@ -4381,6 +4428,7 @@ AS
    Returns the lowest priority number found, 200 when all is well. */
 BEGIN
     SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's would cut the report (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @found TABLE
@@ -5021,6 +5069,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @letters TABLE
     (
@@ -5805,10 +5854,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'97cbb80e39acfad82c141c149a1fdbe5cb2652e97100a996b67f8ad533a94a4b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ab7a5b0190a69106656d7b9b9bfc668add095252bb84c4dff609c5d5d6150e71'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'97cbb80e39acfad82c141c149a1fdbe5cb2652e97100a996b67f8ad533a94a4b');
+    VALUES (N'logging', N'0.1.0', N'ab7a5b0190a69106656d7b9b9bfc668add095252bb84c4dff609c5d5d6150e71');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -8,6 +8,7 @@ GO
    services with messages in them. XACT_ABORT ends a batch at its first error. */
 SET XACT_ABORT ON;
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists below would be cut (F-331) */
 
 DECLARE @lacks nvarchar(200) = NULL;
 DECLARE @refusal nvarchar(2048);
