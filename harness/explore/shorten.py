@@ -12,7 +12,7 @@ from harness.explore.search import Violation, shortest
 from harness.explore.seed import violated
 from harness.explore.world import Scenario, Step, World
 
-MOST = 40_000
+MOST = 20_000
 """Transitions spent on making one violation readable."""
 
 
