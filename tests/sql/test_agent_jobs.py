@@ -16,12 +16,13 @@ CONFIG = configured(
 )
 SCRIPT = "92_agent_jobs.job.sql"
 AGENT = """
-CREATE TABLE dbo.jobs (name nvarchar(128) PRIMARY KEY, step nvarchar(max), schedule nvarchar(200));
+CREATE TABLE dbo.jobs (name nvarchar(128) PRIMARY KEY, step nvarchar(max), schedule nvarchar(200),
+    description nvarchar(512));
 GO
-CREATE VIEW dbo.sysjobs_view AS SELECT name FROM dbo.jobs;
+CREATE VIEW dbo.sysjobs_view AS SELECT name, description FROM dbo.jobs;
 GO
 CREATE PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) AS
-INSERT INTO dbo.jobs (name) VALUES (@job_name);
+INSERT INTO dbo.jobs (name, description) VALUES (@job_name, @description);
 GO
 CREATE PROCEDURE dbo.sp_add_jobstep @job_name nvarchar(128), @step_id int, @step_name nvarchar(128),
     @subsystem nvarchar(40), @database_name nvarchar(128), @command nvarchar(max) AS
@@ -135,3 +136,48 @@ def test_a_job_msdb_refuses_is_told_about_and_never_ours_to_delete():
     assert any("already exists" in p and "[usp_RetireIdle] @WhatIf = 0;" in p for p in printed)
     assert lab.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';") == []
     assert jobs(lab) == {}
+
+
+CLEANUP = "88_earlier.cleanup.sql"
+
+
+def test_a_job_of_an_earlier_choice_goes_with_what_it_called(agent):
+    """usp_RetireIdle is not there with key = message: its job would fail every five minutes."""
+    message = configured(
+        operations={"agent_job": True}, conversation={"key": "message", "recycle": "never"},
+        retention={"landing_days": 30, "log_days": 60, "dead_letter_days": 90},
+    )  # fmt: skip
+    before = set(jobs(agent))
+    run(agent, render(message)[CLEANUP])
+    assert before - set(jobs(agent)) == {"Redial audit: retire, lab"}
+    run(agent, render(configured())[CLEANUP])
+    assert jobs(agent) == {}
+    assert agent.rows("SELECT 1 FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';") == []
+
+
+def test_a_copy_of_the_database_leaves_the_originals_jobs_alone(agent):
+    """OwnedObject came along with the copy; its names end with the other database."""
+    agent.sa.execute(
+        "UPDATE audit.OwnedObject SET Name = REPLACE(Name, N', lab', N', prod') "
+        "WHERE Kind = N'AGENT JOB'; "
+        "UPDATE msdb.dbo.jobs SET name = REPLACE(name, N', lab', N', prod');"
+    )
+    before = jobs(agent)
+    printed = run(agent, render(configured())[CLEANUP])
+    assert any("is of another database" in line for line in printed)
+    assert jobs(agent) == before
+
+
+def test_somebody_elses_job_of_our_name_is_not_changed(agent):
+    agent.sa.execute("DELETE FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';")
+    run(agent, render(CONFIG)[SCRIPT])      # the description says that they are ours
+    kept = "SELECT COUNT(*) FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';"
+    assert agent.rows(kept) == [(len(jobs(agent)),)]
+    agent.sa.execute(
+        "DELETE FROM audit.OwnedObject WHERE Kind = N'AGENT JOB'; "
+        "UPDATE msdb.dbo.jobs SET description = N'by hand', step = N'theirs';"
+    )
+    printed = run(agent, render(CONFIG)[SCRIPT])
+    assert any("was not made by this configuration" in line for line in printed)
+    assert {step for step, _ in jobs(agent).values()} == {"theirs"}
+    assert agent.rows(kept) == [(0,)]
