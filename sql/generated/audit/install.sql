@@ -6213,16 +6213,53 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Agent jobs of an earlier choice: what they call is gone, or nobody wants it any more. */
+DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
+DECLARE @job nvarchar(128);
+DECLARE @lastJob nvarchar(128) = N'';
+WHILE 1 = 1
+BEGIN
+    SET @job = NULL;
+    SELECT TOP (1) @job = o.Name
+    FROM [audit].[OwnedObject] AS o
+    WHERE o.Kind = N'AGENT JOB'
+      AND o.Name > @lastJob
+      AND NOT EXISTS (SELECT 1 FROM @kept AS k WHERE k.Name = o.Name)
+    ORDER BY o.Name;
+    IF @job IS NULL
+        BREAK;
+    SET @lastJob = @job;
+
+    BEGIN TRY
+        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+            EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+        DELETE FROM [audit].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
+            DELETE FROM [audit].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of an earlier choice and was not deleted: ', ERROR_MESSAGE());
+    END CATCH;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'1d93d08d301f7343559acc765ab3640bedc6659fc780eaa55064026b9afdfda5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4b1864c1705f6c65e12ed25a3161037fa5dd183589b75da2ba58b9e50898c192'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'1d93d08d301f7343559acc765ab3640bedc6659fc780eaa55064026b9afdfda5');
+    VALUES (N'audit', N'0.1.0', N'4b1864c1705f6c65e12ed25a3161037fa5dd183589b75da2ba58b9e50898c192');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

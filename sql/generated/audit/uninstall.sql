@@ -33,21 +33,39 @@ DROP PROCEDURE IF EXISTS [audit].[usp_SendMessages];
 
 /* Agent jobs this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
    an IF of its own: a statement over a missing table fails whatever its condition (F-195). */
-DECLARE @job nvarchar(128);
 IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NOT NULL
 BEGIN
-    WHILE EXISTS (SELECT 1 FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB')
+    DECLARE @job nvarchar(128);
+    DECLARE @lastJob nvarchar(128) = N'';
+    WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @job = o.Name FROM [audit].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' ORDER BY o.Name;
+        SET @job = NULL;
+        SELECT TOP (1) @job = o.Name
+        FROM [audit].[OwnedObject] AS o
+        WHERE o.Kind = N'AGENT JOB'
+          AND o.Name > @lastJob
+        ORDER BY o.Name;
+        IF @job IS NULL
+            BREAK;
+        SET @lastJob = @job;
+
         BEGIN TRY
-            EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+            IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+                EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+            ELSE
+                PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+            DELETE FROM [audit].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
         END TRY
         BEGIN CATCH
-            IF ERROR_NUMBER() <> 14262
+            IF XACT_STATE() <> 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
+                DELETE FROM [audit].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+            ELSE
                 THROW;
         END CATCH;
-        DELETE FROM [audit].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
     END;
+
 END;
 
 DECLARE @initiator nvarchar(400) = N'//redial/audit/initiator';

@@ -20,6 +20,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -68,6 +72,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -116,6 +124,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -164,6 +176,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -212,6 +228,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';

@@ -6588,16 +6588,60 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Agent jobs of an earlier choice: what they call is gone, or nobody wants it any more. */
+DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
+INSERT INTO @kept (Name)
+VALUES
+    (LEFT(CONCAT(N'Redial etl: retire, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial etl: purge landing, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial etl: purge inbox, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial etl: purge poison, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial etl: purge logs, ', DB_NAME()), 128));
+DECLARE @job nvarchar(128);
+DECLARE @lastJob nvarchar(128) = N'';
+WHILE 1 = 1
+BEGIN
+    SET @job = NULL;
+    SELECT TOP (1) @job = o.Name
+    FROM [etl].[OwnedObject] AS o
+    WHERE o.Kind = N'AGENT JOB'
+      AND o.Name > @lastJob
+      AND NOT EXISTS (SELECT 1 FROM @kept AS k WHERE k.Name = o.Name)
+    ORDER BY o.Name;
+    IF @job IS NULL
+        BREAK;
+    SET @lastJob = @job;
+
+    BEGIN TRY
+        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+            EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+        DELETE FROM [etl].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
+            DELETE FROM [etl].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of an earlier choice and was not deleted: ', ERROR_MESSAGE());
+    END CATCH;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c5b36f41e3941bc7c8600c9c2bc17cd64c431cba7ec197b015b52ab684a8014d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b9a7634510fb896f128071abb9849ee6f8bf5100c5c439aaa88c323bf629eafd'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'c5b36f41e3941bc7c8600c9c2bc17cd64c431cba7ec197b015b52ab684a8014d');
+    VALUES (N'etl', N'0.1.0', N'b9a7634510fb896f128071abb9849ee6f8bf5100c5c439aaa88c323bf629eafd');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6625,6 +6669,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -6675,6 +6723,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -6725,6 +6777,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -6775,6 +6831,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';
@@ -6825,6 +6885,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration etl')
+           AND NOT EXISTS (SELECT 1 FROM [etl].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration etl';

@@ -196,3 +196,44 @@ BEGIN
     END;
 END;
 GO
+/* Agent jobs of an earlier choice: what they call is gone, or nobody wants it any more. */
+DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
+INSERT INTO @kept (Name)
+VALUES
+    (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: purge dead letters, ', DB_NAME()), 128));
+DECLARE @job nvarchar(128);
+DECLARE @lastJob nvarchar(128) = N'';
+WHILE 1 = 1
+BEGIN
+    SET @job = NULL;
+    SELECT TOP (1) @job = o.Name
+    FROM [logging].[OwnedObject] AS o
+    WHERE o.Kind = N'AGENT JOB'
+      AND o.Name > @lastJob
+      AND NOT EXISTS (SELECT 1 FROM @kept AS k WHERE k.Name = o.Name)
+    ORDER BY o.Name;
+    IF @job IS NULL
+        BREAK;
+    SET @lastJob = @job;
+
+    BEGIN TRY
+        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+            EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+        DELETE FROM [logging].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
+            DELETE FROM [logging].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of an earlier choice and was not deleted: ', ERROR_MESSAGE());
+    END CATCH;
+END;
+
+GO

@@ -5848,16 +5848,59 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Agent jobs of an earlier choice: what they call is gone, or nobody wants it any more. */
+DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
+INSERT INTO @kept (Name)
+VALUES
+    (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: purge dead letters, ', DB_NAME()), 128));
+DECLARE @job nvarchar(128);
+DECLARE @lastJob nvarchar(128) = N'';
+WHILE 1 = 1
+BEGIN
+    SET @job = NULL;
+    SELECT TOP (1) @job = o.Name
+    FROM [logging].[OwnedObject] AS o
+    WHERE o.Kind = N'AGENT JOB'
+      AND o.Name > @lastJob
+      AND NOT EXISTS (SELECT 1 FROM @kept AS k WHERE k.Name = o.Name)
+    ORDER BY o.Name;
+    IF @job IS NULL
+        BREAK;
+    SET @lastJob = @job;
+
+    BEGIN TRY
+        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+            EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+        DELETE FROM [logging].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
+            DELETE FROM [logging].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of an earlier choice and was not deleted: ', ERROR_MESSAGE());
+    END CATCH;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ab7a5b0190a69106656d7b9b9bfc668add095252bb84c4dff609c5d5d6150e71'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9e1f10dbee13fdadc6a6871f7c0e34559d831bd5693b7dcc232fcdad2e53de29'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'ab7a5b0190a69106656d7b9b9bfc668add095252bb84c4dff609c5d5d6150e71');
+    VALUES (N'logging', N'0.1.0', N'9e1f10dbee13fdadc6a6871f7c0e34559d831bd5693b7dcc232fcdad2e53de29');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -5885,6 +5928,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration logging')
+           AND NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
@@ -5935,6 +5982,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration logging')
+           AND NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
@@ -5985,6 +6036,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration logging')
+           AND NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';
@@ -6035,6 +6090,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration logging')
+           AND NOT EXISTS (SELECT 1 FROM [logging].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration logging';

@@ -6333,16 +6333,58 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+/* Agent jobs of an earlier choice: what they call is gone, or nobody wants it any more. */
+DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
+INSERT INTO @kept (Name)
+VALUES
+    (LEFT(CONCAT(N'Redial orders: retire, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial orders: purge poison, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128));
+DECLARE @job nvarchar(128);
+DECLARE @lastJob nvarchar(128) = N'';
+WHILE 1 = 1
+BEGIN
+    SET @job = NULL;
+    SELECT TOP (1) @job = o.Name
+    FROM [orders].[OwnedObject] AS o
+    WHERE o.Kind = N'AGENT JOB'
+      AND o.Name > @lastJob
+      AND NOT EXISTS (SELECT 1 FROM @kept AS k WHERE k.Name = o.Name)
+    ORDER BY o.Name;
+    IF @job IS NULL
+        BREAK;
+    SET @lastJob = @job;
+
+    BEGIN TRY
+        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+            EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
+        DELETE FROM [orders].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        IF ERROR_NUMBER() = 14262       /* somebody has deleted it by hand */
+            DELETE FROM [orders].[OwnedObject] WHERE Kind = N'AGENT JOB' AND Name = @job;
+        ELSE
+            PRINT CONCAT(N'Agent job "', @job, N'" is of an earlier choice and was not deleted: ', ERROR_MESSAGE());
+    END CATCH;
+END;
+
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 90_deployment.data.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4100c1d229d52a646aa43398e2726248dd51106cc1b26dec36213cdc347faa41'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5945934e24eaf479cf25788914de4121dc5cd264e300fa430e4a0fe548300472'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'4100c1d229d52a646aa43398e2726248dd51106cc1b26dec36213cdc347faa41');
+    VALUES (N'orders', N'0.1.0', N'5945934e24eaf479cf25788914de4121dc5cd264e300fa430e4a0fe548300472');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6370,6 +6412,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration orders')
+           AND NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
@@ -6420,6 +6466,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration orders')
+           AND NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
@@ -6470,6 +6520,10 @@ ELSE
 BEGIN
     BEGIN TRY
         BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration orders')
+           AND NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
         IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
         BEGIN
             EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
