@@ -148,3 +148,35 @@ def test_a_priority_follows_the_contract_so_that_the_old_version_can_go():
     bare.deploy(second)
     assert bare.rows(CONTRACTS) == [(V2,)]
     assert bare.rows("SELECT DISTINCT priority FROM sys.conversation_priorities;") == [(7,)]
+
+
+def batch(*messages: tuple[str, str], contract: str = V2) -> str:
+    """A call of usp_SendBatch: (body, message type) each."""
+    rows = ", ".join(f"({n}, N'{kind}', {body})" for n, (body, kind) in enumerate(messages))
+    return (f"DECLARE @m audit.MessageBatch; INSERT INTO @m (Ordinal, MessageType, MessageBody) "
+            f"VALUES {rows}; EXECUTE audit.usp_SendBatch N'{AUDIT.services.initiator}', "
+            f"N'{AUDIT.services.target}', N'{contract}', @m;")
+
+
+def test_a_batch_of_old_types_only_goes_on_with_the_old_dialog(bare):
+    client = Client(bare)
+    client.execute(call("0x01"))
+    handle = bare.rows(HANDLES)
+    bare.deploy(TWO)
+    client.execute(batch(("0x02", EVENT), ("0x03", EVENT)))
+    assert bare.rows(HANDLES) == handle and bare.rows(ON) == [(V1, "CO")]
+    client.execute(batch(("0x04", EVENT), ("0x05", NOTE)))
+    assert bare.rows(HANDLES) != handle and (V2, "CO") in bare.rows(ON)
+    bare.advance(30)
+    assert landed(bare) == [b"\x01", b"\x02", b"\x03", b"\x04", b"\x05"]
+    assert bare.errors() == []
+
+
+def test_a_batch_of_the_new_type_only_leaves_the_old_dialog(bare):
+    client = Client(bare)
+    client.execute(call("0x01"))
+    bare.deploy(TWO)
+    client.execute(batch(("0x02", NOTE), ("0x03", NOTE)))
+    bare.advance(30)
+    assert landed(bare) == [b"\x01", b"\x02", b"\x03"]
+    assert (V2, "CO") in bare.rows(ON) and bare.errors() == []

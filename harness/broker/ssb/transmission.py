@@ -223,7 +223,8 @@ def _check(
 ) -> MessageType | None:
     """The target's own message type of that name, when type and body may arrive; else an Error.
 
-    The sender is told with the number a sender sees; a side that already talks is told as well.
+    The sender is told with the number a sender sees; a side that already talks is told as well, and
+    of a body that fails validation also one whose first message it is (F-366).
     """
     broker = peer.broker
     local = broker.message_types.get(message_type.name)
@@ -246,9 +247,9 @@ def _check(
                      sequence)
             refusal, told = (9615, *where), (9616, *where)
         else:
-            refusal = (8430,)
+            refusal = told = (8430,)
     fault(transaction, endpoint, *refusal)
-    if peer.inbox.tail or peer.send_sequence:
+    if told is not None or peer.inbox.tail or peer.send_sequence:
         fault(transaction, peer, *(told or refusal))
     return None
 
