@@ -42,6 +42,21 @@ OLD_SYSTEM_TABLES = frozenset({"sysobjects", "sysdatabases"})
 _versions = count(1)  # never rewound: a schema version is never used for two different schemas
 
 
+class Rowversions(Part):
+    """What a database gave out of them. Not part of the state hash, which ranks them where they
+    are; a part of its own so that giving one out leaves the database's hash as it was.
+
+    last: the last one given out; active: {transaction: the first it was given}.
+    """
+
+    __slots__ = ("active", "last")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = FIRST_ROWVERSION
+        self.active: dict[Transaction, int] = {}
+
+
 class Database(Part):
     """One database.
 
@@ -59,11 +74,11 @@ class Database(Part):
     """
 
     __slots__ = (
-        "_allowed", "_next_object", "active_rowversions", "broker", "changing", "collections",
+        "_allowed", "_next_object", "broker", "changing", "collections",
         "created", "dates", "ddl_triggers", "engine", "id", "keys", "master_key", "members", "name",
         "next_collection", "next_key", "next_principal", "next_schema", "next_type", "objects",
         "options", "owner", "owners", "permissions", "principals", "properties", "recovery",
-        "rowversion", "schema_version", "schemas", "server", "signatures", "types", "user_access",
+        "rowversions", "schema_version", "schemas", "server", "signatures", "types", "user_access",
     )
 
     def __init__(self, engine: Engine, database_id: int, name: str, server: Any = None) -> None:
@@ -109,8 +124,7 @@ class Database(Part):
         self.next_schema = FIRST_SCHEMA
         self.next_type = FIRST_USER_TYPE
         self.next_collection = FIRST_COLLECTION
-        self.rowversion = FIRST_ROWVERSION
-        self.active_rowversions: dict[Transaction, int] = {}
+        self.rowversions = Rowversions()
         self.broker: Any = None
         _watch(engine)
 
@@ -335,22 +349,23 @@ class Database(Part):
 
         With its transaction given, MIN_ACTIVE_ROWVERSION knows until the end that it is in use.
         """
-        journal = self.engine.journal
-        number = self.rowversion + 1
-        journal.assign(None, self, "rowversion", number)
-        if transaction is not None and transaction not in self.active_rowversions:
-            journal.put(None, self, self.active_rowversions, transaction, number)
+        journal, given = self.engine.journal, self.rowversions
+        number = given.last + 1
+        journal.assign(None, given, "last", number)
+        if transaction is not None and transaction not in given.active:
+            journal.put(None, given, given.active, transaction, number)
             journal.save(transaction)
             transaction.events.append(("rowversion", self))
         return number.to_bytes(8, "big")
 
     def last_rowversion(self) -> bytes:
         """@@DBTS: the last rowversion given out."""
-        return self.rowversion.to_bytes(8, "big")
+        return self.rowversions.last.to_bytes(8, "big")
 
     def min_active_rowversion(self) -> bytes:
         """The lowest rowversion of an open transaction; @@DBTS + 1 when there is none."""
-        lowest = min(self.active_rowversions.values(), default=self.rowversion + 1)
+        given = self.rowversions
+        lowest = min(given.active.values(), default=given.last + 1)
         return lowest.to_bytes(8, "big")
 
     # ------------------------------------------------------------------ templates
@@ -409,9 +424,8 @@ def _watch(engine: Engine) -> None:
 def _release_rowversions(transaction: Transaction, committed: bool, events: list[tuple]) -> None:
     for event in events:
         if event[0] == "rowversion":
-            database = event[1]
-            database.engine.journal.put(None, database, database.active_rowversions, transaction,
-                                        MISSING)
+            database, given = event[1], event[1].rowversions
+            database.engine.journal.put(None, given, given.active, transaction, MISSING)
         elif event[0] == "definition":
             _, database, key = event
             database.engine.journal.put(None, database, database.changing, key, MISSING)

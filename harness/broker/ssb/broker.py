@@ -52,9 +52,9 @@ class Broker(Part):
     """
 
     __slots__ = (
-        "activate", "bindings", "contracts", "counters", "database", "enabled", "endpoints",
-        "engine", "groups", "guid", "has_certificate", "has_master_key", "log", "may_send",
-        "message_types", "missed", "next_id", "no_entry", "notifications", "priorities",
+        "_queues", "activate", "bindings", "contracts", "counters", "database", "enabled",
+        "endpoints", "engine", "groups", "guid", "has_certificate", "has_master_key", "log",
+        "may_send", "message_types", "missed", "next_id", "no_entry", "notifications", "priorities",
         "raised", "routes", "senders", "services",
     )
 
@@ -62,6 +62,7 @@ class Broker(Part):
         super().__init__()
         self.engine = engine
         self.database = database
+        self._queues: tuple[int | None, list[Queue]] = (None, [])
         self.guid = stream_guid(engine.seed, f"broker/{database.id}/{database.name}", 0)
         self.enabled = True
         self.has_master_key = False
@@ -117,8 +118,11 @@ class Broker(Part):
 
     def queues(self) -> list[Queue]:
         """The database's queues, by object id."""
-        found = [o for o in self.database.objects.values() if getattr(o, "kind", "") == "QUEUE"]
-        return sorted(found, key=lambda queue: queue.object_id)
+        version = getattr(self.database, "schema_version", None)
+        if version is None or self._queues[0] != version:
+            found = [o for o in self.database.objects.values() if getattr(o, "kind", "") == "QUEUE"]
+            self._queues = (version, sorted(found, key=lambda queue: queue.object_id))
+        return self._queues[1]
 
     def brokers(self) -> list[Broker]:
         """Every broker of the instance: this one first, then by database id."""
@@ -214,6 +218,7 @@ class Broker(Part):
         for key, item in database.objects.items():
             if getattr(item, "kind", "") == "QUEUE":
                 queues[item.object_id] = database.objects[key] = _copy_queue(twin, item)
+        twin._queues = (None, [])
         for service in self.services.values():
             twin.services[service.name] = Service(
                 twin, service.service_id, service.name, queues[service.queue.object_id],
