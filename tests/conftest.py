@@ -40,10 +40,10 @@ class _Garbage:
     """Collects what tests leave between them, and walks what stays as seldom as can be.
 
     An installation makes a hundred thousand objects, and the caches hold a million: left to itself
-    the collector took a third of the suite's time.
+    the collector took a third of the suite's time. Half a gigabyte may lie about instead.
     """
 
-    ENOUGH, ALL = 300_000, 12
+    ENOUGH, ALL, AT_ONCE = 5_000_000, 4, 4_000_000
 
     def __init__(self) -> None:
         self.times = 0
@@ -51,11 +51,12 @@ class _Garbage:
     def begin(self) -> None:
         """What is loaded now stays."""
         gc.freeze()
-        gc.set_threshold(1_000_000, 1000, 1000)
+        gc.set_threshold(self.AT_ONCE, 1000, 1000)
 
     def collect(self) -> None:
         """When enough was made: collect, and look at what is left again only now and then."""
-        if gc.get_count()[0] + 1_000_000 * gc.get_count()[1] < self.ENOUGH:
+        young, older, _ = gc.get_count()
+        if young + older * self.AT_ONCE < self.ENOUGH:
             return
         self.times += 1
         if self.times % self.ALL == 0:

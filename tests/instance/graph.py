@@ -20,6 +20,7 @@ NOT_STATE = {
     "_changes", "_listed", "_order", "digest", "saved_step",  # of hashing, and interned options
     "changes",  # counts puts and never goes back: only its being equal means anything
     "range_locks",  # makes inserts look at gaps; looking for nothing changes nothing
+    "looked_up", "_queues",  # what the last compilation named; worked out from the definitions
     "_ready", "_known", "_gone", "_page_cache", "input_buffer", "statement_started",
 }
 

@@ -314,8 +314,8 @@ def lazy_step(
         if database is not program.database:
             program.database = database
         version = database.schema_version
-        named = database.server.named if database.server is not None else set()
-        named.clear()
+        looked_up = database.server.looked_up if database.server is not None else set()
+        looked_up.clear()
         try:
             run = compile_node(node, fresh)
         except SqlError as error:
@@ -330,7 +330,7 @@ def lazy_step(
 
             run = firing_ddl(run, node, fresh)
         step = working_step(run) if work else run
-        if others := [other for other in named if other is not database]:
+        if others := [other for other in looked_up if other is not database]:
             step = guarded_elsewhere(step, lazy, others)
         if not fresh.uses_temp:
             if program.object_id:

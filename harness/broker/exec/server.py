@@ -48,14 +48,14 @@ class Server(Part):
     (set by the instance); new_broker: makes the broker of a database (set by the instance);
     deadlocks: reports as the ring buffer has them; messages: of sp_addmessage; session_locks:
     {session id: stand-in transaction that owns the session's application locks}; applock_counts:
-    {(owner, lock): times it was asked for}; named: the databases somebody has looked up by name
+    {(owner, lock): times it was asked for}; looked_up: the databases somebody has asked for by name
     since the set was last emptied (no state: the compiler asks what a statement depends on).
     """
 
     __slots__ = (
         "applock_counts", "configuration", "databases", "deadlocks", "engine", "files", "logins",
-        "members", "messages", "named", "new_broker", "next_database", "next_login", "permissions",
-        "security_version", "sequential", "session_locks", "sessions", "transport",
+        "looked_up", "members", "messages", "new_broker", "next_database", "next_login",
+        "permissions", "security_version", "sequential", "session_locks", "sessions", "transport",
     )
 
     def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
@@ -64,7 +64,7 @@ class Server(Part):
         self.new_broker = new_broker
         self.sessions: Callable[[], list[Any]] = list
         self.databases: dict[str, Database] = {}
-        self.named: set[Database] = set()
+        self.looked_up: set[Database] = set()
         self.logins: dict[str, Login] = server_roles()
         self.members: dict[tuple[int, int], bool] = {}
         # public has VIEW ANY DATABASE on every server (sys.databases page).
@@ -128,7 +128,7 @@ class Server(Part):
         found = self.databases.get(name.lower())
         if found is None:
             raise SqlError(911, name)
-        self.named.add(found)
+        self.looked_up.add(found)
         return found
 
     def database_by_id(self, number: int) -> Database | None:
