@@ -20,6 +20,15 @@ HOSTILE = another(
 )  # fmt: skip
 
 
+SHOUTED = another(
+    second(),
+    services={"initiator": "//REDIAL/audit/initiator", "target": "//REDIAL/audit/target"},
+    contract={"name": "//REDIAL/audit/contract", "end_of_stream": "ENDOFSTREAM"},
+    message_types=[{"name": "//REDIAL/audit/event", "validation": "none"}],
+)  # fmt: skip
+"""Beside AUDIT: names that are others byte for byte, and the same to the database's collation."""
+
+
 @pytest.fixture
 def bare() -> Bare:
     return Bare()
@@ -120,3 +129,32 @@ def test_a_contract_somebody_elses_service_still_uses_stays_and_goes_with_a_late
     bare.remove(AUDIT)
     assert bare.rows(CONTRACTS) == [(0,)]
     assert bare.rows("SELECT COUNT(*) FROM sys.extended_properties;") == [(0,)]
+
+
+@pytest.mark.parametrize("collation", ["binary", "database"])
+def test_names_that_differ_by_case_only_are_two_configurations(collation):
+    """Services are matched byte for byte (F-376): neither changing nor removing one touches the
+    other's dialogs.
+    """
+    bare = Bare(broker_names=collation)
+    before = bare.catalog()
+    bare.deploy(AUDIT)
+    bare.deploy(SHOUTED)
+    text = send("0x77").replace("audit.usp_Send", "second.usp_Send")
+    client = Client(bare)
+    client.execute(text.replace("//redial", "//REDIAL"))
+    bare.advance(5)
+    ((handle,),) = bare.rows("SELECT Handle FROM second.SessionConversations;")
+    bare.deploy(another(AUDIT, conversation={"key": "application"}))
+    bare.remove(AUDIT)
+    assert bare.rows("SELECT Handle FROM second.SessionConversations;") == [(handle,)]
+    client.execute(text.replace("//redial", "//REDIAL"))
+    bare.advance(5)
+    assert bare.rows("SELECT Body FROM second.Landing;") == [(b"\x77",), (b"\x77",)]
+    bare.remove(SHOUTED)
+    assert catalog.difference(before, bare.catalog()) == []
+
+
+def test_a_message_type_in_another_case_is_named_as_a_wrong_one(bare: Bare):
+    bare.deploy(AUDIT)
+    assert Client(bare).fail(send(message_type="//redial/AUDIT/event")) == 50100

@@ -49,7 +49,7 @@ message_type_id int
 principal_id int?
 validation char(2)
 validation_desc nvarchar(60)?
-xml_collection_id int?""")
+xml_collection_id int?""", broker_names=("name",))
 def message_types(s: Any, db: Database) -> Iterable[tuple]:
     """Message types. N reads BINARY in dumps of real servers, whatever the page says."""
     words = {"N ": "BINARY", "E ": "EMPTY", "X ": "XML"}
@@ -62,7 +62,7 @@ def message_types(s: Any, db: Database) -> Iterable[tuple]:
 @view("sys.service_contracts", """
 name sysname
 service_contract_id int
-principal_id int?""")
+principal_id int?""", broker_names=("name",))
 def contracts(s: Any, db: Database) -> Iterable[tuple]:
     """Contracts."""
     for item in seen(s, db, "contracts", "contract_id"):
@@ -96,7 +96,7 @@ def seen_services(s: Any, db: Database) -> list[Any]:
 name sysname
 service_id int
 principal_id int?
-service_queue_id int""")
+service_queue_id int""", broker_names=("name",))
 def services(s: Any, db: Database) -> Iterable[tuple]:
     """Services."""
     for item in seen_services(s, db):
@@ -165,7 +165,7 @@ remote_service_name nvarchar(256)?
 broker_instance nvarchar(128)?
 lifetime datetime?
 address nvarchar(256)?
-mirror_address nvarchar(256)?""")
+mirror_address nvarchar(256)?""", broker_names=("remote_service_name",))
 def routes(s: Any, db: Database) -> Iterable[tuple]:
     """Routes; expired ones stay listed."""
     for item in sorted(db.broker.routes.values(), key=lambda r: r.route_id):
@@ -180,7 +180,7 @@ principal_id int?
 remote_service_name nvarchar(256)?
 service_contract_id int = 0
 remote_principal_id int?
-is_anonymous_on bit""")
+is_anonymous_on bit""", broker_names=("remote_service_name",))
 def remote_service_bindings(s: Any, db: Database) -> Iterable[tuple]:
     """Remote service bindings; 0 stands for all contracts."""
     for item in sorted(db.broker.bindings.values(), key=lambda b: b.binding_id):
@@ -194,7 +194,7 @@ name sysname
 service_contract_id int?
 local_service_id int?
 remote_service_name nvarchar(256)?
-priority tinyint""")
+priority tinyint""", broker_names=("remote_service_name",))
 def priorities(s: Any, db: Database) -> Iterable[tuple]:
     """Conversation priorities."""
     broker = db.broker
@@ -279,7 +279,7 @@ last_out_of_order_sequence bigint = -1
 last_out_of_order_frag int = -1
 is_system bit
 priority tinyint""", by={"conversation_handle": endpoint_by_handle},
-    settle=wait_for_endpoints)
+    settle=wait_for_endpoints, broker_names=("far_service",))
 def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """Both sides of every conversation of the database."""
     for e in seen_endpoints(s, db):
@@ -326,7 +326,8 @@ is_conversation_error bit
 is_end_of_dialog bit
 message_body varbinary(max)?
 transmission_status nvarchar(4000)?
-priority tinyint""", settle=wait_for_rows)
+priority tinyint""", settle=wait_for_rows, broker_names=(
+    "to_service_name", "from_service_name", "service_contract_name", "message_type_name"))
 def transmission_queue(s: Any, db: Database) -> Iterable[tuple]:
     """Messages that could not be delivered yet; empty for everyone but db_owner."""
     if not sees_everything(s, db) and value(s.engine, "transmission_queue_shows") == "db_owner":

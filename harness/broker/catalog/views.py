@@ -59,12 +59,13 @@ def view(
     name: str, declaration: str, permission: str | None = None,
     by: dict[str, Callable[[Any, Any, Any], Iterable[tuple]]] | None = None,
     settle: Callable[[Any, Any], None] | None = None,
+    broker_names: tuple[str, ...] = (),
 ) -> Callable[[Rows], Rows]:
     """Declare a system view; the decorated function (session, database) yields computed columns.
 
     by: column name -> function (session, database, value) that yields only the rows with that
     value, for views that are read by key while they are long. settle: (session, database), waits
-    for uncommitted work before a plain read.
+    for uncommitted work before a plain read. broker_names: see ``VirtualTable``.
     """
     schema, _, own = name.partition(".")
     columns = tuple(parse_column(line) for line in declaration.strip().splitlines())
@@ -94,7 +95,7 @@ def view(
         SYSTEM_VIEWS[(schema.lower(), own.lower())] = VirtualTable(
             own, schema, results, compute, system_id(name), permission,
             lookups={column: searched(find) for column, find in (by or {}).items()},
-            settle=settle)
+            settle=settle, broker_names=frozenset(broker_names))
         return rows
 
     return register

@@ -258,7 +258,8 @@ class VirtualTable:
     compute(session, database) gives all rows; every column carries its coverage mark in the
     catalog's own description. permission: server permission a reader needs, or None. lookups:
     column name -> function (session, database, value) that gives the rows with that value without
-    making all of them. settle: waits for uncommitted work a plain read must not pass.
+    making all of them. settle: waits for uncommitted work a plain read must not pass. broker_names:
+    columns with names of services, contracts and message types (F-376).
     """
 
     name: str
@@ -270,6 +271,7 @@ class VirtualTable:
     database: Any = None
     lookups: dict[str, Callable[[Any, Any, Any], list[tuple]]] = field(default_factory=dict)
     settle: Callable[[Any, Any], None] | None = None
+    broker_names: frozenset[str] = frozenset()
 
     def wait_for_others(self, session: Any) -> None:
         """What a plain read does before it reads, and NOLOCK does not. Raises Wait, 1222, 1205."""
@@ -291,7 +293,8 @@ class VirtualTable:
     def bound(self, database: Any) -> VirtualTable:
         """This view of ``database``, whatever database the reader is in."""
         return VirtualTable(self.name, self.schema, self.columns, self.compute, self.object_id,
-                            self.permission, database, self.lookups, self.settle)
+                            self.permission, database, self.lookups, self.settle,
+                            self.broker_names)
 
 
 SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}

@@ -47,6 +47,9 @@ _COLUMNS = (
 RESULT_COLUMNS = [ResultColumn(name, type_) for name, type_, _ in _COLUMNS]
 """The columns in table order (CREATE QUEUE page; message_enqueue_time as practitioners see it)."""
 
+BROKER_NAMES = frozenset({"service_name", "service_contract_name", "message_type_name"})
+"""Columns with names that are compared byte for byte (F-376)."""
+
 NAMES = {name: position for position, (name, _, _) in enumerate(_COLUMNS)}
 QUEUING_ORDER = NAMES["queuing_order"]
 

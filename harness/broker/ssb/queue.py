@@ -293,6 +293,11 @@ class Queue(Part):
         """Columns of SELECT .. FROM queue, as ``ResultColumn``."""
         return columns.RESULT_COLUMNS
 
+    @property
+    def broker_names(self) -> frozenset[str]:
+        """Columns with names of services, contracts and message types."""
+        return columns.BROKER_NAMES
+
     def select_rows(self, s: Any, nolock: bool) -> list[tuple]:
         """Rows for SELECT. Without nolock a row that is not committed is waited for (S lock)."""
         engine = self.broker.engine

@@ -12,6 +12,9 @@ __all__ = ["SWITCHES", "value"]
 declare("enqueue_at", ("send", "commit"), "F-260",
         "A message for a reachable local queue enters it at SEND or when the sender commits.",
         "own_message")
+declare("broker_names", ("binary", "database"), "F-376",
+        "Collation of the names of services, contracts and message types in catalog views and "
+        "queues: Latin1_General_BIN, or the database's.")
 declare("own_message_visible", (True, False), "F-260",
         "RECEIVE may take a message its own transaction has sent.", "own_message")
 declare("error_receiver_state", ("ER", "DI"), "F-261",

@@ -15,6 +15,7 @@ from harness.broker.exec.dml.insert import maker_of
 from harness.broker.exec.dml.rows import insert_columns
 from harness.broker.exec.dml.targets import Writes, checker, resolve_target
 from harness.broker.exec.expressions import Expr, ScopeColumn, compile_expression
+from harness.broker.exec.query.broker_names import name_collation
 from harness.broker.exec.query.ordering import row_count
 from harness.broker.exec.query.rowset import QueryColumn
 from harness.broker.exec.query.sources import resolve_object
@@ -122,9 +123,11 @@ def _output(
     if assigning and len(assigning) != len(items):
         raise context.fail(node, SqlError(8447, aborts="scope"))
     wanted = _wanted(items)
+    binary = name_collation(context.session.engine)
     scope = context.scope.child([
         ScopeColumn((context.database.name.lower(), queue.schema.lower(), queue.name.lower()),
-                    column.name, column.type, index, column.nullable)
+                    column.name, column.type, index, column.nullable,
+                    binary if column.name in queue_columns.BROKER_NAMES else None)
         for index, column in enumerate(queue_columns.RESULT_COLUMNS[place] for place in wanted)
     ])
     if assigning:

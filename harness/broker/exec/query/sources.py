@@ -16,6 +16,7 @@ from harness.broker.exec.expressions import compile_expression
 from harness.broker.exec.expressions.scope import Scope, ScopeColumn
 from harness.broker.exec.objects import REFUSED_VIEWS, TABLE_FUNCTIONS, View, VirtualTable
 from harness.broker.exec.query.bodies import Choice, Written
+from harness.broker.exec.query.broker_names import named_columns
 from harness.broker.exec.query.hints import DIRTY, LEVELS, NO_HINTS, Hints, parse_hints
 from harness.broker.exec.query.permissions import check_permission
 from harness.broker.exec.query.rowset import QueryColumn, QueryScope, Rows, query_scope, scope_width
@@ -301,7 +302,7 @@ class Binder:
             return Source(table_columns(found), qualifiers, found, hints=hints,
                           securable=securable)
         if isinstance(found, VirtualTable):
-            columns = [QueryColumn(c.name, c.type, c.nullable) for c in found.columns]
+            columns = named_columns(found.columns, found.broker_names, context)
             waits = found.settle is not None and not hints.names & DIRTY
             source = Source(columns, qualifiers, rows=_settled(found) if waits else
                             lambda s, v, r: found.rows(s))
@@ -332,7 +333,7 @@ class Binder:
                                    "isolation level: queues keep no row versions")
             return queue.select_rows(s, nolock)
 
-        columns = [QueryColumn(c.name, c.type, c.nullable) for c in queue.select_columns]
+        columns = named_columns(queue.select_columns, queue.broker_names, self.context)
         return Source(columns, qualifiers, hints=hints, securable=securable,
                       rows=_guarded(securable, rows))
 
