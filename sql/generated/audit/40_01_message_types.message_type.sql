@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by dbo, not by our user: another configuration may share a type and outlive us. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/audit/event')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -12,10 +12,10 @@ BEGIN
         VALIDATION = NONE;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
             @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
@@ -24,21 +24,21 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'//redial/audit/event' AND mt.validation = 'N')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event' AND mt.validation = 'N')
 BEGIN
     ALTER MESSAGE TYPE [//redial/audit/event] VALIDATION = NONE;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/audit/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/event')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/audit/event';
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -47,10 +47,10 @@ BEGIN
         VALIDATION = EMPTY;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
             @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
@@ -59,15 +59,15 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'EndOfStream' AND mt.validation = 'E')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation = 'E')
 BEGIN
     ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';

@@ -3,7 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/audit/contract')
+IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -15,20 +15,20 @@ BEGIN
     );
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
         @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
-    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract') IS NOT NULL
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 16   /* CONTRACT */
-                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract')
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
             @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';
     COMMIT TRANSACTION;
 END;
 
-IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract') IS NOT NULL
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 16   /* CONTRACT */
-                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/audit/contract')
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/contract')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
         @level0type = N'CONTRACT', @level0name = N'//redial/audit/contract';

@@ -50,7 +50,7 @@ BEGIN
     LEFT OUTER JOIN [audit].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
         ON sc.Handle = ce.conversation_handle
     LEFT OUTER JOIN [audit].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
-    WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target');
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target');
 
     RETURN;
 END;

@@ -96,7 +96,7 @@ BEGIN
             N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''audit_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [audit_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+               WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'audit_module'))
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)

@@ -62,7 +62,7 @@ BEGIN
     CROSS APPLY
     (
         SELECT N'MessageType must be one of: ''//redial/audit/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/audit/event')
+        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/audit/event')
         UNION ALL
         SELECT N'MessageKey must be NULL: this configuration has key = spid'
         WHERE m.MessageKey IS NOT NULL

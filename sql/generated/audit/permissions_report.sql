@@ -46,15 +46,15 @@ WHERE t.schema_id = @schemaId
 UNION ALL
 SELECT 17, s.service_id, CONCAT(N'service ', QUOTENAME(s.name) COLLATE DATABASE_DEFAULT)
 FROM sys.services AS s
-WHERE s.name IN (N'//redial/audit/initiator', N'//redial/audit/target')
+WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target')
 UNION ALL
 SELECT 16, sc.service_contract_id, CONCAT(N'contract ', QUOTENAME(sc.name) COLLATE DATABASE_DEFAULT)
 FROM sys.service_contracts AS sc
-WHERE sc.name IN (N'//redial/audit/contract')
+WHERE sc.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/contract')
 UNION ALL
 SELECT 15, mt.message_type_id, CONCAT(N'message type ', QUOTENAME(mt.name) COLLATE DATABASE_DEFAULT)
 FROM sys.service_message_types AS mt
-WHERE mt.name IN (N'//redial/audit/event', N'EndOfStream')
+WHERE mt.name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/event', N'EndOfStream')
 UNION ALL
 SELECT 4, dp.principal_id, CONCAT(LOWER(REPLACE(dp.type_desc COLLATE DATABASE_DEFAULT, N'_', N' ')), N' ', QUOTENAME(dp.name))
 FROM sys.database_principals AS dp

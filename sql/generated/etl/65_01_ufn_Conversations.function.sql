@@ -50,7 +50,7 @@ BEGIN
     LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
         ON sc.Handle = ce.conversation_handle
     LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
-    WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target');
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target');
 
     RETURN;
 END;

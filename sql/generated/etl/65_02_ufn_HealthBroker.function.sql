@@ -96,7 +96,7 @@ BEGIN
             N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+               WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'etl_module'))
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)

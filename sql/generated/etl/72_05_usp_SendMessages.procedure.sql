@@ -63,7 +63,7 @@ BEGIN
     CROSS APPLY
     (
         SELECT N'MessageType must be one of: ''//redial/etl/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/etl/event')
+        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
         UNION ALL
         SELECT N'MessageKey must be NULL: this configuration has key = pool'
         WHERE m.MessageKey IS NOT NULL

@@ -4,7 +4,7 @@ GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/initiator')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -13,10 +13,10 @@ BEGIN
         ON QUEUE [logging].[InitiatorQueue];
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SERVICE', @level0name = N'//redial/logging/initiator';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/initiator') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/initiator')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'SERVICE', @level0name = N'//redial/logging/initiator';
@@ -24,14 +24,14 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/logging/initiator'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
                       AND s.service_queue_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/logging/initiator] ON QUEUE [logging].[InitiatorQueue];
 END;
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/target')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -40,10 +40,10 @@ BEGIN
         ON QUEUE [logging].[TargetQueue] ([//redial/logging/contract]);
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SERVICE', @level0name = N'//redial/logging/target';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/target') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/target')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'SERVICE', @level0name = N'//redial/logging/target';
@@ -51,7 +51,7 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/logging/target'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
                       AND s.service_queue_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/logging/target] ON QUEUE [logging].[TargetQueue];
@@ -59,11 +59,11 @@ END;
 GO
 /* A new version of the contract beside those that live dialogs still use: conversations that exist
    are not touched by ADD CONTRACT (alter-service page). 88_cleanup takes versions away again. */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/logging/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
    AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
                    INNER JOIN sys.services AS s ON s.service_id = u.service_id
                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
-                   WHERE s.name = N'//redial/logging/target' AND sc.name = N'//redial/logging/contract')
+                   WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target' AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
 BEGIN
     ALTER SERVICE [//redial/logging/target] (ADD CONTRACT [//redial/logging/contract]);
 END;

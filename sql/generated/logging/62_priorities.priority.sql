@@ -22,8 +22,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/logging/initiator'
                       AND cp.priority = 3
-                      AND sc.name = N'//redial/logging/contract'
-                      AND s.name = N'//redial/logging/initiator'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
                       AND cp.remote_service_name = N'//redial/logging/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
@@ -49,8 +49,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/logging/target'
                       AND cp.priority = 3
-                      AND sc.name = N'//redial/logging/contract'
-                      AND s.name = N'//redial/logging/target'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
                       AND cp.remote_service_name = N'//redial/logging/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION

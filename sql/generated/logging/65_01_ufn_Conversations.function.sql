@@ -48,7 +48,7 @@ BEGIN
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
     LEFT OUTER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
-    WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target');
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target');
 
     RETURN;
 END;

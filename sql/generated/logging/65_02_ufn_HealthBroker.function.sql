@@ -48,7 +48,7 @@ BEGIN
     IF (SELECT COUNT(*)
         FROM sys.conversation_priorities AS cp
         INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
-        WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target') AND cp.priority = 3) < 2
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target') AND cp.priority = 3) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (50, N'priority missing', DB_NAME(), N'3',
@@ -111,7 +111,7 @@ BEGIN
             N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+               WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'logging_module'))
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)

@@ -80,7 +80,7 @@ BEGIN
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
           LEFT OUTER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
               ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)

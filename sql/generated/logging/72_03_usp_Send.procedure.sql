@@ -41,8 +41,9 @@ BEGIN
         SET @errors = @errors + N'@toService must be ''//redial/logging/target''. ';
     IF ISNULL(@onContract, N'') <> N'//redial/logging/contract'
         SET @errors = @errors + N'@onContract must be ''//redial/logging/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
-    IF ISNULL(@messageType, N'') NOT IN (N'//redial/logging/event')
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+       types are compared byte for byte, as SEND compares them (F-376). */
+    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
         SET @errors = @errors + N'@messageType must be one of: ''//redial/logging/event''. ';
     IF @key IS NOT NULL
         SET @errors = @errors + N'@key must be NULL: this configuration has key = single. ';

@@ -16,7 +16,7 @@ DECLARE @message nvarchar(2048);
 DECLARE @found nvarchar(400);
 
 /* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
 BEGIN
     SET @found = NULL;
     SELECT TOP (1) @found = t.Name
@@ -25,7 +25,7 @@ BEGIN
                       FROM sys.service_contract_message_usages AS u
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                      WHERE sc.name = N'//redial/orders/contract'
+                      WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
                         AND mt.name = t.Name COLLATE Latin1_General_BIN2
                         AND u.is_sent_by_initiator = 1);
     IF @found IS NOT NULL
@@ -39,25 +39,25 @@ END;
 /* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
 SET @found = NULL;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/orders/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event' AND mt.validation <> 'N')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
     SET @found = N'//redial/orders/event';
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
     SET @found = N'EndOfStream';
 IF @found IS NOT NULL
@@ -66,16 +66,16 @@ BEGIN
     SET @message = REPLACE(@message, N'%', N'%%');
     THROW 50193, @message, 1;
 END;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/initiator')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/initiator')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
     THROW 50194, N'Service ''//redial/orders/initiator'' is in this database already and was not made by a deployment of schema ''orders''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/target')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/target')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
     THROW 50194, N'Service ''//redial/orders/target'' is in this database already and was not made by a deployment of schema ''orders''. Next: choose another name for it in [services]. Nothing was changed.', 1;
 
@@ -116,13 +116,13 @@ SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
 FROM @wanted AS w
 INNER JOIN [orders].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value
+  AND st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
 ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/orders/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event' AND mt.validation <> 'N')
     INSERT INTO @differences (Difference) VALUES (N'validation of //redial/orders/event; ');
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
     INSERT INTO @differences (Difference) VALUES (N'validation of EndOfStream; ');
 
 /* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
@@ -132,7 +132,7 @@ SELECT CONCAT(N'contract ', sc.name, N' no longer listed; ')
 FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))
-  AND sc.name NOT IN (N'//redial/orders/contract')
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/contract')
   AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
 
@@ -222,7 +222,7 @@ BEGIN
                     LEFT JOIN [orders].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
                     /* lint: allow SB13: as above */
                     LEFT JOIN [orders].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-                    WHERE s.name = @initiator
+                    WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
                       AND ce.is_initiator = 1
                       AND ce.state IN ('SO', 'CO')
                       AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
@@ -269,7 +269,7 @@ BEGIN
                     SELECT @open = COUNT(*)
                     FROM sys.conversation_endpoints AS ce
                     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    WHERE s.name IN (@initiator, @target)
+                    WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
                       AND ce.state <> 'CD';
                 END TRY
                 BEGIN CATCH

@@ -22,8 +22,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/orders/initiator'
                       AND cp.priority = 8
-                      AND sc.name = N'//redial/orders/contract'
-                      AND s.name = N'//redial/orders/initiator'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
                       AND cp.remote_service_name = N'//redial/orders/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
@@ -49,8 +49,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/orders/target'
                       AND cp.priority = 8
-                      AND sc.name = N'//redial/orders/contract'
-                      AND s.name = N'//redial/orders/target'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
                       AND cp.remote_service_name = N'//redial/orders/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION

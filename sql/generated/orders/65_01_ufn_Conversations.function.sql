@@ -50,7 +50,7 @@ BEGIN
     LEFT OUTER JOIN [orders].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
         ON sc.Handle = ce.conversation_handle
     LEFT OUTER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
-    WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target');
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target');
 
     RETURN;
 END;

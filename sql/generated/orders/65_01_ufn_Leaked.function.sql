@@ -26,7 +26,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
       AND ce.state IN ('DI', 'ER');
 
     INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
@@ -34,7 +34,7 @@ BEGIN
         CASE WHEN ce.state = 'SO' THEN N'END UNUSED' ELSE N'CLOSE' END
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name = N'//redial/orders/initiator'
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND NOT EXISTS (SELECT 1
@@ -53,7 +53,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
       AND ce.state = 'CD'
       AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
            OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));

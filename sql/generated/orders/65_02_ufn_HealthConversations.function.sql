@@ -82,7 +82,7 @@ BEGIN
               ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
           LEFT OUTER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
               ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')) AS e
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)

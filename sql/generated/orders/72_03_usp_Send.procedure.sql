@@ -43,8 +43,9 @@ BEGIN
         SET @errors = @errors + N'@toService must be ''//redial/orders/target''. ';
     IF ISNULL(@onContract, N'') <> N'//redial/orders/contract'
         SET @errors = @errors + N'@onContract must be ''//redial/orders/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
-    IF ISNULL(@messageType, N'') NOT IN (N'//redial/orders/event')
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+       types are compared byte for byte, as SEND compares them (F-376). */
+    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
         SET @errors = @errors + N'@messageType must be one of: ''//redial/orders/event''. ';
     /* DATALENGTH: LEN does not count spaces at the end. */
     IF ISNULL(DATALENGTH(@key), 0) NOT BETWEEN 2 AND 400

@@ -62,7 +62,7 @@ BEGIN
     CROSS APPLY
     (
         SELECT N'MessageType must be one of: ''//redial/orders/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/orders/event')
+        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
         UNION ALL
         SELECT N'MessageKey must be 1 to 200 characters long'
         WHERE ISNULL(DATALENGTH(m.MessageKey), 0) NOT BETWEEN 2 AND 400

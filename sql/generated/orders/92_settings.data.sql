@@ -33,7 +33,7 @@ UPDATE st
 SET Value = w.Value, ChangedUtc = SYSUTCDATETIME()
 FROM [orders].[Setting] AS st
 INNER JOIN @wanted AS w ON w.Name = st.Name
-WHERE st.Value IS NULL OR st.Value <> w.Value;
+WHERE st.Value IS NULL OR st.Value <> w.Value COLLATE Latin1_General_BIN2;   /* as 38_change compares (F-376) */
 
 INSERT INTO [orders].[Setting] (Name, Value)
 SELECT w.Name, w.Value
