@@ -47,7 +47,7 @@ BEGIN
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                    WHERE ce.conversation_handle = @handle
                      AND ce.is_initiator = 1
-                     AND s.name = N'//redial/audit/initiator')
+                     AND s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/audit/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
     IF @ownsTransaction = 1

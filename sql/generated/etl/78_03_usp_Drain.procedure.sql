@@ -147,7 +147,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             IF EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
                        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                       WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+                       WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
                          AND ce.state <> 'CD')
                 SET @isOpen = 1;
         END TRY
@@ -176,7 +176,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
         INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
           AND ce.state <> 'CD';
     END;
 
