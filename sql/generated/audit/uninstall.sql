@@ -129,7 +129,7 @@ BEGIN TRY
             LEFT JOIN [audit].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
             /* lint: allow SB13: as above */
             LEFT JOIN [audit].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-            WHERE s.name = @initiator
+            WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
               AND ce.is_initiator = 1
               AND ce.state IN ('SO', 'CO')
               AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
@@ -176,7 +176,7 @@ BEGIN TRY
             SELECT @open = COUNT(*)
             FROM sys.conversation_endpoints AS ce
             INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-            WHERE s.name IN (@initiator, @target)
+            WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
               AND ce.state <> 'CD';
         END TRY
         BEGIN CATCH
@@ -311,9 +311,9 @@ BEGIN
         WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
         SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
         SET @adoptId = CASE @adoptClass
-            WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
-            WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
-            ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
+            WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+            WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+            ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
 
         BEGIN TRANSACTION;
         IF @adoptId IS NOT NULL

@@ -786,9 +786,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
@@ -865,7 +865,7 @@ DECLARE @message nvarchar(2048);
 DECLARE @found nvarchar(400);
 
 /* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/etl/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
 BEGIN
     SET @found = NULL;
     SELECT TOP (1) @found = t.Name
@@ -874,7 +874,7 @@ BEGIN
                       FROM sys.service_contract_message_usages AS u
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                      WHERE sc.name = N'//redial/etl/contract'
+                      WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract'
                         AND mt.name = t.Name COLLATE Latin1_General_BIN2
                         AND u.is_sent_by_initiator = 1);
     IF @found IS NOT NULL
@@ -888,25 +888,25 @@ END;
 /* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
 SET @found = NULL;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/etl/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event' AND mt.validation <> 'N')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'))))
     SET @found = N'//redial/etl/event';
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'))))
     SET @found = N'EndOfStream';
 IF @found IS NOT NULL
@@ -915,16 +915,16 @@ BEGIN
     SET @message = REPLACE(@message, N'%', N'%%');
     THROW 50193, @message, 1;
 END;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/initiator')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/initiator')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
     THROW 50194, N'Service ''//redial/etl/initiator'' is in this database already and was not made by a deployment of schema ''etl''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/target')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/target')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
     THROW 50194, N'Service ''//redial/etl/target'' is in this database already and was not made by a deployment of schema ''etl''. Next: choose another name for it in [services]. Nothing was changed.', 1;
 
@@ -965,13 +965,13 @@ SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
 FROM @wanted AS w
 INNER JOIN [etl].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value
+  AND st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
 ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/etl/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event' AND mt.validation <> 'N')
     INSERT INTO @differences (Difference) VALUES (N'validation of //redial/etl/event; ');
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
     INSERT INTO @differences (Difference) VALUES (N'validation of EndOfStream; ');
 
 /* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
@@ -981,7 +981,7 @@ SELECT CONCAT(N'contract ', sc.name, N' no longer listed; ')
 FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'))
-  AND sc.name NOT IN (N'//redial/etl/contract')
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/contract')
   AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
 
@@ -1071,7 +1071,7 @@ BEGIN
                     LEFT JOIN [etl].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
                     /* lint: allow SB13: as above */
                     LEFT JOIN [etl].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-                    WHERE s.name = @initiator
+                    WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
                       AND ce.is_initiator = 1
                       AND ce.state IN ('SO', 'CO')
                       AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
@@ -1118,7 +1118,7 @@ BEGIN
                     SELECT @open = COUNT(*)
                     FROM sys.conversation_endpoints AS ce
                     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    WHERE s.name IN (@initiator, @target)
+                    WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
                       AND ce.state <> 'CD';
                 END TRY
                 BEGIN CATCH
@@ -1200,7 +1200,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by dbo, not by our user: another configuration may share a type and outlive us. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/etl/event')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1209,10 +1209,10 @@ BEGIN
         VALIDATION = NONE;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/etl/event';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
             @level0type = N'MESSAGE TYPE', @level0name = N'//redial/etl/event';
@@ -1221,15 +1221,15 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'//redial/etl/event' AND mt.validation = 'N')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event' AND mt.validation = 'N')
 BEGIN
     ALTER MESSAGE TYPE [//redial/etl/event] VALIDATION = NONE;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/etl/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/etl/event';
@@ -1237,7 +1237,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1246,10 +1246,10 @@ BEGIN
         VALIDATION = EMPTY;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
             @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
@@ -1258,15 +1258,15 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'EndOfStream' AND mt.validation = 'E')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation = 'E')
 BEGIN
     ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
@@ -1279,7 +1279,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/etl/contract')
+IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1291,20 +1291,20 @@ BEGIN
     );
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
         @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
-    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract') IS NOT NULL
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 16   /* CONTRACT */
-                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract')
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
             @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
     COMMIT TRANSACTION;
 END;
 
-IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract') IS NOT NULL
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 16   /* CONTRACT */
-                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/etl/contract')
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
         @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
@@ -1348,7 +1348,7 @@ GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/initiator')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1357,10 +1357,10 @@ BEGIN
         ON QUEUE [etl].[InitiatorQueue];
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
         @level0type = N'SERVICE', @level0name = N'//redial/etl/initiator';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/initiator') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/initiator')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
             @level0type = N'SERVICE', @level0name = N'//redial/etl/initiator';
@@ -1368,7 +1368,7 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/etl/initiator'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator'
                       AND s.service_queue_id = OBJECT_ID(N'[etl].[InitiatorQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/etl/initiator] ON QUEUE [etl].[InitiatorQueue];
@@ -1377,7 +1377,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/etl/target')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1386,10 +1386,10 @@ BEGIN
         ON QUEUE [etl].[TargetQueue] ([//redial/etl/contract]);
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
         @level0type = N'SERVICE', @level0name = N'//redial/etl/target';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/target') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/etl/target')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
             @level0type = N'SERVICE', @level0name = N'//redial/etl/target';
@@ -1397,7 +1397,7 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/etl/target'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target'
                       AND s.service_queue_id = OBJECT_ID(N'[etl].[TargetQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/etl/target] ON QUEUE [etl].[TargetQueue];
@@ -1407,11 +1407,11 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* A new version of the contract beside those that live dialogs still use: conversations that exist
    are not touched by ADD CONTRACT (alter-service page). 88_cleanup takes versions away again. */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/etl/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
    AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
                    INNER JOIN sys.services AS s ON s.service_id = u.service_id
                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
-                   WHERE s.name = N'//redial/etl/target' AND sc.name = N'//redial/etl/contract')
+                   WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target' AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
 BEGIN
     ALTER SERVICE [//redial/etl/target] (ADD CONTRACT [//redial/etl/contract]);
 END;
@@ -1539,7 +1539,7 @@ BEGIN
     LEFT OUTER JOIN [etl].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
         ON sc.Handle = ce.conversation_handle
     LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
-    WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target');
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target');
 
     RETURN;
 END;
@@ -1575,7 +1575,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
       AND ce.state IN ('DI', 'ER');
 
     INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
@@ -1583,7 +1583,7 @@ BEGIN
         CASE WHEN ce.state = 'SO' THEN N'END UNUSED' ELSE N'CLOSE' END
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name = N'//redial/etl/initiator'
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND NOT EXISTS (SELECT 1
@@ -1602,7 +1602,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
       AND ce.state = 'CD'
       AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
            OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
@@ -1826,7 +1826,7 @@ BEGIN
             N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+               WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'etl_module'))
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
@@ -1945,7 +1945,7 @@ BEGIN
               ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
           LEFT OUTER JOIN [etl].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
               ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
@@ -2693,8 +2693,9 @@ BEGIN
         SET @errors = @errors + N'@toService must be ''//redial/etl/target''. ';
     IF ISNULL(@onContract, N'') <> N'//redial/etl/contract'
         SET @errors = @errors + N'@onContract must be ''//redial/etl/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
-    IF ISNULL(@messageType, N'') NOT IN (N'//redial/etl/event')
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+       types are compared byte for byte, as SEND compares them (F-376). */
+    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
         SET @errors = @errors + N'@messageType must be one of: ''//redial/etl/event''. ';
     IF @key IS NOT NULL
         SET @errors = @errors + N'@key must be NULL: this configuration has key = pool. ';
@@ -2915,7 +2916,7 @@ BEGIN
     CROSS APPLY
     (
         SELECT N'MessageType must be one of: ''//redial/etl/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/etl/event')
+        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event')
         UNION ALL
         SELECT N'MessageKey must be NULL: this configuration has key = pool'
         WHERE m.MessageKey IS NOT NULL
@@ -3406,7 +3407,7 @@ BEGIN
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                    WHERE ce.conversation_handle = @handle
                      AND ce.is_initiator = 1
-                     AND s.name = N'//redial/etl/initiator')
+                     AND s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/etl/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
     IF @ownsTransaction = 1
@@ -4563,7 +4564,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             IF EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
                        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                       WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+                       WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
                          AND ce.state <> 'CD')
                 SET @isOpen = 1;
         END TRY
@@ -4592,7 +4593,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
         INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name IN (N'//redial/etl/initiator', N'//redial/etl/target')
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target')
           AND ce.state <> 'CD';
     END;
 
@@ -6426,7 +6427,7 @@ END;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
 DECLARE @name sysname = NULL;
 DECLARE @statement nvarchar(600);
-DECLARE @old TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @old TABLE (Name sysname COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY);
 
 INSERT INTO @old (Name)
 SELECT sc.name
@@ -6435,8 +6436,8 @@ INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.s
 INNER JOIN sys.service_contract_usages AS u ON u.service_contract_id = sc.service_contract_id
 INNER JOIN sys.services AS s ON s.service_id = u.service_id
 WHERE ep.name = @mark
-  AND s.name = N'//redial/etl/target'
-  AND sc.name NOT IN (N'//redial/etl/contract')
+  AND s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/target'
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/contract')
   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
 
 WHILE EXISTS (SELECT 1 FROM @old)
@@ -6469,21 +6470,21 @@ FROM sys.extended_properties AS ep
 INNER JOIN sys.services AS x ON x.service_id = ep.major_id
 WHERE ep.class = 17
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/etl/initiator', N'//redial/etl/target');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/initiator', N'//redial/etl/target');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'CONTRACT', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
 WHERE ep.class = 16
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/etl/contract');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/contract');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
 WHERE ep.class = 15
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/etl/event', N'EndOfStream');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/etl/event', N'EndOfStream');
 
 WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
 BEGIN
@@ -6638,10 +6639,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b9a7634510fb896f128071abb9849ee6f8bf5100c5c439aaa88c323bf629eafd'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9042a9b66919eedfe05c4a2d69362ff638eb8516c10f5c9eca4d310ce1ead5a7'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'b9a7634510fb896f128071abb9849ee6f8bf5100c5c439aaa88c323bf629eafd');
+    VALUES (N'etl', N'0.1.0', N'9042a9b66919eedfe05c4a2d69362ff638eb8516c10f5c9eca4d310ce1ead5a7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6960,7 +6961,7 @@ UPDATE st
 SET Value = w.Value, ChangedUtc = SYSUTCDATETIME()
 FROM [etl].[Setting] AS st
 INNER JOIN @wanted AS w ON w.Name = st.Name
-WHERE st.Value IS NULL OR st.Value <> w.Value;
+WHERE st.Value IS NULL OR st.Value <> w.Value COLLATE Latin1_General_BIN2;   /* as 38_change compares (F-376) */
 
 INSERT INTO [etl].[Setting] (Name, Value)
 SELECT w.Name, w.Value

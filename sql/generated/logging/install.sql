@@ -739,9 +739,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
@@ -818,7 +818,7 @@ DECLARE @message nvarchar(2048);
 DECLARE @found nvarchar(400);
 
 /* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/logging/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
 BEGIN
     SET @found = NULL;
     SELECT TOP (1) @found = t.Name
@@ -827,7 +827,7 @@ BEGIN
                       FROM sys.service_contract_message_usages AS u
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                      WHERE sc.name = N'//redial/logging/contract'
+                      WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
                         AND mt.name = t.Name COLLATE Latin1_General_BIN2
                         AND u.is_sent_by_initiator = 1);
     IF @found IS NOT NULL
@@ -841,25 +841,25 @@ END;
 /* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
 SET @found = NULL;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/logging/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event' AND mt.validation <> 'N')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/logging/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/logging/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'))))
     SET @found = N'//redial/logging/event';
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'))))
     SET @found = N'EndOfStream';
 IF @found IS NOT NULL
@@ -868,16 +868,16 @@ BEGIN
     SET @message = REPLACE(@message, N'%', N'%%');
     THROW 50193, @message, 1;
 END;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/initiator')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/initiator')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
     THROW 50194, N'Service ''//redial/logging/initiator'' is in this database already and was not made by a deployment of schema ''logging''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/target')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/target')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
     THROW 50194, N'Service ''//redial/logging/target'' is in this database already and was not made by a deployment of schema ''logging''. Next: choose another name for it in [services]. Nothing was changed.', 1;
 
@@ -918,13 +918,13 @@ SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
 FROM @wanted AS w
 INNER JOIN [logging].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value
+  AND st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
 ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/logging/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event' AND mt.validation <> 'N')
     INSERT INTO @differences (Difference) VALUES (N'validation of //redial/logging/event; ');
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
     INSERT INTO @differences (Difference) VALUES (N'validation of EndOfStream; ');
 
 /* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
@@ -934,7 +934,7 @@ SELECT CONCAT(N'contract ', sc.name, N' no longer listed; ')
 FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'))
-  AND sc.name NOT IN (N'//redial/logging/contract')
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/contract')
   AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
 
@@ -1024,7 +1024,7 @@ BEGIN
                     LEFT JOIN [logging].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
                     /* lint: allow SB13: as above */
                     LEFT JOIN [logging].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-                    WHERE s.name = @initiator
+                    WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
                       AND ce.is_initiator = 1
                       AND ce.state IN ('SO', 'CO')
                       AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
@@ -1071,7 +1071,7 @@ BEGIN
                     SELECT @open = COUNT(*)
                     FROM sys.conversation_endpoints AS ce
                     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    WHERE s.name IN (@initiator, @target)
+                    WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
                       AND ce.state <> 'CD';
                 END TRY
                 BEGIN CATCH
@@ -1153,7 +1153,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by dbo, not by our user: another configuration may share a type and outlive us. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/logging/event')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1162,10 +1162,10 @@ BEGIN
         VALIDATION = NONE;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/logging/event';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/logging/event') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/logging/event')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'MESSAGE TYPE', @level0name = N'//redial/logging/event';
@@ -1174,15 +1174,15 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'//redial/logging/event' AND mt.validation = 'N')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event' AND mt.validation = 'N')
 BEGIN
     ALTER MESSAGE TYPE [//redial/logging/event] VALIDATION = NONE;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/logging/event') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/logging/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/logging/event';
@@ -1190,7 +1190,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1199,10 +1199,10 @@ BEGIN
         VALIDATION = EMPTY;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
@@ -1211,15 +1211,15 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'EndOfStream' AND mt.validation = 'E')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation = 'E')
 BEGIN
     ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
@@ -1232,7 +1232,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/logging/contract')
+IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1244,20 +1244,20 @@ BEGIN
     );
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'CONTRACT', @level0name = N'//redial/logging/contract';
-    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/logging/contract') IS NOT NULL
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 16   /* CONTRACT */
-                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/logging/contract')
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'CONTRACT', @level0name = N'//redial/logging/contract';
     COMMIT TRANSACTION;
 END;
 
-IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/logging/contract') IS NOT NULL
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 16   /* CONTRACT */
-                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/logging/contract')
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
         @level0type = N'CONTRACT', @level0name = N'//redial/logging/contract';
@@ -1301,7 +1301,7 @@ GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/initiator')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1310,10 +1310,10 @@ BEGIN
         ON QUEUE [logging].[InitiatorQueue];
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SERVICE', @level0name = N'//redial/logging/initiator';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/initiator') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/initiator')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'SERVICE', @level0name = N'//redial/logging/initiator';
@@ -1321,7 +1321,7 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/logging/initiator'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
                       AND s.service_queue_id = OBJECT_ID(N'[logging].[InitiatorQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/logging/initiator] ON QUEUE [logging].[InitiatorQueue];
@@ -1330,7 +1330,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/logging/target')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1339,10 +1339,10 @@ BEGIN
         ON QUEUE [logging].[TargetQueue] ([//redial/logging/contract]);
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SERVICE', @level0name = N'//redial/logging/target';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/target') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/logging/target')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'SERVICE', @level0name = N'//redial/logging/target';
@@ -1350,7 +1350,7 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/logging/target'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
                       AND s.service_queue_id = OBJECT_ID(N'[logging].[TargetQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/logging/target] ON QUEUE [logging].[TargetQueue];
@@ -1360,11 +1360,11 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* A new version of the contract beside those that live dialogs still use: conversations that exist
    are not touched by ADD CONTRACT (alter-service page). 88_cleanup takes versions away again. */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/logging/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
    AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
                    INNER JOIN sys.services AS s ON s.service_id = u.service_id
                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
-                   WHERE s.name = N'//redial/logging/target' AND sc.name = N'//redial/logging/contract')
+                   WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target' AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
 BEGIN
     ALTER SERVICE [//redial/logging/target] (ADD CONTRACT [//redial/logging/contract]);
 END;
@@ -1396,8 +1396,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/logging/initiator'
                       AND cp.priority = 3
-                      AND sc.name = N'//redial/logging/contract'
-                      AND s.name = N'//redial/logging/initiator'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
                       AND cp.remote_service_name = N'//redial/logging/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
@@ -1425,8 +1425,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/logging/target'
                       AND cp.priority = 3
-                      AND sc.name = N'//redial/logging/contract'
-                      AND s.name = N'//redial/logging/target'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
                       AND cp.remote_service_name = N'//redial/logging/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
@@ -1530,7 +1530,7 @@ BEGIN
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
     LEFT OUTER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
-    WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target');
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target');
 
     RETURN;
 END;
@@ -1566,7 +1566,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
       AND ce.state IN ('DI', 'ER');
 
     INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
@@ -1574,7 +1574,7 @@ BEGIN
         CASE WHEN ce.state = 'SO' THEN N'END UNUSED' ELSE N'CLOSE' END
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name = N'//redial/logging/initiator'
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND ce.conversation_group_id <> N'54A9E148-F784-5F6A-830F-1A6F292962F7'
@@ -1590,7 +1590,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
       AND ce.state = 'CD'
       AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
            OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
@@ -1757,7 +1757,7 @@ BEGIN
     IF (SELECT COUNT(*)
         FROM sys.conversation_priorities AS cp
         INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
-        WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target') AND cp.priority = 3) < 2
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target') AND cp.priority = 3) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (50, N'priority missing', DB_NAME(), N'3',
@@ -1820,7 +1820,7 @@ BEGIN
             N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+               WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'logging_module'))
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
@@ -1937,7 +1937,7 @@ BEGIN
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
           LEFT OUTER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
               ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
@@ -2439,8 +2439,9 @@ BEGIN
         SET @errors = @errors + N'@toService must be ''//redial/logging/target''. ';
     IF ISNULL(@onContract, N'') <> N'//redial/logging/contract'
         SET @errors = @errors + N'@onContract must be ''//redial/logging/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
-    IF ISNULL(@messageType, N'') NOT IN (N'//redial/logging/event')
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+       types are compared byte for byte, as SEND compares them (F-376). */
+    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
         SET @errors = @errors + N'@messageType must be one of: ''//redial/logging/event''. ';
     IF @key IS NOT NULL
         SET @errors = @errors + N'@key must be NULL: this configuration has key = single. ';
@@ -2662,7 +2663,7 @@ BEGIN
     CROSS APPLY
     (
         SELECT N'MessageType must be one of: ''//redial/logging/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/logging/event')
+        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event')
         UNION ALL
         SELECT N'MessageKey must be NULL: this configuration has key = single'
         WHERE m.MessageKey IS NOT NULL
@@ -3048,7 +3049,7 @@ BEGIN
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                    WHERE ce.conversation_handle = @handle
                      AND ce.is_initiator = 1
-                     AND s.name = N'//redial/logging/initiator')
+                     AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/logging/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
     IF @ownsTransaction = 1
@@ -4092,7 +4093,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             IF EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
                        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                       WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+                       WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
                          AND ce.state <> 'CD')
                 SET @isOpen = 1;
         END TRY
@@ -4121,7 +4122,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
         INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name IN (N'//redial/logging/initiator', N'//redial/logging/target')
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
           AND ce.state <> 'CD';
     END;
 
@@ -5686,7 +5687,7 @@ END;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
 DECLARE @name sysname = NULL;
 DECLARE @statement nvarchar(600);
-DECLARE @old TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @old TABLE (Name sysname COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY);
 
 INSERT INTO @old (Name)
 SELECT sc.name
@@ -5695,8 +5696,8 @@ INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.s
 INNER JOIN sys.service_contract_usages AS u ON u.service_contract_id = sc.service_contract_id
 INNER JOIN sys.services AS s ON s.service_id = u.service_id
 WHERE ep.name = @mark
-  AND s.name = N'//redial/logging/target'
-  AND sc.name NOT IN (N'//redial/logging/contract')
+  AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/contract')
   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
 
 WHILE EXISTS (SELECT 1 FROM @old)
@@ -5729,21 +5730,21 @@ FROM sys.extended_properties AS ep
 INNER JOIN sys.services AS x ON x.service_id = ep.major_id
 WHERE ep.class = 17
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/logging/initiator', N'//redial/logging/target');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/initiator', N'//redial/logging/target');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'CONTRACT', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
 WHERE ep.class = 16
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/logging/contract');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/contract');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
 WHERE ep.class = 15
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/logging/event', N'EndOfStream');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/logging/event', N'EndOfStream');
 
 WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
 BEGIN
@@ -5897,10 +5898,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9e1f10dbee13fdadc6a6871f7c0e34559d831bd5693b7dcc232fcdad2e53de29'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b9908d40bbc47a3d99b82c334be437becf8e035fb0f9df0aef39ad69e1096f84'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'9e1f10dbee13fdadc6a6871f7c0e34559d831bd5693b7dcc232fcdad2e53de29');
+    VALUES (N'logging', N'0.1.0', N'b9908d40bbc47a3d99b82c334be437becf8e035fb0f9df0aef39ad69e1096f84');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6165,7 +6166,7 @@ UPDATE st
 SET Value = w.Value, ChangedUtc = SYSUTCDATETIME()
 FROM [logging].[Setting] AS st
 INNER JOIN @wanted AS w ON w.Name = st.Name
-WHERE st.Value IS NULL OR st.Value <> w.Value;
+WHERE st.Value IS NULL OR st.Value <> w.Value COLLATE Latin1_General_BIN2;   /* as 38_change compares (F-376) */
 
 INSERT INTO [logging].[Setting] (Name, Value)
 SELECT w.Name, w.Value

@@ -21,7 +21,7 @@ END;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 DECLARE @name sysname = NULL;
 DECLARE @statement nvarchar(600);
-DECLARE @old TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @old TABLE (Name sysname COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY);
 
 INSERT INTO @old (Name)
 SELECT sc.name
@@ -30,8 +30,8 @@ INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.s
 INNER JOIN sys.service_contract_usages AS u ON u.service_contract_id = sc.service_contract_id
 INNER JOIN sys.services AS s ON s.service_id = u.service_id
 WHERE ep.name = @mark
-  AND s.name = N'//redial/orders/target'
-  AND sc.name NOT IN (N'//redial/orders/contract')
+  AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/contract')
   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
 
 WHILE EXISTS (SELECT 1 FROM @old)
@@ -64,21 +64,21 @@ FROM sys.extended_properties AS ep
 INNER JOIN sys.services AS x ON x.service_id = ep.major_id
 WHERE ep.class = 17
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/orders/initiator', N'//redial/orders/target');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/initiator', N'//redial/orders/target');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'CONTRACT', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
 WHERE ep.class = 16
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/orders/contract');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/contract');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
 WHERE ep.class = 15
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/orders/event', N'EndOfStream');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event', N'EndOfStream');
 
 WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
 BEGIN

@@ -783,9 +783,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
@@ -862,7 +862,7 @@ DECLARE @message nvarchar(2048);
 DECLARE @found nvarchar(400);
 
 /* -- 1  A contract cannot be altered, so another set of types needs another name ---------------- */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
 BEGIN
     SET @found = NULL;
     SELECT TOP (1) @found = t.Name
@@ -871,7 +871,7 @@ BEGIN
                       FROM sys.service_contract_message_usages AS u
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
-                      WHERE sc.name = N'//redial/orders/contract'
+                      WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
                         AND mt.name = t.Name COLLATE Latin1_General_BIN2
                         AND u.is_sent_by_initiator = 1);
     IF @found IS NOT NULL
@@ -885,25 +885,25 @@ END;
 /* -- 2  A message type of somebody else keeps its validation; of a service, its queue ------------ */
 SET @found = NULL;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/orders/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event' AND mt.validation <> 'N')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
     SET @found = N'//redial/orders/event';
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
    AND (NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = N'Redial.made')
         OR EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name LIKE N'Redial.user.%' AND ep.name <> CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))))
     SET @found = N'EndOfStream';
 IF @found IS NOT NULL
@@ -912,16 +912,16 @@ BEGIN
     SET @message = REPLACE(@message, N'%', N'%%');
     THROW 50193, @message, 1;
 END;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/initiator')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/initiator')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
     THROW 50194, N'Service ''//redial/orders/initiator'' is in this database already and was not made by a deployment of schema ''orders''. Next: choose another name for it in [services]. Nothing was changed.', 1;
-IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/target')
+IF EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 17   /* SERVICE */
-                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/target')
+                 AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
     THROW 50194, N'Service ''//redial/orders/target'' is in this database already and was not made by a deployment of schema ''orders''. Next: choose another name for it in [services]. Nothing was changed.', 1;
 
@@ -962,13 +962,13 @@ SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
 FROM @wanted AS w
 INNER JOIN [orders].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value
+  AND st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
 ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'//redial/orders/event' AND mt.validation <> 'N')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event' AND mt.validation <> 'N')
     INSERT INTO @differences (Difference) VALUES (N'validation of //redial/orders/event; ');
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-           WHERE mt.name = N'EndOfStream' AND mt.validation <> 'E')
+           WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation <> 'E')
     INSERT INTO @differences (Difference) VALUES (N'validation of EndOfStream; ');
 
 /* A version of the contract that is no longer listed: usp_Send will not ask which version a dialog is
@@ -978,7 +978,7 @@ SELECT CONCAT(N'contract ', sc.name, N' no longer listed; ')
 FROM sys.service_contracts AS sc
 INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.service_contract_id
 WHERE ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'))
-  AND sc.name NOT IN (N'//redial/orders/contract')
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/contract')
   AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce
               WHERE ce.service_contract_id = sc.service_contract_id AND ce.state <> 'CD');
 
@@ -1068,7 +1068,7 @@ BEGIN
                     LEFT JOIN [orders].[ConversationLog] AS cl ON cl.Handle = ce.conversation_handle
                     /* lint: allow SB13: as above */
                     LEFT JOIN [orders].[SessionConversations] AS sc WITH (READCOMMITTEDLOCK) ON sc.Handle = ce.conversation_handle
-                    WHERE s.name = @initiator
+                    WHERE s.name COLLATE Latin1_General_BIN2 = @initiator
                       AND ce.is_initiator = 1
                       AND ce.state IN ('SO', 'CO')
                       AND (sc.Handle IS NOT NULL OR (cl.Handle IS NOT NULL AND cl.EndOfStreamUtc IS NULL));
@@ -1115,7 +1115,7 @@ BEGIN
                     SELECT @open = COUNT(*)
                     FROM sys.conversation_endpoints AS ce
                     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                    WHERE s.name IN (@initiator, @target)
+                    WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
                       AND ce.state <> 'CD';
                 END TRY
                 BEGIN CATCH
@@ -1197,7 +1197,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by dbo, not by our user: another configuration may share a type and outlive us. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'//redial/orders/event')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1206,10 +1206,10 @@ BEGIN
         VALIDATION = NONE;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/orders/event';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
             @level0type = N'MESSAGE TYPE', @level0name = N'//redial/orders/event';
@@ -1218,15 +1218,15 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'//redial/orders/event' AND mt.validation = 'N')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event' AND mt.validation = 'N')
 BEGIN
     ALTER MESSAGE TYPE [//redial/orders/event] VALIDATION = NONE;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'//redial/orders/event')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/event')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
         @level0type = N'MESSAGE TYPE', @level0name = N'//redial/orders/event';
@@ -1234,7 +1234,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name = N'EndOfStream')
+IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1243,10 +1243,10 @@ BEGIN
         VALIDATION = EMPTY;
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
-    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+    IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 15   /* MESSAGE TYPE */
-                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                     AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
             @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
@@ -1255,15 +1255,15 @@ END;
 /* Another validation than the configuration's: mended where the type is ours alone. 38_change has
    refused anything else, and has drained (what is on its way was validated by the old rule). */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.service_message_types AS mt
-                    WHERE mt.name = N'EndOfStream' AND mt.validation = 'E')
+                    WHERE mt.name COLLATE Latin1_General_BIN2 = N'EndOfStream' AND mt.validation = 'E')
 BEGIN
     ALTER MESSAGE TYPE [EndOfStream] VALIDATION = EMPTY;
 END;
 
-IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream') IS NOT NULL
+IF (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 15   /* MESSAGE TYPE */
-                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = N'EndOfStream')
+                 AND ep.major_id = (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'EndOfStream')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
         @level0type = N'MESSAGE TYPE', @level0name = N'EndOfStream';
@@ -1276,7 +1276,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
-IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
+IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1288,20 +1288,20 @@ BEGIN
     );
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
-    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract') IS NOT NULL
+    IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 16   /* CONTRACT */
-                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract')
+                     AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
             @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
     COMMIT TRANSACTION;
 END;
 
-IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract') IS NOT NULL
+IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract') IS NOT NULL
    AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 16   /* CONTRACT */
-                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = N'//redial/orders/contract')
+                 AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
     EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
         @level0type = N'CONTRACT', @level0name = N'//redial/orders/contract';
@@ -1345,7 +1345,7 @@ GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/initiator')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1354,10 +1354,10 @@ BEGIN
         ON QUEUE [orders].[InitiatorQueue];
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'SERVICE', @level0name = N'//redial/orders/initiator';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/initiator') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/initiator')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
             @level0type = N'SERVICE', @level0name = N'//redial/orders/initiator';
@@ -1365,7 +1365,7 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/orders/initiator'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
                       AND s.service_queue_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/orders/initiator] ON QUEUE [orders].[InitiatorQueue];
@@ -1374,7 +1374,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
-IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name = N'//redial/orders/target')
+IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
@@ -1383,10 +1383,10 @@ BEGIN
         ON QUEUE [orders].[TargetQueue] ([//redial/orders/contract]);
     EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'SERVICE', @level0name = N'//redial/orders/target';
-    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/target') IS NOT NULL
+    IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
-                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name = N'//redial/orders/target')
+                     AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
         EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
             @level0type = N'SERVICE', @level0name = N'//redial/orders/target';
@@ -1394,7 +1394,7 @@ BEGIN
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
 ELSE IF NOT EXISTS (SELECT 1 FROM sys.services AS s
-                    WHERE s.name = N'//redial/orders/target'
+                    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
                       AND s.service_queue_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ'))
 BEGIN
     ALTER SERVICE [//redial/orders/target] ON QUEUE [orders].[TargetQueue];
@@ -1404,11 +1404,11 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* A new version of the contract beside those that live dialogs still use: conversations that exist
    are not touched by ADD CONTRACT (alter-service page). 88_cleanup takes versions away again. */
-IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name = N'//redial/orders/contract')
+IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
    AND NOT EXISTS (SELECT 1 FROM sys.service_contract_usages AS u
                    INNER JOIN sys.services AS s ON s.service_id = u.service_id
                    INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
-                   WHERE s.name = N'//redial/orders/target' AND sc.name = N'//redial/orders/contract')
+                   WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target' AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract')
 BEGIN
     ALTER SERVICE [//redial/orders/target] (ADD CONTRACT [//redial/orders/contract]);
 END;
@@ -1440,8 +1440,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/orders/initiator'
                       AND cp.priority = 8
-                      AND sc.name = N'//redial/orders/contract'
-                      AND s.name = N'//redial/orders/initiator'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
                       AND cp.remote_service_name = N'//redial/orders/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
@@ -1469,8 +1469,8 @@ ELSE IF NOT EXISTS (SELECT 1
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
                     WHERE cp.name = N'redial/orders/target'
                       AND cp.priority = 8
-                      AND sc.name = N'//redial/orders/contract'
-                      AND s.name = N'//redial/orders/target'
+                      AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
+                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
                       AND cp.remote_service_name = N'//redial/orders/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
@@ -1576,7 +1576,7 @@ BEGIN
     LEFT OUTER JOIN [orders].[SessionConversations] AS sc WITH (NOLOCK, INDEX ([UX_SessionConversations_Handle]), FORCESEEK)
         ON sc.Handle = ce.conversation_handle
     LEFT OUTER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
-    WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target');
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target');
 
     RETURN;
 END;
@@ -1612,7 +1612,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
       AND ce.state IN ('DI', 'ER');
 
     INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
@@ -1620,7 +1620,7 @@ BEGIN
         CASE WHEN ce.state = 'SO' THEN N'END UNUSED' ELSE N'CLOSE' END
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name = N'//redial/orders/initiator'
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND NOT EXISTS (SELECT 1
@@ -1639,7 +1639,7 @@ BEGIN
     SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END WITH CLEANUP'
     FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-    WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
+    WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
       AND ce.state = 'CD'
       AND ((ce.security_timestamp > '19000101' AND ce.security_timestamp < GETUTCDATE())
            OR (ce.security_timestamp = '19000101' AND ce.lifetime < DATEADD(minute, -30, GETUTCDATE())));
@@ -1814,7 +1814,7 @@ BEGIN
     IF (SELECT COUNT(*)
         FROM sys.conversation_priorities AS cp
         INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
-        WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target') AND cp.priority = 8) < 2
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target') AND cp.priority = 8) < 2
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (50, N'priority missing', DB_NAME(), N'8',
@@ -1877,7 +1877,7 @@ BEGIN
             N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''orders_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [orders_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
-               WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
+               WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
                  AND s.principal_id <> DATABASE_PRINCIPAL_ID(N'orders_module'))
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
@@ -1996,7 +1996,7 @@ BEGIN
               ON sc.Handle = ce.conversation_handle AND ce.is_initiator = 1
           LEFT OUTER JOIN [orders].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK)
               ON cl.Handle = ce.conversation_handle AND ce.is_initiator = 1
-          WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')) AS e
+          WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')) AS e
     GROUP BY e.is_initiator, e.state_desc;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
@@ -2620,8 +2620,9 @@ BEGIN
         SET @errors = @errors + N'@toService must be ''//redial/orders/target''. ';
     IF ISNULL(@onContract, N'') <> N'//redial/orders/contract'
         SET @errors = @errors + N'@onContract must be ''//redial/orders/contract''. ';
-    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. */
-    IF ISNULL(@messageType, N'') NOT IN (N'//redial/orders/event')
+    /* EndOfStream is not in the list: it is sent by the procedure that deleted the row, once. Names of
+       types are compared byte for byte, as SEND compares them (F-376). */
+    IF ISNULL(@messageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
         SET @errors = @errors + N'@messageType must be one of: ''//redial/orders/event''. ';
     /* DATALENGTH: LEN does not count spaces at the end. */
     IF ISNULL(DATALENGTH(@key), 0) NOT BETWEEN 2 AND 400
@@ -2856,7 +2857,7 @@ BEGIN
     CROSS APPLY
     (
         SELECT N'MessageType must be one of: ''//redial/orders/event''' AS [Rule]
-        WHERE ISNULL(m.MessageType, N'') NOT IN (N'//redial/orders/event')
+        WHERE ISNULL(m.MessageType, N'') COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event')
         UNION ALL
         SELECT N'MessageKey must be 1 to 200 characters long'
         WHERE ISNULL(DATALENGTH(m.MessageKey), 0) NOT BETWEEN 2 AND 400
@@ -3367,7 +3368,7 @@ BEGIN
                    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                    WHERE ce.conversation_handle = @handle
                      AND ce.is_initiator = 1
-                     AND s.name = N'//redial/orders/initiator')
+                     AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/orders/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
     IF @ownsTransaction = 1
@@ -4417,7 +4418,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             IF EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
                        INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-                       WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
+                       WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
                          AND ce.state <> 'CD')
                 SET @isOpen = 1;
         END TRY
@@ -4446,7 +4447,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT @open = CASE WHEN COUNT_BIG(*) = 0 THEN 1 ELSE COUNT_BIG(*) END   /* it was there a moment ago */
         FROM sys.conversation_endpoints AS ce WITH (NOLOCK)     /* a figure, no decision */
         INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-        WHERE s.name IN (N'//redial/orders/initiator', N'//redial/orders/target')
+        WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
           AND ce.state <> 'CD';
     END;
 
@@ -6171,7 +6172,7 @@ END;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 DECLARE @name sysname = NULL;
 DECLARE @statement nvarchar(600);
-DECLARE @old TABLE (Name sysname NOT NULL PRIMARY KEY);
+DECLARE @old TABLE (Name sysname COLLATE Latin1_General_BIN2 NOT NULL PRIMARY KEY);
 
 INSERT INTO @old (Name)
 SELECT sc.name
@@ -6180,8 +6181,8 @@ INNER JOIN sys.extended_properties AS ep ON ep.class = 16 AND ep.major_id = sc.s
 INNER JOIN sys.service_contract_usages AS u ON u.service_contract_id = sc.service_contract_id
 INNER JOIN sys.services AS s ON s.service_id = u.service_id
 WHERE ep.name = @mark
-  AND s.name = N'//redial/orders/target'
-  AND sc.name NOT IN (N'//redial/orders/contract')
+  AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
+  AND sc.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/contract')
   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.service_contract_id = sc.service_contract_id);
 
 WHILE EXISTS (SELECT 1 FROM @old)
@@ -6214,21 +6215,21 @@ FROM sys.extended_properties AS ep
 INNER JOIN sys.services AS x ON x.service_id = ep.major_id
 WHERE ep.class = 17
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/orders/initiator', N'//redial/orders/target');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/initiator', N'//redial/orders/target');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'CONTRACT', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_contracts AS x ON x.service_contract_id = ep.major_id
 WHERE ep.class = 16
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/orders/contract');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/contract');
 INSERT INTO @released (Kind, Class, Id, Name)
 SELECT N'MESSAGE TYPE', ep.class, ep.major_id, x.name
 FROM sys.extended_properties AS ep
 INNER JOIN sys.service_message_types AS x ON x.message_type_id = ep.major_id
 WHERE ep.class = 15
   AND ep.name = @mark
-  AND x.name NOT IN (N'//redial/orders/event', N'EndOfStream');
+  AND x.name COLLATE Latin1_General_BIN2 NOT IN (N'//redial/orders/event', N'EndOfStream');
 
 WHILE EXISTS (SELECT 1 FROM @released AS r WHERE r.Ordinal > @ordinal)
 BEGIN
@@ -6381,10 +6382,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5945934e24eaf479cf25788914de4121dc5cd264e300fa430e4a0fe548300472'
+           ORDER BY h.DeploymentId DESC), N'') <> N'1e188433964edb9440072f65621d518e23b0d308fc7734e941f15cec6798dc2d'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'5945934e24eaf479cf25788914de4121dc5cd264e300fa430e4a0fe548300472');
+    VALUES (N'orders', N'0.1.0', N'1e188433964edb9440072f65621d518e23b0d308fc7734e941f15cec6798dc2d');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6595,7 +6596,7 @@ UPDATE st
 SET Value = w.Value, ChangedUtc = SYSUTCDATETIME()
 FROM [orders].[Setting] AS st
 INNER JOIN @wanted AS w ON w.Name = st.Name
-WHERE st.Value IS NULL OR st.Value <> w.Value;
+WHERE st.Value IS NULL OR st.Value <> w.Value COLLATE Latin1_General_BIN2;   /* as 38_change compares (F-376) */
 
 INSERT INTO [orders].[Setting] (Name, Value)
 SELECT w.Name, w.Value
