@@ -117,3 +117,15 @@ def test_what_fails_before_a_batch_is_known_blames_no_row_of_the_one_before():
     lab.advance(5)
     assert lab.rows("SELECT 1 FROM audit.PoisonAttempt;") == []
     assert dead(lab) == []
+
+
+def test_recording_a_failed_attempt_waits_for_no_other_conversations_row():
+    """A reader that waits for its turn may hold one, and whoever records has the turn (F-162)."""
+    lab = Lab(bad_optimizer=True)
+    other, reader = Client(lab), Client(lab)
+    record = "EXECUTE audit.usp_RecordPoison '{}', 0, N'x';"
+    other.execute("BEGIN TRANSACTION; " + record.format("11111111-1111-1111-1111-111111111111"))
+    reader.execute(record.format("22222222-2222-2222-2222-222222222222"))
+    reader.execute(record.format("22222222-2222-2222-2222-222222222222"))
+    other.execute("ROLLBACK TRANSACTION;")
+    assert lab.rows("SELECT Attempts FROM audit.PoisonAttempt;") == [(2,)]
