@@ -20,14 +20,17 @@ BEGIN
 
     WHILE @written = 0
     BEGIN
-        UPDATE [logging].[PoisonAttempt]
-        SET Attempts = Attempts + @attempts,
+        UPDATE pa
+        SET Attempts = pa.Attempts + @attempts,
             LastUtc = SYSUTCDATETIME(),
             ErrorNumber = @number,
             ErrorMessage = @message
-        WHERE ConversationHandle = @handle
-          AND MessageSequence = @sequence
-          AND MessageType = @messageType;
+        FROM [logging].[PoisonAttempt] AS pa
+            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
+        WHERE pa.ConversationHandle = @handle
+          AND pa.MessageSequence = @sequence
+          AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
 
