@@ -2214,14 +2214,17 @@ BEGIN
 
     WHILE @written = 0
     BEGIN
-        UPDATE [audit].[PoisonAttempt]
-        SET Attempts = Attempts + @attempts,
+        UPDATE pa
+        SET Attempts = pa.Attempts + @attempts,
             LastUtc = SYSUTCDATETIME(),
             ErrorNumber = @number,
             ErrorMessage = @message
-        WHERE ConversationHandle = @handle
-          AND MessageSequence = @sequence
-          AND MessageType = @messageType;
+        FROM [audit].[PoisonAttempt] AS pa
+            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
+        WHERE pa.ConversationHandle = @handle
+          AND pa.MessageSequence = @sequence
+          AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
 
@@ -4061,7 +4064,10 @@ Example: EXECUTE [audit].[usp_OpenGate] @reason = N''maintenance is over'';';
 
     /* Asked while the gate's row is ours. 38_change closes it, and 92_settings takes the mark away. */
     IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
+    BEGIN
+        ROLLBACK TRANSACTION;           /* a caller's CATCH gets no transaction of ours to end */
         THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run install.sql to its end, with the old choices or the new; it opens the gate.', 1;
+    END;
 
     INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
     VALUES (N'open gate', N'configuration audit', @reason);
@@ -4468,6 +4474,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -5284,6 +5291,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -6257,10 +6265,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'94cd86f303e95bdf0f3bbdd476c4282dd49d3e4f7119b7a29942c68fea3f9cc6'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cb015cd7166e8421763871c679d10ca1a1141dd944233adc40171ac278992c89'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'94cd86f303e95bdf0f3bbdd476c4282dd49d3e4f7119b7a29942c68fea3f9cc6');
+    VALUES (N'audit', N'0.1.0', N'cb015cd7166e8421763871c679d10ca1a1141dd944233adc40171ac278992c89');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

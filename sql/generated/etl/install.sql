@@ -2247,14 +2247,17 @@ BEGIN
 
     WHILE @written = 0
     BEGIN
-        UPDATE [etl].[PoisonAttempt]
-        SET Attempts = Attempts + @attempts,
+        UPDATE pa
+        SET Attempts = pa.Attempts + @attempts,
             LastUtc = SYSUTCDATETIME(),
             ErrorNumber = @number,
             ErrorMessage = @message
-        WHERE ConversationHandle = @handle
-          AND MessageSequence = @sequence
-          AND MessageType = @messageType;
+        FROM [etl].[PoisonAttempt] AS pa
+            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
+        WHERE pa.ConversationHandle = @handle
+          AND pa.MessageSequence = @sequence
+          AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
 
@@ -4331,7 +4334,10 @@ Example: EXECUTE [etl].[usp_OpenGate] @reason = N''maintenance is over'';';
 
     /* Asked while the gate's row is ours. 38_change closes it, and 92_settings takes the mark away. */
     IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate')
+    BEGIN
+        ROLLBACK TRANSACTION;           /* a caller's CATCH gets no transaction of ours to end */
         THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run install.sql to its end, with the old choices or the new; it opens the gate.', 1;
+    END;
 
     INSERT INTO [etl].[OperatorLog] (Action, Detail, Reason)
     VALUES (N'open gate', N'configuration etl', @reason);
@@ -4739,6 +4745,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -5662,6 +5669,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -6639,10 +6647,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9042a9b66919eedfe05c4a2d69362ff638eb8516c10f5c9eca4d310ce1ead5a7'
+           ORDER BY h.DeploymentId DESC), N'') <> N'46e090d0c29c9856a314b37a13d48236934a51b969d732bedb9dc454bcfbc45b'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'9042a9b66919eedfe05c4a2d69362ff638eb8516c10f5c9eca4d310ce1ead5a7');
+    VALUES (N'etl', N'0.1.0', N'46e090d0c29c9856a314b37a13d48236934a51b969d732bedb9dc454bcfbc45b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -2142,14 +2142,17 @@ BEGIN
 
     WHILE @written = 0
     BEGIN
-        UPDATE [logging].[PoisonAttempt]
-        SET Attempts = Attempts + @attempts,
+        UPDATE pa
+        SET Attempts = pa.Attempts + @attempts,
             LastUtc = SYSUTCDATETIME(),
             ErrorNumber = @number,
             ErrorMessage = @message
-        WHERE ConversationHandle = @handle
-          AND MessageSequence = @sequence
-          AND MessageType = @messageType;
+        FROM [logging].[PoisonAttempt] AS pa
+            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
+        WHERE pa.ConversationHandle = @handle
+          AND pa.MessageSequence = @sequence
+          AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
 
@@ -3890,7 +3893,10 @@ Example: EXECUTE [logging].[usp_OpenGate] @reason = N''maintenance is over'';';
 
     /* Asked while the gate's row is ours. 38_change closes it, and 92_settings takes the mark away. */
     IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
+    BEGIN
+        ROLLBACK TRANSACTION;           /* a caller's CATCH gets no transaction of ours to end */
         THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run install.sql to its end, with the old choices or the new; it opens the gate.', 1;
+    END;
 
     INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
     VALUES (N'open gate', N'configuration logging', @reason);
@@ -4268,6 +4274,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -5069,6 +5076,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -5898,10 +5906,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b9908d40bbc47a3d99b82c334be437becf8e035fb0f9df0aef39ad69e1096f84'
+           ORDER BY h.DeploymentId DESC), N'') <> N'df8ad74597300c449660460784a1edc514b31a4a116fc7f7e531097fe724b8d4'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'b9908d40bbc47a3d99b82c334be437becf8e035fb0f9df0aef39ad69e1096f84');
+    VALUES (N'logging', N'0.1.0', N'df8ad74597300c449660460784a1edc514b31a4a116fc7f7e531097fe724b8d4');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

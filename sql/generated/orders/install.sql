@@ -2292,14 +2292,17 @@ BEGIN
 
     WHILE @written = 0
     BEGIN
-        UPDATE [orders].[PoisonAttempt]
-        SET Attempts = Attempts + @attempts,
+        UPDATE pa
+        SET Attempts = pa.Attempts + @attempts,
             LastUtc = SYSUTCDATETIME(),
             ErrorNumber = @number,
             ErrorMessage = @message
-        WHERE ConversationHandle = @handle
-          AND MessageSequence = @sequence
-          AND MessageType = @messageType;
+        FROM [orders].[PoisonAttempt] AS pa
+            /* This row: a scan would wait for one of a reader that waits for our turn (F-162). */
+            WITH (ROWLOCK, INDEX ([PK_PoisonAttempt]), FORCESEEK)
+        WHERE pa.ConversationHandle = @handle
+          AND pa.MessageSequence = @sequence
+          AND pa.MessageType = @messageType;
         IF @@ROWCOUNT > 0
             RETURN 0;
 
@@ -4186,7 +4189,10 @@ Example: EXECUTE [orders].[usp_OpenGate] @reason = N''maintenance is over'';';
 
     /* Asked while the gate's row is ours. 38_change closes it, and 92_settings takes the mark away. */
     IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
+    BEGIN
+        ROLLBACK TRANSACTION;           /* a caller's CATCH gets no transaction of ours to end */
         THROW 50162, N'A deployment has closed the gate and has not come to its end: procedures of two choices may be mixed, and the gate stays closed. Next: run install.sql to its end, with the old choices or the new; it opens the gate.', 1;
+    END;
 
     INSERT INTO [orders].[OperatorLog] (Action, Detail, Reason)
     VALUES (N'open gate', N'configuration orders', @reason);
@@ -4593,6 +4599,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -5409,6 +5416,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
     SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
@@ -6382,10 +6390,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'1e188433964edb9440072f65621d518e23b0d308fc7734e941f15cec6798dc2d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cc9adf9be50b95519d1d0ccbc82491da54ba80c456676e1e77ed9f9e8e672a43'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'1e188433964edb9440072f65621d518e23b0d308fc7734e941f15cec6798dc2d');
+    VALUES (N'orders', N'0.1.0', N'cc9adf9be50b95519d1d0ccbc82491da54ba80c456676e1e77ed9f9e8e672a43');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
