@@ -51,6 +51,8 @@ def _before(
 ) -> Iterator[tuple[int, str]]:
     margin = _margin(source, item.pos)
     text = "".join(f"{line}\n{margin}" for line in lines)
+    if listed and source[source.rfind("\n", 0, item.pos) + 1:item.pos].strip():
+        text = f"\n{margin}{text}"
     if listed:
         yield item.pos, text
     else:

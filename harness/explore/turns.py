@@ -15,6 +15,12 @@ from harness.explore.trace import Lane, Place, Statement, Trace, TraceStep
 OWN = frozenset({"run", "expire", "lock_timeout"})
 """Kinds of step that happen in the window of the session itself."""
 
+LIMIT = 5000
+"""LOCK_TIMEOUT in milliseconds of a window whose wait is to time out."""
+
+PATIENCE = {"lock_timeout": LIMIT // 1000 + 2, "expire": 10}
+"""Seconds until a wait for a lock has timed out. The procedure's own limit is not known here."""
+
 NOTHING = frozenset({"pause", "resume"})
 """Kinds of step that are nothing to a window: it stands still until its turn comes anyway."""
 
@@ -38,7 +44,8 @@ class Stop:
 @dataclass(slots=True)
 class Turn:
     """Steps of one window in a row. resumed: it begins by a wait that ended; blocks: it ends in
-    one; batches: (lane, batch) that begin in it.
+    one; patience: seconds after which its wait for a lock has timed out. Nobody may wait for such
+    a turn by a lock: with the lock it waits for that would be a deadlock.
     """
 
     number: int
@@ -46,6 +53,7 @@ class Turn:
     steps: list[TraceStep] = field(default_factory=list)
     resumed: bool = False
     blocks: bool = False
+    patience: int = 0
 
     def __str__(self) -> str:
         first, last = self.steps[0].number, self.steps[-1].number
@@ -130,6 +138,7 @@ def _windows(made: Plan) -> None:
 # ---------------------------------------------------------------------- turns
 def _turns(made: Plan) -> None:
     waiting: set[str] = set()
+    locked: set[str] = set()
     started = False  # whether a reader has looked into a queue
     for position, step in enumerate(made.trace.steps):
         if step.step.kind == "timer" and step.warm_rank and not started:
@@ -142,11 +151,15 @@ def _turns(made: Plan) -> None:
         window = _actor(made, position)
         resumed = step.lane in waiting and step.step.kind in OWN
         last = made.turns[-1] if made.turns else None
-        if last is None or last.window != window or resumed or last.blocks:
-            last = Turn(len(made.turns) + 1, window, resumed=resumed)
+        patience = 0
+        if resumed and step.step.kind in PATIENCE and step.lane in locked:
+            patience = PATIENCE[step.step.kind]
+        if last is None or last.window != window or resumed or last.blocks or last.patience:
+            last = Turn(len(made.turns) + 1, window, resumed=resumed, patience=patience)
             made.turns.append(last)
         last.steps.append(step)
         waiting = {key for key, held in step.held.items() if held.waits is not None}
+        locked = {key for key in waiting if step.held[key].waits.mode}
         last.blocks = step.step.kind == "run" and (step.lane in waiting or any(
             statement.waited for statement in step.statements[-1:]))
 

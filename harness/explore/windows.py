@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from harness.explore.stops import NoPlace, create_or_alter, with_stops
 from harness.explore.trace import TIDIES, Lane, Place, Trace, TraceStep
-from harness.explore.turns import DEADLY, OWN, Plan, Stop, Turn, Window, plan
+from harness.explore.turns import DEADLY, LIMIT, OWN, Plan, Stop, Turn, Window, plan
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 100
@@ -25,8 +25,6 @@ WIDTH = 100
 CANCELS = frozenset({"cancel", "rollback"})
 """Kinds of step where a person presses Cancel."""
 
-LIMIT = 5000
-"""LOCK_TIMEOUT in milliseconds of a window whose wait is to time out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +65,19 @@ class Script:
 def script(trace: Trace) -> Script:
     """The script that plays a trace in query windows."""
     made = Script(plan(trace))
-    names = {stop_key(stop): f"p{number}" for number, stop in enumerate(
-        {stop_key(s): s for s in made.plan.stops}.values(), 1)}
+    places = dict.fromkeys(stop.place for stop in made.plan.stops)
+    names = {place: f"p{number}" for number, place in enumerate(places, 1)}
     texts = _stopped(made, names)
     for window in made.plan.windows:
         made.parts[window.number] = list(_parts(made, window, texts))
     made.text = environment().get_template("windows.sql.j2").render(
-        trace=trace, plan=made.plan, script=made, names=names, Key=stop_key,
+        trace=trace, plan=made.plan, script=made, names=names,
         database=_database(trace), queues=sorted(trace.activated), quote=quote,
         rows=list(_rows(made.plan, names)), own=_own(made.plan),
         steps=list(_table(made.plan)), wrap=comment, numbered=numbered, limit=LIMIT,
         impatient={step.lane for step in trace.steps if step.step.kind == "lock_timeout"},
         kinds={step.step.kind for step in trace.steps})
     return made
-
-
-def stop_key(stop: Stop) -> Place | None:
-    """What two stops at the same statement have in common."""
-    return stop.place
 
 
 def quote(name: str) -> str:
@@ -118,29 +111,27 @@ def environment() -> Environment:
 
 
 # ---------------------------------------------------------------------- stops in texts
-def _stopped(made: Script, names: dict) -> dict[str, str]:
-    """Every text that gets stops, with them: by the text as it was."""
-    by_source: dict[str, dict[tuple[int, int], list[str]]] = defaultdict(dict)
-    places: dict[str, Place] = {}
+def _stopped(made: Script, names: dict[Place, str]) -> dict[tuple[str, int], str]:
+    """Every text that gets stops, with them: by the text as it was and, for a batch, its window."""
+    stops: dict[tuple[str, int], dict[Place, list[str]]] = defaultdict(lambda: defaultdict(list))
     for stop in made.plan.stops:
         place = stop.place
-        lines = by_source[place.source].setdefault((place.start, place.end), [])
-        lines.append(f"-- {_told(made.plan, stop)}")
-        places[place.source] = place
-    texts: dict[str, str] = {}
-    for source, stops in by_source.items():
-        for (start, _), lines in stops.items():
-            name = next(names[key] for key in names
-                        if key.source == source and key.start == start)
-            lines.append(f"EXECUTE explorer.Stop @place = N'{name}';")
+        owner = 0 if place.module else stop.window
+        stops[place.source, owner][place].append(f"-- {_told(made.plan, stop)}")
+    texts: dict[tuple[str, int], str] = {}
+    for (source, owner), places in stops.items():
+        lines = {(place.start, place.end): [
+            *told, f"EXECUTE explorer.Stop @place = N'{names[place]}';"]
+                 for place, told in places.items()}
+        module = next(iter(places)).module
         try:
-            texts[source] = with_stops(source, stops)
+            texts[source, owner] = text = with_stops(source, lines)
         except NoPlace as error:
-            made.plan.missing.append(f"{places[source].module or 'batch'}: {error}")
+            made.plan.missing.append(f"{module or 'batch'}: {error}")
             continue
-        if places[source].module:
-            made.modules.append(Module(places[source].module, create_or_alter(source).strip(),
-                                       create_or_alter(texts[source]).strip()))
+        if module:
+            made.modules.append(Module(module, create_or_alter(source).strip(),
+                                       create_or_alter(text).strip()))
     return texts
 
 
@@ -181,14 +172,21 @@ def _rows(made: Plan, names: dict):
         yield (stop.window, names[stop.place], stop.visit, stop.turn, int(stop.blocks))
 
 
-def _own(made: Plan) -> list[tuple[int, int, str, int]]:
-    """(turn, window, steps, whether the turn before ends in a wait) of every turn."""
-    return [(turn.number, turn.window, str(turn),
-             int(turn.number > 1 and made.turns[turn.number - 2].blocks)) for turn in made.turns]
+def _own(made: Plan) -> list[tuple[int, int, str, int, bool]]:
+    """(turn, window, steps, seconds to let pass before it, whether it is waited for) of every turn.
+
+    A second when the turn before blocks, as long as it takes when a wait must time out.
+    """
+    found, before = [], Turn(0, 0)
+    for turn in made.turns:
+        seconds = before.patience or int(before.blocks)
+        found.append((turn.number, turn.window, str(turn), seconds, not turn.patience))
+        before = turn
+    return found
 
 
 # ---------------------------------------------------------------------- batches of a window
-def _parts(made: Script, window: Window, texts: dict[str, str]):
+def _parts(made: Script, window: Window, texts: dict[tuple[str, int], str]):
     trace = made.plan.trace
     begun: set[tuple[str, int]] = set()
     for turn, step in made.plan.in_order():
@@ -206,26 +204,28 @@ def _parts(made: Script, window: Window, texts: dict[str, str]):
                 lane = trace.lanes[step.lane]
                 if turn.steps[0] is step or turn.resumed:
                     yield Part(f"EXECUTE explorer.Turn @turn = {turn.number};", _about(turn, step))
-                yield _batch(trace, lane, step, texts)
+                yield _batch(trace, lane, step, texts, window.number)
 
 
 def _standing(made: Plan, step: TraceStep) -> Part:
     """A batch that is under way and has done nothing when something befalls its session."""
-    part = _batch(made.trace, made.trace.lanes[step.lane], step, {})
+    part = _batch(made.trace, made.trace.lanes[step.lane], step, {}, 0)
     return Part(f"EXECUTE explorer.Turn @turn = {len(made.turns) + 1};\n{part.text}", part.before,
                 part.mark)
 
 
-def _batch(trace: Trace, lane: Lane, step: TraceStep, texts: dict[str, str]) -> Part:
+def _batch(trace: Trace, lane: Lane, step: TraceStep, texts: dict[tuple[str, int], str],
+           window: int) -> Part:
     if lane.kind == "reader":
         return Part(f"EXECUTE {lane.procedure};", (f"{lane.name}, by hand:",), f"reader {lane.key}")
     if lane.kind == "operator":
-        return Part(texts.get(lane.sql, lane.sql), (f"{lane.name}:",), f"operator {lane.key}")
+        return Part(texts.get((lane.sql, window), lane.sql), (f"{lane.name}:",),
+                    f"operator {lane.key}")
     client = trace.scenario.clients[lane.client]
     tidying = step.batch == TIDIES
     text = step.statements[0].place.source if tidying else client.batches[step.batch]
     mark = f"client {lane.client}" + (" tidies up" if tidying else f" batch {step.batch}")
-    return Part(texts.get(text, text), (f"{lane.name}:",), mark)
+    return Part(texts.get((text, window), text), (f"{lane.name}:",), mark)
 
 
 def _about(turn: Turn, step: TraceStep) -> tuple[str, ...]:
@@ -261,7 +261,10 @@ def _table(made: Plan):
             yield step.number, "server", f"{step.title}: explorer.Ready lets it, before the first "\
                 "step of a window", ""
             continue
-        turn = next(turn for turn in made.turns if step in turn.steps)
+        turn = next((turn for turn in made.turns if step in turn.steps), None)
+        if turn is None:
+            yield step.number, "nobody", f"{step.title} (here: its turn has not come)", ""
+            continue
         waits = ""
         for key in step.began_waiting:
             held = made.trace.held(step, key)

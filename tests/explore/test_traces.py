@@ -7,6 +7,7 @@ import pytest
 from harness.broker.instance.instance import Instance
 from harness.explore import Client, Limits, Scenario, World, search, shortest
 from harness.explore.checks import no_deadlock
+from harness.explore.faults import Fault
 from harness.explore.play import play, sections
 from harness.explore.seed import SeedError, decode
 from harness.explore.shorten import readable, switches
@@ -177,6 +178,33 @@ def test_a_cancel_is_asked_of_the_person_at_the_window():
     assert "Now press Cancel (Alt+Break) in window 1" in made.text
     assert "[client 0 tidies up]" in made.text
     assert "cancelled" in play(made.text, scenario).met
+
+
+def outcome(*numbers: int):
+    """A check: T1 or T2 has been told one of these errors."""
+    def check(world: World) -> list[str]:
+        told = {e for results in world.progress.results for one in results for e in one}
+        return ["told"] if told & set(numbers) else []
+
+    return check
+
+
+@pytest.mark.parametrize("fault, numbers, said", [
+    (Fault("rollback"), (-1,), " tidies up]\nIF @@TRANCOUNT > 0 ROLLBACK"),
+    (Fault("lock_timeout"), (1222,), "SET LOCK_TIMEOUT 5000;"),
+    (Fault("pause"), (1205,), ""),
+    (Fault("drop", sql="DROP PROCEDURE dbo.Transfer;", database="d"), (2812,),
+     "DROP PROCEDURE dbo.Transfer;\nGO"),
+])
+def test_faults_are_done_by_windows_too(fault, numbers, said):
+    scenario = crossing(faults=(fault,), at_the_end=outcome(*numbers))
+    scenario.on_every_state = lambda world: []
+    scenario.clients = scenario.clients[:2]
+    found = search(scenario, Limits(until="told")).violations["told"]
+    made = script(record(scenario, readable(scenario, found)))
+    parse_script(made.text)
+    assert said in made.text
+    assert "told" in play(made.text, scenario).met
 
 
 @pytest.mark.parametrize("source, statement, expected", [
