@@ -189,10 +189,10 @@ def elsewhere(name: str, *paths: str) -> Callable[[], None]:
 
 
 CAUGHT: dict[str, Callable[[], None]] = {
-    "article": elsewhere("article(in_transaction", "tests/explore/test_article.py"),
-    "drain_reads_past": elsewhere("drain_reads_past", "tests/explore/test_drain.py"),
+    "article": elsewhere("article(in_transaction", "tests/proof/test_article.py"),
+    "drain_reads_past": elsewhere("drain_reads_past", "tests/proof/test_drain.py"),
     "drain_looks_without_lock": elsewhere(
-        "drain_looks_without_lock", "tests/explore/test_drain.py"),
+        "drain_looks_without_lock", "tests/proof/test_drain.py"),
     "initiator_ends_first": elsewhere(
         "initiator_ends_first", "tests/seeds/test_closed_conversations.py"),
     "error_not_drained": elsewhere(

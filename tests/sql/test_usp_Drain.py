@@ -1,6 +1,6 @@
 """usp_Drain and usp_OpenGate: no new sends, every dialog closed, both sides ended.
 
-Every order of a drain and its senders is searched in tests/explore/test_drain.py; here are the
+Every order of a drain and its senders is searched in tests/proof/test_drain.py; here are the
 answers an operator gets, and the waits that need a clock.
 """
 
