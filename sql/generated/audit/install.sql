@@ -4265,7 +4265,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
            its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
            UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
            read passes. NOWAIT: error 1222 instead of a wait. All rows, no filter that
-           could be tried before the lock is. Searched by tests/explore/test_drain.py. */
+           could be tried before the lock is. Searched by tests/proof/test_drain.py. */
         SET @left = NULL;
         BEGIN TRY
             SELECT @left = ISNULL(SUM(1), 0)
@@ -6265,10 +6265,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'cb015cd7166e8421763871c679d10ca1a1141dd944233adc40171ac278992c89'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f0543e760537e3c75be80a30dc3a1805efc1ecfcb71c85fb22438554bd6e7455'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'cb015cd7166e8421763871c679d10ca1a1141dd944233adc40171ac278992c89');
+    VALUES (N'audit', N'0.1.0', N'f0543e760537e3c75be80a30dc3a1805efc1ecfcb71c85fb22438554bd6e7455');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

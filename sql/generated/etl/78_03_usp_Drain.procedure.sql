@@ -113,7 +113,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
            its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
            UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
            read passes; a slot it is about to use still reads as unused. NOWAIT: error 1222 instead of a wait. All rows, no filter that
-           could be tried before the lock is. Searched by tests/explore/test_drain.py. */
+           could be tried before the lock is. Searched by tests/proof/test_drain.py. */
         SET @left = NULL;
         BEGIN TRY
             SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)

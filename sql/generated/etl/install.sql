@@ -4536,7 +4536,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
            its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
            UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
            read passes; a slot it is about to use still reads as unused. NOWAIT: error 1222 instead of a wait. All rows, no filter that
-           could be tried before the lock is. Searched by tests/explore/test_drain.py. */
+           could be tried before the lock is. Searched by tests/proof/test_drain.py. */
         SET @left = NULL;
         BEGIN TRY
             SELECT @left = ISNULL(SUM(CASE WHEN sc.BegunUtc IS NULL THEN 0 ELSE 1 END), 0)
@@ -6647,10 +6647,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'46e090d0c29c9856a314b37a13d48236934a51b969d732bedb9dc454bcfbc45b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3ea01cea4772f6d74e04cffdf3d6dcb5db661768975bd04813f9844341706257'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'46e090d0c29c9856a314b37a13d48236934a51b969d732bedb9dc454bcfbc45b');
+    VALUES (N'etl', N'0.1.0', N'3ea01cea4772f6d74e04cffdf3d6dcb5db661768975bd04813f9844341706257');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -4390,7 +4390,7 @@ Not drained in time: a sender is in a long transaction, or the target does not r
            its row before, and is met here. READPAST would miss it, NOLOCK would count what rolls back.
            UPDLOCK: the lock of a sender that has only looked its row up is a U lock, which a plain
            read passes. NOWAIT: error 1222 instead of a wait. All rows, no filter that
-           could be tried before the lock is. Searched by tests/explore/test_drain.py. */
+           could be tried before the lock is. Searched by tests/proof/test_drain.py. */
         SET @left = NULL;
         BEGIN TRY
             SELECT @left = ISNULL(SUM(1), 0)
@@ -6390,10 +6390,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'cc9adf9be50b95519d1d0ccbc82491da54ba80c456676e1e77ed9f9e8e672a43'
+           ORDER BY h.DeploymentId DESC), N'') <> N'7405dda485862e758666a216ab205c571ce0cb6bb20c1bb8db936c97089406a1'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'cc9adf9be50b95519d1d0ccbc82491da54ba80c456676e1e77ed9f9e8e672a43');
+    VALUES (N'orders', N'0.1.0', N'7405dda485862e758666a216ab205c571ce0cb6bb20c1bb8db936c97089406a1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
