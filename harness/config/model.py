@@ -46,7 +46,7 @@ RESERVED_NAMES = ("ANY", "DEFAULT")
 FIXED_OBJECTS = frozenset(
     {
         "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog", "Gate",
-        "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Inbox", "Migration",
+        "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Everlasting", "Inbox", "Migration",
         "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send", "usp_SendBatch",
         "usp_SendMessages", "ufn_ReadBatch", "Outbox", "Outbox_Insert",
     }

@@ -1,7 +1,8 @@
-"""key = single: one everlasting dialog, found in sys.conversation_endpoints, no table."""
+"""key = single: one everlasting dialog, found in sys.conversation_endpoints by its handle."""
 
 import pytest
 
+from harness.broker.exec.objects import SYSTEM_VIEWS
 from harness.render import render
 from harness.tsql import split_batches
 
@@ -37,6 +38,30 @@ def test_every_session_sends_on_the_same_dialog_and_no_row_leads_to_it(lab, clie
     assert lab.bodies() == [b"\x01", b"\x02", b"\x03", b"\x04"]
     assert len(lab.endpoints()) == 2
     assert lab.rows("SELECT COUNT(*) FROM audit.SessionConversations;") == [(0,)]
+
+
+def test_a_send_asks_the_catalog_for_one_handle_never_for_all_endpoints(lab, client, monkeypatch):
+    """Whether the view can be sought by anything else is unknown (F-153)."""
+    client.execute(send("0x01"))
+    asked = []
+    view = SYSTEM_VIEWS["sys", "conversation_endpoints"]
+    compute = view.compute
+    monkeypatch.setattr(view, "compute", lambda s, db: asked.append(1) or compute(s, db))
+    client.execute(send("0x02"))
+    Client(lab).execute("BEGIN TRANSACTION;" + send("0x03") + send("0x04") + "COMMIT;")
+    assert asked == []
+    assert lab.bodies() == [b"\x01", b"\x02", b"\x03", b"\x04"]
+
+
+def test_an_installation_from_before_the_table_keeps_its_dialog(lab, client):
+    client.execute(send("0x01"))
+    first = everlasting(lab)
+    lab.sa.execute("DROP TABLE audit.Everlasting;")
+    for batch in split_batches(render(lab.config)["install.sql"]):
+        lab.sa.execute(batch.sql)
+    client.execute(send("0x02"))
+    assert everlasting(lab) == first
+    assert lab.rows("SELECT Handle FROM audit.Everlasting;") == [(first,)]
 
 
 def test_its_senders_wait_for_each_other(lab, client):
