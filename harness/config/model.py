@@ -46,8 +46,8 @@ RESERVED_NAMES = ("ANY", "DEFAULT")
 FIXED_OBJECTS = frozenset(
     {
         "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog", "Gate",
-        "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Everlasting", "Inbox", "Migration",
-        "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send", "usp_SendBatch",
+        "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Everlasting", "Inbox",
+        "Migration", "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send", "usp_SendBatch",
         "usp_SendMessages", "ufn_ReadBatch", "Outbox", "Outbox_Insert",
     }
 )  # fmt: skip

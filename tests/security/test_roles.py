@@ -45,7 +45,8 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},
     "Landing": {READER: SELECT},
     # tables a sender or a reader of a queue locks: through our procedures only
-    **each("SessionConversations", "KeySequence", "Everlasting", "Inbox", "OwnedObject", "IdleWatch"),
+    **each("SessionConversations", "KeySequence", "Everlasting", "Inbox", "OwnedObject"),
+    **each("IdleWatch"),
     # queues: RECEIVE would take messages away, SELECT would wait for their readers
     **each("InitiatorQueue", "TargetQueue"),
     # parts of others

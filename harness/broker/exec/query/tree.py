@@ -240,6 +240,7 @@ class Planner:
         self.names = names
         self.value_type = value_type
         self.reorder = reorder and not bad_optimizer
+        self.free = reorder
         self.bad_optimizer = bad_optimizer
         self.whole = whole
 
@@ -303,13 +304,28 @@ class Planner:
         remaining, steps, bound = list(tree.children), [], set(bound)
         while remaining:
             child = remaining[0]
-            if self.reorder and len(remaining) > 1:
-                child = min(remaining, key=lambda c: self._rank(c, pool, bound))
+            if self.free and len(remaining) > 1:
+                # FORCESEEK by a column of another table: that one comes first (8622 otherwise)
+                able = [c for c in remaining if self._able(c, pool, bound)] or remaining
+                child = able[0]
+                if self.reorder and len(able) > 1:
+                    child = min(able, key=lambda c: self._rank(c, pool, bound))
             remaining.remove(child)
             found, pool = self.place(child, pool, bound)
             steps += found
             bound.update(leaves_of(child))
         return steps, pool
+
+    def _able(self, child: Any, pool: list[Condition], bound: set[Source]) -> bool:
+        """Whether what is read so far lets a table be read as its hints want it."""
+        if not isinstance(child, Leaf) or not child.source.hints.seek:
+            return True
+        mine, _ = _split(pool, bound | {child.source})
+        try:
+            self.path(child.source, mine, bound)
+        except SqlError as error:
+            return error.number != 8622
+        return True
 
     def _rank(self, child: Any, pool: list[Condition], bound: set[Source]) -> int:
         """What is cheap to read next: one row, a range, something small, a whole table."""
