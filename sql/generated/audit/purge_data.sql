@@ -36,6 +36,7 @@ DROP TABLE IF EXISTS [audit].[ConversationLog];
 DROP TABLE IF EXISTS [audit].[DeadLetter];
 DROP TABLE IF EXISTS [audit].[DeploymentHistory];
 DROP TABLE IF EXISTS [audit].[ErrorLog];
+DROP TABLE IF EXISTS [audit].[Everlasting];
 DROP TABLE IF EXISTS [audit].[Gate];
 DROP TABLE IF EXISTS [audit].[IdleWatch];
 DROP TABLE IF EXISTS [audit].[Inbox];

@@ -36,6 +36,7 @@ DROP TABLE IF EXISTS [etl].[ConversationLog];
 DROP TABLE IF EXISTS [etl].[DeadLetter];
 DROP TABLE IF EXISTS [etl].[DeploymentHistory];
 DROP TABLE IF EXISTS [etl].[ErrorLog];
+DROP TABLE IF EXISTS [etl].[Everlasting];
 DROP TABLE IF EXISTS [etl].[Gate];
 DROP TABLE IF EXISTS [etl].[IdleWatch];
 DROP TABLE IF EXISTS [etl].[Inbox];

@@ -9,11 +9,13 @@ CREATE OR ALTER PROCEDURE [logging].[usp_AcquireConversation]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* The everlasting dialog, found without a table: it is the open one in a conversation group that is
-   fixed by the names of the configuration, so every session finds the same. Its senders wait for each
-   other at SEND, until the first commits; send last in a transaction.
+/* The everlasting dialog: the open one in a conversation group that is fixed by the names of the
+   configuration, so there is one for every session. Found by its handle: the view of endpoints is asked
+   for that one, never for a group (F-153). Its senders wait for each other at SEND, until the first
+   commits; send last in a transaction.
    Called inside a transaction. Raises 50102 when the gate is closed, 50104 when the view is not visible.
-   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND (F-153). */
+   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; who begins it
+   also the row of Everlasting, which nobody waits for. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -38,23 +40,26 @@ BEGIN
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  The look-up. Of several (there should be none) all take the same                          */
+    /* 2  The look-up: the handle that is remembered, if it can be sent on                           */
     /* ----------------------------------------------------------------------------------------- */
     SET @handle = NULL;
-    SELECT TOP (1) @handle = ce.conversation_handle
-    FROM sys.conversation_endpoints AS ce
+    SELECT @handle = ce.conversation_handle
+    FROM [logging].[Everlasting] AS e
+        WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
+    INNER JOIN sys.conversation_endpoints AS ce
         /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
            SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
         WITH (NOLOCK)
-    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
+        ON ce.conversation_handle = e.Handle
+    WHERE e.ConfigId = 1
+      AND ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND NOT EXISTS (SELECT 1
                       FROM [logging].[ConversationLog] AS cl
                           WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
                       WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
-      AND ce.conversation_handle <> ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000')
-    ORDER BY ce.conversation_handle;
+      AND ce.conversation_handle <> ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000');
 
     IF @handle IS NOT NULL
         RETURN 0;
@@ -74,20 +79,24 @@ BEGIN
                    WHERE ce.conversation_handle = @handle)
         THROW 50104, N'key = single needs sys.conversation_endpoints, and user ''logging_module'' does not see its own conversation there. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
 
-    SELECT TOP (1) @other = ce.conversation_handle
-    FROM sys.conversation_endpoints AS ce
+    /* We hold the group now: whoever began one before us has committed, row and all. */
+    SELECT @other = ce.conversation_handle
+    FROM [logging].[Everlasting] AS e
+        WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
+    INNER JOIN sys.conversation_endpoints AS ce
         /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
            SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
         WITH (NOLOCK)
-    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
+        ON ce.conversation_handle = e.Handle
+    WHERE e.ConfigId = 1
+      AND ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND NOT EXISTS (SELECT 1
                       FROM [logging].[ConversationLog] AS cl
                           WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
                       WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
-      AND ce.conversation_handle NOT IN (@handle, ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000'))
-    ORDER BY ce.conversation_handle;
+      AND ce.conversation_handle <> ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000');
 
     IF @other IS NOT NULL
     BEGIN
@@ -102,7 +111,20 @@ BEGIN
         WHERE cl.Handle = @handle;
 
         SET @handle = @other;
+        RETURN 0;
     END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  The others find it here. Only the owner of the group writes, so nobody waits (F-153)       */
+    /* ----------------------------------------------------------------------------------------- */
+    UPDATE e
+    SET Handle = @handle
+    FROM [logging].[Everlasting] AS e
+        WITH (ROWLOCK, FORCESEEK)       /* its one row */
+    WHERE e.ConfigId = 1;
+    IF @@ROWCOUNT = 0
+        INSERT INTO [logging].[Everlasting] (ConfigId, Handle)
+        VALUES (1, @handle);
 
     RETURN 0;
 END;

@@ -36,6 +36,7 @@ DROP TABLE IF EXISTS [logging].[ConversationLog];
 DROP TABLE IF EXISTS [logging].[DeadLetter];
 DROP TABLE IF EXISTS [logging].[DeploymentHistory];
 DROP TABLE IF EXISTS [logging].[ErrorLog];
+DROP TABLE IF EXISTS [logging].[Everlasting];
 DROP TABLE IF EXISTS [logging].[Gate];
 DROP TABLE IF EXISTS [logging].[IdleWatch];
 DROP TABLE IF EXISTS [logging].[Inbox];

@@ -43,7 +43,7 @@ BEGIN
              ELSE N'other' END,
         tq.transmission_status
     FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-    WHERE tq.from_service_name IN (N'//redial/orders/initiator', N'//redial/orders/target');
+    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target');
 
     RETURN;
 END;

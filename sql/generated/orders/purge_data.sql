@@ -36,6 +36,7 @@ DROP TABLE IF EXISTS [orders].[ConversationLog];
 DROP TABLE IF EXISTS [orders].[DeadLetter];
 DROP TABLE IF EXISTS [orders].[DeploymentHistory];
 DROP TABLE IF EXISTS [orders].[ErrorLog];
+DROP TABLE IF EXISTS [orders].[Everlasting];
 DROP TABLE IF EXISTS [orders].[Gate];
 DROP TABLE IF EXISTS [orders].[IdleWatch];
 DROP TABLE IF EXISTS [orders].[Inbox];
