@@ -313,6 +313,8 @@ BEGIN
         UPDATE [audit].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [audit].[SessionConversations];
+    IF OBJECT_ID(N'[audit].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [audit].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

@@ -8,6 +8,13 @@ DROP PROCEDURE IF EXISTS [audit].[usp_RecycleInOneTransaction];
 DROP PROCEDURE IF EXISTS [audit].[usp_WaitForSlot];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[audit].[Everlasting]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [audit].[Everlasting])
+        PRINT N'Table [audit].[Everlasting] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [audit].[Everlasting];
+END;
 IF OBJECT_ID(N'[audit].[Inbox]', N'U') IS NOT NULL
 BEGIN
     IF EXISTS (SELECT 1 FROM [audit].[Inbox])

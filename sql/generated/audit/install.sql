@@ -1136,6 +1136,8 @@ BEGIN
         UPDATE [audit].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [audit].[SessionConversations];
+    IF OBJECT_ID(N'[audit].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [audit].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1640,7 +1642,7 @@ BEGIN
              ELSE N'other' END,
         tq.transmission_status
     FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-    WHERE tq.from_service_name IN (N'//redial/audit/initiator', N'//redial/audit/target');
+    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target');
 
     RETURN;
 END;
@@ -3285,7 +3287,7 @@ BEGIN
             WHERE tq.conversation_handle = @handle
               AND tq.is_end_of_dialog = 0
               AND tq.is_conversation_error = 0
-              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+              AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
             ORDER BY tq.message_sequence_number;
 
         OPEN pending;
@@ -3350,7 +3352,7 @@ BEGIN
         WHERE tq.conversation_handle = @handle
           AND tq.is_end_of_dialog = 0
           AND tq.is_conversation_error = 0
-          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+          AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
         ORDER BY tq.message_sequence_number;
 
         SET @deadLettered = @@ROWCOUNT;
@@ -6040,6 +6042,13 @@ DROP PROCEDURE IF EXISTS [audit].[usp_RecycleInOneTransaction];
 DROP PROCEDURE IF EXISTS [audit].[usp_WaitForSlot];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[audit].[Everlasting]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [audit].[Everlasting])
+        PRINT N'Table [audit].[Everlasting] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [audit].[Everlasting];
+END;
 IF OBJECT_ID(N'[audit].[Inbox]', N'U') IS NOT NULL
 BEGIN
     IF EXISTS (SELECT 1 FROM [audit].[Inbox])
@@ -6265,10 +6274,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'f0543e760537e3c75be80a30dc3a1805efc1ecfcb71c85fb22438554bd6e7455'
+           ORDER BY h.DeploymentId DESC), N'') <> N'8595026128fa7446c2f3ad43a9a8770a3f6dead5812fbb5f139427a8e052c589'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'f0543e760537e3c75be80a30dc3a1805efc1ecfcb71c85fb22438554bd6e7455');
+    VALUES (N'audit', N'0.1.0', N'8595026128fa7446c2f3ad43a9a8770a3f6dead5812fbb5f139427a8e052c589');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -313,6 +313,8 @@ BEGIN
         UPDATE [etl].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [etl].[SessionConversations];
+    IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [etl].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

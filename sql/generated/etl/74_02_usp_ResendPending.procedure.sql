@@ -86,7 +86,7 @@ BEGIN
             WHERE tq.conversation_handle = @handle
               AND tq.is_end_of_dialog = 0
               AND tq.is_conversation_error = 0
-              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+              AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
             ORDER BY tq.message_sequence_number;
 
         OPEN pending;
@@ -151,7 +151,7 @@ BEGIN
         WHERE tq.conversation_handle = @handle
           AND tq.is_end_of_dialog = 0
           AND tq.is_conversation_error = 0
-          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+          AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
         ORDER BY tq.message_sequence_number;
 
         SET @deadLettered = @@ROWCOUNT;

@@ -6,6 +6,13 @@ DROP PROCEDURE IF EXISTS [etl].[usp_CloseEverlasting];
 DROP PROCEDURE IF EXISTS [etl].[usp_RecycleInOneTransaction];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [etl].[Everlasting])
+        PRINT N'Table [etl].[Everlasting] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [etl].[Everlasting];
+END;
 IF OBJECT_ID(N'[etl].[KeySequence]', N'U') IS NOT NULL
 BEGIN
     IF EXISTS (SELECT 1 FROM [etl].[KeySequence])

@@ -1162,6 +1162,8 @@ BEGIN
         UPDATE [etl].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [etl].[SessionConversations];
+    IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [etl].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1667,7 +1669,7 @@ BEGIN
              ELSE N'other' END,
         tq.transmission_status
     FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-    WHERE tq.from_service_name IN (N'//redial/etl/initiator', N'//redial/etl/target');
+    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/etl/initiator', N'//redial/etl/target');
 
     RETURN;
 END;
@@ -3449,7 +3451,7 @@ BEGIN
             WHERE tq.conversation_handle = @handle
               AND tq.is_end_of_dialog = 0
               AND tq.is_conversation_error = 0
-              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+              AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
             ORDER BY tq.message_sequence_number;
 
         OPEN pending;
@@ -3514,7 +3516,7 @@ BEGIN
         WHERE tq.conversation_handle = @handle
           AND tq.is_end_of_dialog = 0
           AND tq.is_conversation_error = 0
-          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+          AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
         ORDER BY tq.message_sequence_number;
 
         SET @deadLettered = @@ROWCOUNT;
@@ -6422,6 +6424,13 @@ DROP PROCEDURE IF EXISTS [etl].[usp_CloseEverlasting];
 DROP PROCEDURE IF EXISTS [etl].[usp_RecycleInOneTransaction];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [etl].[Everlasting])
+        PRINT N'Table [etl].[Everlasting] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [etl].[Everlasting];
+END;
 IF OBJECT_ID(N'[etl].[KeySequence]', N'U') IS NOT NULL
 BEGIN
     IF EXISTS (SELECT 1 FROM [etl].[KeySequence])
@@ -6647,10 +6656,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'3ea01cea4772f6d74e04cffdf3d6dcb5db661768975bd04813f9844341706257'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f7611b2eff365155296e4f490233e94a4e06f3bbfbe4679304670d21bb923109'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'3ea01cea4772f6d74e04cffdf3d6dcb5db661768975bd04813f9844341706257');
+    VALUES (N'etl', N'0.1.0', N'f7611b2eff365155296e4f490233e94a4e06f3bbfbe4679304670d21bb923109');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -313,6 +313,8 @@ BEGIN
         UPDATE [logging].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [logging].[SessionConversations];
+    IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [logging].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

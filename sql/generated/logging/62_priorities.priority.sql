@@ -24,7 +24,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 3
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
-                      AND cp.remote_service_name = N'//redial/logging/target')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/logging/contract],
@@ -51,7 +51,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 3
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
-                      AND cp.remote_service_name = N'//redial/logging/initiator')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/logging/contract],

@@ -25,7 +25,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Behind vw_Conversations. A function, because it may run as the module user: what a catalog view
    shows depends on the rights of whoever reads it, and an operator has none on services and queues (F-172).
-   Purpose: in use (senders find it by its group), closing (EndOfStream was sent), resend (a private dialog of
+   Purpose: in use (senders find its handle in Everlasting), closing (EndOfStream was sent), resend (a private dialog of
    usp_ResendPending or of a replay), target, unknown.
    NOLOCK throughout: whoever watches must neither wait for senders nor make them wait. */
 BEGIN

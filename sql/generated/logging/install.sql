@@ -375,6 +375,49 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 30_Everlasting.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Where to look for the everlasting dialog first: one row, so that a send asks the catalog for one
+   handle and not for all endpoints of a group (F-153). A proposal only: the catalog's view and
+   ConversationLog decide whether it can be sent on. Written by who holds the dialog's group and has
+   just begun it, read with NOLOCK: nobody waits for it. */
+IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NULL
+BEGIN
+    CREATE TABLE [logging].[Everlasting]
+    (
+        ConfigId int NOT NULL,
+        Handle uniqueidentifier NOT NULL,
+        CONSTRAINT [PK_Everlasting] PRIMARY KEY CLUSTERED (ConfigId)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    ALTER TABLE [logging].[Everlasting] SET (LOCK_ESCALATION = DISABLE);
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+/* An installation from before this table has its dialog already. */
+IF NOT EXISTS (SELECT 1 FROM [logging].[Everlasting])
+BEGIN
+    INSERT INTO [logging].[Everlasting] (ConfigId, Handle)
+    SELECT TOP (1) 1, ce.conversation_handle
+    FROM sys.conversation_endpoints AS ce
+        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
+           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
+        WITH (NOLOCK)
+    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
+      AND ce.is_initiator = 1
+      AND ce.state IN ('SO', 'CO')
+      AND NOT EXISTS (SELECT 1
+                      FROM [logging].[ConversationLog] AS cl
+                          WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
+                      WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
+    ORDER BY ce.conversation_handle;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 30_Gate.table.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1115,6 +1158,8 @@ BEGIN
         UPDATE [logging].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [logging].[SessionConversations];
+    IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [logging].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1398,7 +1443,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 3
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
-                      AND cp.remote_service_name = N'//redial/logging/target')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/initiator] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/logging/contract],
@@ -1427,7 +1472,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 3
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
-                      AND cp.remote_service_name = N'//redial/logging/initiator')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/logging/target] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/logging/contract],
@@ -1507,7 +1552,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Behind vw_Conversations. A function, because it may run as the module user: what a catalog view
    shows depends on the rights of whoever reads it, and an operator has none on services and queues (F-172).
-   Purpose: in use (senders find it by its group), closing (EndOfStream was sent), resend (a private dialog of
+   Purpose: in use (senders find its handle in Everlasting), closing (EndOfStream was sent), resend (a private dialog of
    usp_ResendPending or of a replay), target, unknown.
    NOLOCK throughout: whoever watches must neither wait for senders nor make them wait. */
 BEGIN
@@ -1646,7 +1691,7 @@ BEGIN
              ELSE N'other' END,
         tq.transmission_status
     FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-    WHERE tq.from_service_name IN (N'//redial/logging/initiator', N'//redial/logging/target');
+    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target');
 
     RETURN;
 END;
@@ -2298,11 +2343,13 @@ CREATE OR ALTER PROCEDURE [logging].[usp_AcquireConversation]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* The everlasting dialog, found without a table: it is the open one in a conversation group that is
-   fixed by the names of the configuration, so every session finds the same. Its senders wait for each
-   other at SEND, until the first commits; send last in a transaction.
+/* The everlasting dialog: the open one in a conversation group that is fixed by the names of the
+   configuration, so there is one for every session. Found by its handle: the view of endpoints is asked
+   for that one, never for a group (F-153). Its senders wait for each other at SEND, until the first
+   commits; send last in a transaction.
    Called inside a transaction. Raises 50102 when the gate is closed, 50104 when the view is not visible.
-   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND (F-153). */
+   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; who begins it
+   also the row of Everlasting, which nobody waits for. */
 BEGIN
     SET NOCOUNT ON;
 
@@ -2327,23 +2374,26 @@ BEGIN
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  The look-up. Of several (there should be none) all take the same                          */
+    /* 2  The look-up: the handle that is remembered, if it can be sent on                           */
     /* ----------------------------------------------------------------------------------------- */
     SET @handle = NULL;
-    SELECT TOP (1) @handle = ce.conversation_handle
-    FROM sys.conversation_endpoints AS ce
+    SELECT @handle = ce.conversation_handle
+    FROM [logging].[Everlasting] AS e
+        WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
+    INNER JOIN sys.conversation_endpoints AS ce
         /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
            SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
         WITH (NOLOCK)
-    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
+        ON ce.conversation_handle = e.Handle
+    WHERE e.ConfigId = 1
+      AND ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND NOT EXISTS (SELECT 1
                       FROM [logging].[ConversationLog] AS cl
                           WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
                       WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
-      AND ce.conversation_handle <> ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000')
-    ORDER BY ce.conversation_handle;
+      AND ce.conversation_handle <> ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000');
 
     IF @handle IS NOT NULL
         RETURN 0;
@@ -2363,20 +2413,24 @@ BEGIN
                    WHERE ce.conversation_handle = @handle)
         THROW 50104, N'key = single needs sys.conversation_endpoints, and user ''logging_module'' does not see its own conversation there. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
 
-    SELECT TOP (1) @other = ce.conversation_handle
-    FROM sys.conversation_endpoints AS ce
+    /* We hold the group now: whoever began one before us has committed, row and all. */
+    SELECT @other = ce.conversation_handle
+    FROM [logging].[Everlasting] AS e
+        WITH (NOLOCK, FORCESEEK)        /* its one row; its writer has the dialog's group, SEND waits for it */
+    INNER JOIN sys.conversation_endpoints AS ce
         /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
            SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
         WITH (NOLOCK)
-    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
+        ON ce.conversation_handle = e.Handle
+    WHERE e.ConfigId = 1
+      AND ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
       AND ce.is_initiator = 1
       AND ce.state IN ('SO', 'CO')
       AND NOT EXISTS (SELECT 1
                       FROM [logging].[ConversationLog] AS cl
                           WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
                       WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
-      AND ce.conversation_handle NOT IN (@handle, ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000'))
-    ORDER BY ce.conversation_handle;
+      AND ce.conversation_handle <> ISNULL(@deadHandle, '00000000-0000-0000-0000-000000000000');
 
     IF @other IS NOT NULL
     BEGIN
@@ -2391,7 +2445,20 @@ BEGIN
         WHERE cl.Handle = @handle;
 
         SET @handle = @other;
+        RETURN 0;
     END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 4  The others find it here. Only the owner of the group writes, so nobody waits (F-153)       */
+    /* ----------------------------------------------------------------------------------------- */
+    UPDATE e
+    SET Handle = @handle
+    FROM [logging].[Everlasting] AS e
+        WITH (ROWLOCK, FORCESEEK)       /* its one row */
+    WHERE e.ConfigId = 1;
+    IF @@ROWCOUNT = 0
+        INSERT INTO [logging].[Everlasting] (ConfigId, Handle)
+        VALUES (1, @handle);
 
     RETURN 0;
 END;
@@ -3091,7 +3158,7 @@ BEGIN
             WHERE tq.conversation_handle = @handle
               AND tq.is_end_of_dialog = 0
               AND tq.is_conversation_error = 0
-              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+              AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
             ORDER BY tq.message_sequence_number;
 
         OPEN pending;
@@ -3156,7 +3223,7 @@ BEGIN
         WHERE tq.conversation_handle = @handle
           AND tq.is_end_of_dialog = 0
           AND tq.is_conversation_error = 0
-          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+          AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
         ORDER BY tq.message_sequence_number;
 
         SET @deadLettered = @@ROWCOUNT;
@@ -5423,6 +5490,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[DeadLetter]'),
                (N'[logging].[DeploymentHistory]'),
                (N'[logging].[ErrorLog]'),
+               (N'[logging].[Everlasting]'),
                (N'[logging].[Gate]'),
                (N'[logging].[Landing]'),
                (N'[logging].[LandingAcknowledged]'),
@@ -5506,6 +5574,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[DeadLetter]'),
                (N'[logging].[DeploymentHistory]'),
                (N'[logging].[ErrorLog]'),
+               (N'[logging].[Everlasting]'),
                (N'[logging].[Gate]'),
                (N'[logging].[Landing]'),
                (N'[logging].[LandingAcknowledged]'),
@@ -5906,10 +5975,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'df8ad74597300c449660460784a1edc514b31a4a116fc7f7e531097fe724b8d4'
+           ORDER BY h.DeploymentId DESC), N'') <> N'539e2d1cbb4dcdf9ea9f9745bbdd4adf54a72fbb4a2ebf9999b7134e9c2e7879'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'df8ad74597300c449660460784a1edc514b31a4a116fc7f7e531097fe724b8d4');
+    VALUES (N'logging', N'0.1.0', N'539e2d1cbb4dcdf9ea9f9745bbdd4adf54a72fbb4a2ebf9999b7134e9c2e7879');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

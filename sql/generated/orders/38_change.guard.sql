@@ -313,6 +313,8 @@ BEGIN
         UPDATE [orders].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [orders].[SessionConversations];
+    IF OBJECT_ID(N'[orders].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [orders].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH

@@ -24,7 +24,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 8
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
-                      AND cp.remote_service_name = N'//redial/orders/target')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/orders/contract],
@@ -51,7 +51,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 8
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
-                      AND cp.remote_service_name = N'//redial/orders/initiator')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/orders/contract],

@@ -8,6 +8,13 @@ DROP PROCEDURE IF EXISTS [orders].[usp_RecycleInOneTransaction];
 DROP PROCEDURE IF EXISTS [orders].[usp_WaitForSlot];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[orders].[Everlasting]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [orders].[Everlasting])
+        PRINT N'Table [orders].[Everlasting] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [orders].[Everlasting];
+END;
 IF OBJECT_ID(N'[orders].[Inbox]', N'U') IS NOT NULL
 BEGIN
     IF EXISTS (SELECT 1 FROM [orders].[Inbox])

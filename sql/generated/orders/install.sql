@@ -1159,6 +1159,8 @@ BEGIN
         UPDATE [orders].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [orders].[SessionConversations];
+    IF OBJECT_ID(N'[orders].[Everlasting]', N'U') IS NOT NULL
+        DELETE FROM [orders].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1442,7 +1444,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 8
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator'
-                      AND cp.remote_service_name = N'//redial/orders/target')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/orders/contract],
@@ -1471,7 +1473,7 @@ ELSE IF NOT EXISTS (SELECT 1
                       AND cp.priority = 8
                       AND sc.name COLLATE Latin1_General_BIN2 = N'//redial/orders/contract'
                       AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
-                      AND cp.remote_service_name = N'//redial/orders/initiator')
+                      AND cp.remote_service_name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
 BEGIN
     ALTER BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/orders/contract],
@@ -1703,7 +1705,7 @@ BEGIN
              ELSE N'other' END,
         tq.transmission_status
     FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
-    WHERE tq.from_service_name IN (N'//redial/orders/initiator', N'//redial/orders/target');
+    WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target');
 
     RETURN;
 END;
@@ -3410,7 +3412,7 @@ BEGIN
             WHERE tq.conversation_handle = @handle
               AND tq.is_end_of_dialog = 0
               AND tq.is_conversation_error = 0
-              AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+              AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
             ORDER BY tq.message_sequence_number;
 
         OPEN pending;
@@ -3475,7 +3477,7 @@ BEGIN
         WHERE tq.conversation_handle = @handle
           AND tq.is_end_of_dialog = 0
           AND tq.is_conversation_error = 0
-          AND ISNULL(tq.message_type_name, N'') <> N'EndOfStream'
+          AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
         ORDER BY tq.message_sequence_number;
 
         SET @deadLettered = @@ROWCOUNT;
@@ -6167,6 +6169,13 @@ DROP PROCEDURE IF EXISTS [orders].[usp_RecycleInOneTransaction];
 DROP PROCEDURE IF EXISTS [orders].[usp_WaitForSlot];
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
+IF OBJECT_ID(N'[orders].[Everlasting]', N'U') IS NOT NULL
+BEGIN
+    IF EXISTS (SELECT 1 FROM [orders].[Everlasting])
+        PRINT N'Table [orders].[Everlasting] is of an earlier choice and has rows: kept.';
+    ELSE
+        DROP TABLE [orders].[Everlasting];
+END;
 IF OBJECT_ID(N'[orders].[Inbox]', N'U') IS NOT NULL
 BEGIN
     IF EXISTS (SELECT 1 FROM [orders].[Inbox])
@@ -6390,10 +6399,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7405dda485862e758666a216ab205c571ce0cb6bb20c1bb8db936c97089406a1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'acbf80053aa4fb9c8740d7719e377d682f365378130644ba5f7f2c99d9d9ab96'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'7405dda485862e758666a216ab205c571ce0cb6bb20c1bb8db936c97089406a1');
+    VALUES (N'orders', N'0.1.0', N'acbf80053aa4fb9c8740d7719e377d682f365378130644ba5f7f2c99d9d9ab96');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
