@@ -301,7 +301,7 @@ def _render_one(
     """Text of one template. Raises RenderError with file and line of the template."""
     path = source.root / source.area / source.file
     shown = f"{source.root.name}/{source.area}/{source.file}"
-    environment.loader = FileSystemLoader(source.root)
+    environment.loader = FileSystemLoader([source.root, *_templates_beside(source.root)])
     try:
         text = _template(environment, source, change).render(content_hash=content_hash)
     except MutantError as error:
@@ -315,6 +315,11 @@ def _render_one(
     if not text.rstrip().endswith("GO"):
         raise RenderError(f"{shown}:{text.count(chr(10))}: the file must end with GO")
     return text
+
+
+def _templates_beside(root: Path) -> list[Path]:
+    """Our templates, whose parts those of a mutant or comparator may use."""
+    return [path / "templates" for path in root.parents if (path / "templates").is_dir()][:1]
 
 
 def _template(environment: Environment, source: _Source, change: Mutant) -> Template:

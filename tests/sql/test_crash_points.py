@@ -1,9 +1,10 @@
 """A deployment or a removal may be killed anywhere: run again, it ends as a straight one."""
 
 import os
+import re
 
 from . import catalog
-from .bare import Bare, installation, removal
+from .bare import Bare, another, installation, removal
 from .lab import AUDIT, Client, send
 
 STRIDE = int(os.environ.get("REDIAL_CRASH_STRIDE", "7"))
@@ -49,3 +50,33 @@ def test_a_removal_killed_after_any_statement_is_finished_by_the_next(capsys):
     with capsys.disabled():
         print(f"\na removal of {killed} statements, killed after every {STRIDE}: made good")
     assert killed > 100
+
+
+def test_a_table_killed_at_any_statement_of_its_script_is_whole_after_the_next(capsys):
+    """Table, indexes, lock escalation and mark are one transaction: what is there is looked up by
+    its name, so a half would be taken for the whole for ever."""
+    config = another(
+        AUDIT, conversation={"key": "application", "order": "key", "delivery": "exactly_once"})
+    bare = Bare()
+    killed = 0
+    for sql in installation(config):
+        if not re.search(r"^ +CREATE (TABLE|TYPE|QUEUE) ", sql, re.M):
+            bare.run([sql])
+            continue
+        start = bare.instance.snapshot()
+        bare.run([sql])
+        wanted = bare.catalog()
+        start.restore()
+        bare.sa = Client(bare)
+        statements = 0
+        while bare.killed_after([sql], statements):
+            bare.run([sql])
+            assert catalog.difference(wanted, bare.catalog()) == [], (statements, sql[:200])
+            start.restore()
+            bare.sa = Client(bare)
+            statements += 1
+        killed += statements
+        bare.run([sql])
+    with capsys.disabled():
+        print(f"\n{killed} statements to kill the making of a table, type or queue at: made good")
+    assert killed > 60

@@ -224,7 +224,12 @@ def call_named(
             return dynamic(s, arguments, on_return, next_pc)
         system = SYSTEM_PROCEDURES.get(lowered)
         if system is not None:
-            status = in_work(s, lambda: system(s, arguments)) or 0
+            try:
+                status = in_work(s, lambda: system(s, arguments)) or 0
+            except SqlError as error:
+                if error.raised and on_return is not None:  # it raises and returns 1 (F-361)
+                    on_return(s, 1)
+                raise
             s.return_status = status
             if on_return is not None:
                 on_return(s, status)

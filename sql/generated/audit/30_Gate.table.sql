@@ -5,6 +5,9 @@ GO
    drain will ask for (its row R), so a sender that saw it open is finished before the drain is. */
 IF OBJECT_ID(N'[audit].[Gate]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [audit].[Gate]
     (
         ConfigId int NOT NULL,
@@ -18,6 +21,11 @@ BEGIN
             WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [audit].[Gate] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Gate';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO
 IF NOT EXISTS (SELECT 1 FROM [audit].[Gate] AS g WHERE g.ConfigId = 1)

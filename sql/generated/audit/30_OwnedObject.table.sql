@@ -6,6 +6,9 @@ GO
    listed services, the contract and message types here too; migration 4 moved them. */
 IF OBJECT_ID(N'[audit].[OwnedObject]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [audit].[OwnedObject]
     (
         Kind nvarchar(30) NOT NULL,
@@ -14,5 +17,10 @@ BEGIN
             CONSTRAINT [DF_OwnedObject_CreatedUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_OwnedObject] PRIMARY KEY CLUSTERED (Kind, Name)
     );
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'TABLE', @level1name = N'OwnedObject';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

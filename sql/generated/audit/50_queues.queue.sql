@@ -5,13 +5,29 @@ GO
    rollbacks mean a fault that must stop the queue rather than spin (F-118). */
 IF OBJECT_ID(N'[audit].[InitiatorQueue]', N'SQ') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE QUEUE [audit].[InitiatorQueue]
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'QUEUE', @level1name = N'InitiatorQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO
 IF OBJECT_ID(N'[audit].[TargetQueue]', N'SQ') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE QUEUE [audit].[TargetQueue]
         WITH STATUS = ON, RETENTION = OFF, POISON_MESSAGE_HANDLING (STATUS = ON);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+        @level0type = N'SCHEMA', @level0name = N'audit', @level1type = N'QUEUE', @level1name = N'TargetQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

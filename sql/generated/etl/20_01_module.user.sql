@@ -6,11 +6,14 @@ GO
    is granted EXECUTE on usp_Send alone. One transaction: what is made is marked as made (F-190). */
 IF DATABASE_PRINCIPAL_ID(N'etl_module') IS NULL
 BEGIN
+    DECLARE @property int;
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     CREATE USER [etl_module] WITHOUT LOGIN;
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
         @level0type = N'USER', @level0name = N'etl_module';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     COMMIT TRANSACTION;
 END;
 GO
@@ -19,12 +22,17 @@ GO
    The mark says that the membership is ours to take away; a mark without it does no harm. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'etl_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
+    DECLARE @property int;
     IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                WHERE ep.class = 4   /* USER */
                  AND ep.major_id = DATABASE_PRINCIPAL_ID(N'etl_module')
                  AND ep.name = N'Redial.db_owner')
-        EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'etl',
-        @level0type = N'USER', @level0name = N'etl_module';
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'etl',
+            @level0type = N'USER', @level0name = N'etl_module';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     ALTER ROLE [db_owner] ADD MEMBER [etl_module];
 END;
 GO

@@ -5,6 +5,9 @@ GO
    LOG, which their principal may not use (2778, F-117). */
 IF OBJECT_ID(N'[etl].[ErrorLog]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [etl].[ErrorLog]
     (
         ErrorLogId bigint IDENTITY (1, 1) NOT NULL,
@@ -18,5 +21,10 @@ BEGIN
         ErrorMessage nvarchar(4000) NULL,
         CONSTRAINT [PK_ErrorLog] PRIMARY KEY CLUSTERED (ErrorLogId)
     );
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
+        @level0type = N'SCHEMA', @level0name = N'etl', @level1type = N'TABLE', @level1name = N'ErrorLog';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

@@ -4,6 +4,9 @@ GO
 /* Message ids that have landed (delivery = exactly_once): a repeat is counted here and dropped. */
 IF OBJECT_ID(N'[etl].[Inbox]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [etl].[Inbox]
     (
         MessageId uniqueidentifier NOT NULL,
@@ -19,5 +22,10 @@ BEGIN
         ON [etl].[Inbox] (ReceivedUtc)
         WITH (ALLOW_PAGE_LOCKS = OFF);
     ALTER TABLE [etl].[Inbox] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
+        @level0type = N'SCHEMA', @level0name = N'etl', @level1type = N'TABLE', @level1name = N'Inbox';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

@@ -3,12 +3,15 @@ SET QUOTED_IDENTIFIER ON;
 GO
 IF SCHEMA_ID(N'logging') IS NULL
 BEGIN
+    DECLARE @property int;
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     EXECUTE sys.sp_executesql
         N'CREATE SCHEMA [logging] AUTHORIZATION [logging_module];';
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SCHEMA', @level0name = N'logging';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     COMMIT TRANSACTION;
 END;
 GO

@@ -5,6 +5,9 @@ GO
    a mark as readers take it (rows with RowVersion < UpTo are done with), not the last row read. */
 IF OBJECT_ID(N'[logging].[LandingAcknowledged]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [logging].[LandingAcknowledged]
     (
         Reader nvarchar(128) NOT NULL,
@@ -13,5 +16,10 @@ BEGIN
             CONSTRAINT [DF_LandingAcknowledged_ChangedUtc] DEFAULT (SYSUTCDATETIME()),
         CONSTRAINT [PK_LandingAcknowledged] PRIMARY KEY CLUSTERED (Reader)
     );
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'LandingAcknowledged';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

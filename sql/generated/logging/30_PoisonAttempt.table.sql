@@ -6,6 +6,9 @@ GO
    rollbacks that switch it off (F-118). */
 IF OBJECT_ID(N'[logging].[PoisonAttempt]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [logging].[PoisonAttempt]
     (
         ConversationHandle uniqueidentifier NOT NULL,
@@ -18,5 +21,10 @@ BEGIN
         CONSTRAINT [PK_PoisonAttempt] PRIMARY KEY CLUSTERED
             (ConversationHandle, MessageSequence, MessageType)
     );
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'PoisonAttempt';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

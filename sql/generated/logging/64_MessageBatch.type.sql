@@ -7,6 +7,9 @@ GO
 IF NOT EXISTS (SELECT 1 FROM sys.table_types AS tt
                WHERE tt.schema_id = SCHEMA_ID(N'logging') AND tt.name = N'MessageBatch')
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TYPE [logging].[MessageBatch] AS TABLE
     (
         Ordinal int NOT NULL PRIMARY KEY CLUSTERED,     /* any numbers, gaps too; each once */
@@ -15,5 +18,10 @@ BEGIN
         MessageKey nvarchar(4000) NULL,
         MessageId uniqueidentifier NULL
     );
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TYPE', @level1name = N'MessageBatch';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

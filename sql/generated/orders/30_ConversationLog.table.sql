@@ -7,6 +7,9 @@ GO
    table is never waited for while its owner waits for the group (F-127). */
 IF OBJECT_ID(N'[orders].[ConversationLog]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [orders].[ConversationLog]
     (
         Handle uniqueidentifier NOT NULL,
@@ -27,5 +30,10 @@ BEGIN
             WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [orders].[ConversationLog] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TABLE', @level1name = N'ConversationLog';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

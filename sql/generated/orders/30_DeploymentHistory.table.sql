@@ -3,6 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 IF OBJECT_ID(N'[orders].[DeploymentHistory]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [orders].[DeploymentHistory]
     (
         DeploymentId int IDENTITY (1, 1) NOT NULL,
@@ -15,5 +18,10 @@ BEGIN
         ContentHash char(64) NOT NULL,
         CONSTRAINT [PK_DeploymentHistory] PRIMARY KEY CLUSTERED (DeploymentId)
     );
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TABLE', @level1name = N'DeploymentHistory';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

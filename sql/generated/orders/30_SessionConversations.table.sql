@@ -14,6 +14,9 @@ GO
      the proof in docs/facts.md (F-127) does not know. */
 IF OBJECT_ID(N'[orders].[SessionConversations]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [orders].[SessionConversations]
     (
         ConfigId int NOT NULL,
@@ -26,5 +29,10 @@ BEGIN
         ON [orders].[SessionConversations] (Handle)
         WITH (ALLOW_PAGE_LOCKS = OFF);
     ALTER TABLE [orders].[SessionConversations] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TABLE', @level1name = N'SessionConversations';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO

@@ -95,7 +95,16 @@ def _in_schema(s: Any, schema: str, type1: str, name1: str, type2: str | None,
 
 
 def change(call: Call, verb: str) -> None:
-    """Add, update or drop one property."""
+    """Add, update or drop one property. Errors are RAISERROR's, and 1 is returned (F-361)."""
+    try:
+        _change(call, verb)
+    except SqlError as error:
+        error.raised = True
+        raise
+
+
+def _change(call: Call, verb: str) -> None:
+    """The change itself. Raises SqlError 15135, 15217, 15233."""
     s = call.session
     place, item = place_of(s, [call.text(level) for level in _LEVELS])
     database, name = s.database, call.text("name") or ""
