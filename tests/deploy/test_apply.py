@@ -67,16 +67,19 @@ def test_the_lock_is_given_back_after_a_failure_too():
 def test_uninstall_keeps_the_data_unless_told_otherwise():
     server = FakeServer()
     assert uninstall(AUDIT, server.connect).files == ["uninstall.sql"]
-    assert not any("DROP TABLE" in text for text in server.scripts)
+    assert not any("N'table', N'Landing')" in text for text in server.scripts)
     server = FakeServer()
     report = uninstall(AUDIT, server.connect, purge_data=True)
     assert report.files == ["uninstall.sql", "purge_data.sql"]
-    assert any("DROP TABLE IF EXISTS [audit].[Landing]" in text for text in server.scripts)
+    assert "N'table', N'Landing')" in server.scripts[-1]
 
 
 def test_nothing_is_dropped_before_the_drain():
     server = FakeServer({"WAITFOR DELAY": (ODBC.format("3 endpoints are still open", 50140), 0)})
     with pytest.raises(DeployError, match="Msg 50140"):
         uninstall(AUDIT, server.connect)
-    dropped = [text for text in server.scripts if "DROP " in text and "WAITFOR" not in text]
-    assert len(dropped) == 1 and "usp_Send" in dropped[0]
+    (drain,) = [text for text in server.scripts if "DROP " in text]     # one batch
+    before = drain[: drain.index("WAITFOR DELAY")]
+    assert "N'usp_Send')" in before
+    for kept in ("N'usp_SenderActivation')", "DROP QUEUE", "ACTIVATION (DROP)", "release"):
+        assert kept not in before

@@ -133,7 +133,8 @@ def test_a_failing_batch_names_file_line_and_the_servers_message(connect):
         connection.cursor().execute(
             f"CREATE SERVICE [{AUDIT.services.target}] ON QUEUE dbo.q;"
             "EXECUTE(N'CREATE SCHEMA audit');"
-            "EXECUTE(N'CREATE VIEW audit.Landing AS SELECT 1 AS x;');"
+            "EXECUTE(N'CREATE TABLE audit.Theirs (x int NOT NULL CONSTRAINT PK_Landing "
+            "PRIMARY KEY);');"
         )
     with pytest.raises(DeployError) as caught:
         apply(AUDIT, connect)

@@ -2,7 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* Is a name we need somebody else's? A schema that was there before, dbo say, may hold a table, view, procedure
-   or type of an application: CREATE OR ALTER would replace it, IF OBJECT_ID .. IS NULL would take it for ours,
+   or type of an application: the script of a module would replace it, that of a table would take it for ours,
    and a later purge would drop it. Names of every choice are asked for, for a choice may change. */
 DECLARE @foreign TABLE (Ordinal int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Shown nvarchar(400) NOT NULL);
 DECLARE @names nvarchar(1200) = N'';
