@@ -94,6 +94,7 @@ FROM (VALUES
     (N'view', N'vw_Conversations'),
     (N'view', N'vw_DeadLetters'),
     (N'view', N'vw_Errors'),
+    (N'view', N'vw_FailedConversations'),
     (N'view', N'vw_Pending'),
     (N'view', N'vw_Queues'),
     (N'queue', N'InitiatorQueue'),

@@ -10,6 +10,9 @@ GO
    ConversationKey, KeySequence and MessageId are filled by the choices that carry them. */
 IF OBJECT_ID(N'[etl].[Landing]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [etl].[Landing]
     (
         RowVersion rowversion NOT NULL,
@@ -25,5 +28,10 @@ BEGIN
         MessageId uniqueidentifier NULL,
         CONSTRAINT [PK_Landing] PRIMARY KEY CLUSTERED (RowVersion)
     );
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
+        @level0type = N'SCHEMA', @level0name = N'etl', @level1type = N'TABLE', @level1name = N'Landing';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO
