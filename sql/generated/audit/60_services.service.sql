@@ -3,6 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
+DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
 BEGIN
@@ -11,15 +12,21 @@ BEGIN
     CREATE SERVICE [//redial/audit/initiator]
         AUTHORIZATION [audit_module]
         ON QUEUE [audit].[InitiatorQueue];
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
         @level0type = N'SERVICE', @level0name = N'//redial/audit/initiator';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
                      AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
             @level0type = N'SERVICE', @level0name = N'//redial/audit/initiator';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     COMMIT TRANSACTION;
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
@@ -30,6 +37,7 @@ BEGIN
     ALTER SERVICE [//redial/audit/initiator] ON QUEUE [audit].[InitiatorQueue];
 END;
 GO
+DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
 BEGIN
@@ -38,15 +46,21 @@ BEGIN
     CREATE SERVICE [//redial/audit/target]
         AUTHORIZATION [audit_module]
         ON QUEUE [audit].[TargetQueue] ([//redial/audit/contract]);
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'audit',
         @level0type = N'SERVICE', @level0name = N'//redial/audit/target';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
                      AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/audit/target')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
-        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'audit',
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'audit',
             @level0type = N'SERVICE', @level0name = N'//redial/audit/target';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     COMMIT TRANSACTION;
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */

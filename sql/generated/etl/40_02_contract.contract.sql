@@ -2,6 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
+DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
 BEGIN
@@ -13,15 +14,21 @@ BEGIN
         [//redial/etl/event] SENT BY INITIATOR,
         [EndOfStream] SENT BY INITIATOR
     );
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
         @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 16   /* CONTRACT */
                      AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
-        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'etl',
             @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     COMMIT TRANSACTION;
 END;
 
@@ -30,8 +37,12 @@ IF (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name CO
                WHERE ep.class = 16   /* CONTRACT */
                  AND ep.major_id = (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract')
                  AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'etl')))
-    EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'etl',
+BEGIN
+    EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'etl',
         @level0type = N'CONTRACT', @level0name = N'//redial/etl/contract';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+END;
 GO
 /* BEGIN DIALOG needs REFERENCES on the contract (begin-dialog-conversation page); the owner is dbo.
    On the types it makes them visible to usp_AcquireConversation (metadata-visibility-configuration). */

@@ -3,6 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
+DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
 BEGIN
@@ -11,15 +12,21 @@ BEGIN
     CREATE SERVICE [//redial/logging/initiator]
         AUTHORIZATION [logging_module]
         ON QUEUE [logging].[InitiatorQueue];
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SERVICE', @level0name = N'//redial/logging/initiator';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
                      AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
-        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'SERVICE', @level0name = N'//redial/logging/initiator';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     COMMIT TRANSACTION;
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
@@ -30,6 +37,7 @@ BEGIN
     ALTER SERVICE [//redial/logging/initiator] ON QUEUE [logging].[InitiatorQueue];
 END;
 GO
+DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
 BEGIN
@@ -38,15 +46,21 @@ BEGIN
     CREATE SERVICE [//redial/logging/target]
         AUTHORIZATION [logging_module]
         ON QUEUE [logging].[TargetQueue] ([//redial/logging/contract]);
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SERVICE', @level0name = N'//redial/logging/target';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
                      AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging')))
-        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'logging',
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'logging',
             @level0type = N'SERVICE', @level0name = N'//redial/logging/target';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     COMMIT TRANSACTION;
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */

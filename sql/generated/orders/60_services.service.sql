@@ -3,6 +3,7 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Owned by the module user: the right to SEND to the target service is checked against the owner of
    the initiating service (F-112), and an owner needs no grant. */
+DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
 BEGIN
@@ -11,15 +12,21 @@ BEGIN
     CREATE SERVICE [//redial/orders/initiator]
         AUTHORIZATION [orders_module]
         ON QUEUE [orders].[InitiatorQueue];
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'SERVICE', @level0name = N'//redial/orders/initiator';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
                      AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
-        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'orders',
             @level0type = N'SERVICE', @level0name = N'//redial/orders/initiator';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     COMMIT TRANSACTION;
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */
@@ -30,6 +37,7 @@ BEGIN
     ALTER SERVICE [//redial/orders/initiator] ON QUEUE [orders].[InitiatorQueue];
 END;
 GO
+DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
 IF NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
 BEGIN
@@ -38,15 +46,21 @@ BEGIN
     CREATE SERVICE [//redial/orders/target]
         AUTHORIZATION [orders_module]
         ON QUEUE [orders].[TargetQueue] ([//redial/orders/contract]);
-    EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'SERVICE', @level0name = N'//redial/orders/target';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target') IS NOT NULL
        AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = 17   /* SERVICE */
                      AND ep.major_id = (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target')
                      AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
-        EXECUTE sys.sp_addextendedproperty @name = @mark, @value = N'orders',
+    BEGIN
+        EXECUTE @property = sys.sp_addextendedproperty @name = @mark, @value = N'orders',
             @level0type = N'SERVICE', @level0name = N'//redial/orders/target';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
     COMMIT TRANSACTION;
 END;
 /* The configuration names another queue: 38_change has drained, so nothing is in the old one. */

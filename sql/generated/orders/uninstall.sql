@@ -26,10 +26,60 @@ BEGIN
     THROW 50200, @refusal, 1;
 END;
 
-DROP PROCEDURE IF EXISTS [orders].[usp_Send];
-DROP PROCEDURE IF EXISTS [orders].[usp_SendBatch];
-DROP VIEW IF EXISTS [orders].[Outbox];
-DROP PROCEDURE IF EXISTS [orders].[usp_SendMessages];
+DECLARE @property int;
+DECLARE @drops TABLE (Ordinal int NOT NULL PRIMARY KEY, Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, IsOurs bit NOT NULL);
+DECLARE @dropOrdinal int;
+DECLARE @dropKind nvarchar(30);
+DECLARE @dropName sysname;
+DECLARE @dropOurs bit;
+DECLARE @dropStatement nvarchar(600);
+
+/* What sends, so that nothing new begins. An application's own object of such a name is left. */
+DELETE FROM @drops;
+INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
+SELECT k.Ordinal, UPPER(k.Kind), k.Name,
+    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
+              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
+          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+FROM (VALUES
+    (1, N'procedure', N'usp_Send'),
+    (2, N'procedure', N'usp_SendBatch'),
+    (3, N'view', N'Outbox'),
+    (4, N'procedure', N'usp_SendMessages')
+) AS k(Ordinal, Kind, Name)
+INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'orders') AND o.name = k.Name;
+
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
+    FROM @drops AS d
+    ORDER BY d.Ordinal;
+    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
+
+    IF @dropOurs = 0
+    BEGIN
+        PRINT CONCAT(N'[orders].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
+        CONTINUE;
+    END;
+
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[orders].', QUOTENAME(@dropName), N';');
+    BEGIN TRANSACTION;
+    IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
+    BEGIN
+        /* First the mark, as elsewhere (F-190). */
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'orders', @level1type = @dropKind, @level1name = @dropName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    EXECUTE sys.sp_executesql @dropStatement;
+    COMMIT TRANSACTION;
+END;
+
 
 /* Agent jobs this configuration made. 14262: somebody has deleted it by hand. The table is asked for in
    an IF of its own: a statement over a missing table fails whatever its condition (F-195). */
@@ -209,14 +259,203 @@ BEGIN
     THROW 50140, @message, 1;
 END;
 
-IF OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ') IS NOT NULL
+/* An installation from before the marks gets them first, to be told from what is somebody else's. */
+IF OBJECT_ID(N'[orders].[OwnedObject]', N'U') IS NOT NULL
+BEGIN
+    DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [orders].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
+    DECLARE @adoptKind nvarchar(30);
+    DECLARE @adoptName sysname;
+    DECLARE @adoptClass tinyint;
+    DECLARE @adoptId int;
+    DECLARE @adoptStatement nvarchar(400);
+    DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
+
+    /* From before: then the principals and the schema were made the same way. */
+    IF @adoptLeft > 0
+    BEGIN
+        IF DATABASE_PRINCIPAL_ID(N'orders_module') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
+                 AND ep.name = N'Redial.made')
+        BEGIN
+            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+                @level0type = N'USER', @level0name = N'orders_module';
+            IF ISNULL(@property, 1) <> 0
+                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        END;
+        IF DATABASE_PRINCIPAL_ID(N'orders_sender') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_sender')
+                 AND ep.name = N'Redial.made')
+        BEGIN
+            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+                @level0type = N'USER', @level0name = N'orders_sender';
+            IF ISNULL(@property, 1) <> 0
+                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        END;
+        IF DATABASE_PRINCIPAL_ID(N'orders_operator') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_operator')
+                 AND ep.name = N'Redial.made')
+        BEGIN
+            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+                @level0type = N'USER', @level0name = N'orders_operator';
+            IF ISNULL(@property, 1) <> 0
+                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        END;
+        IF DATABASE_PRINCIPAL_ID(N'orders_reader') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_reader')
+                 AND ep.name = N'Redial.made')
+        BEGIN
+            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+                @level0type = N'USER', @level0name = N'orders_reader';
+            IF ISNULL(@property, 1) <> 0
+                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        END;
+        IF SCHEMA_ID(N'orders') IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 3   /* SCHEMA */
+                 AND ep.major_id = SCHEMA_ID(N'orders')
+                 AND ep.name = N'Redial.made')
+        BEGIN
+            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+                @level0type = N'SCHEMA', @level0name = N'orders';
+            IF ISNULL(@property, 1) <> 0
+                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        END;
+        IF IS_ROLEMEMBER(N'db_owner', N'orders_module') = 1
+           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 4   /* USER */
+                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
+                 AND ep.name = N'Redial.db_owner')
+        BEGIN
+            EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'orders',
+                @level0type = N'USER', @level0name = N'orders_module';
+            IF ISNULL(@property, 1) <> 0
+                THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        END;
+    END;
+
+    WHILE @adoptLeft > 0
+    BEGIN
+        SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
+        FROM [orders].[OwnedObject] AS o
+        WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
+        SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
+        SET @adoptId = CASE @adoptClass
+            WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+            WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
+            ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
+
+        BEGIN TRANSACTION;
+        IF @adoptId IS NOT NULL
+        BEGIN
+            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
+            BEGIN
+                EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+                    @level0type = @adoptKind, @level0name = @adoptName;
+                IF ISNULL(@property, 1) <> 0
+                    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+            END;
+            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
+            BEGIN
+                EXECUTE @property = sys.sp_addextendedproperty @name = @adoptMark, @value = N'orders',
+                    @level0type = @adoptKind, @level0name = @adoptName;
+                IF ISNULL(@property, 1) <> 0
+                    THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+            END;
+            IF @adoptClass <> 17
+            BEGIN
+                SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
+                EXECUTE sys.sp_executesql @adoptStatement;
+            END;
+        END;
+        DELETE FROM [orders].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
+        COMMIT TRANSACTION;
+        SET @adoptLeft = @adoptLeft - 1;
+    END;
+END;
+
+IF EXISTS (SELECT 1 FROM sys.objects AS o
+              WHERE o.object_id = OBJECT_ID(N'[orders].[DeploymentHistory]', N'U') AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
+            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
+            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
+            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
+            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
+            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
+            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
+            WHERE f.Name = o.name)
+                AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[DeploymentHistory]')))
+BEGIN
+    DECLARE @unmarked TABLE (Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, PRIMARY KEY (Kind, Name));
+    DECLARE @unmarkedKind nvarchar(30);
+    DECLARE @unmarkedName sysname;
+
+    INSERT INTO @unmarked (Kind, Name)
+    SELECT CASE o.type WHEN 'U' THEN N'TABLE' ELSE N'QUEUE' END, o.name
+    FROM sys.objects AS o
+    WHERE o.schema_id = SCHEMA_ID(N'orders')
+      AND ((o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
+            (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
+            (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
+            (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
+            (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
+            INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
+            INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
+            WHERE f.Name = o.name))
+           OR (o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
+             INNER JOIN sys.extended_properties AS ep ON ep.class = 17 AND ep.major_id = s.service_id
+             WHERE s.service_queue_id = o.object_id AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders')))
+     OR EXISTS (SELECT 1 FROM sys.service_queues AS sq
+                WHERE sq.object_id = o.object_id
+                  AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[orders].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[orders].[usp_TargetActivation]', N'P'))))))
+      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                      WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+    UNION ALL
+    SELECT N'TYPE', t.name
+    FROM sys.types AS t
+    WHERE t.schema_id = SCHEMA_ID(N'orders')
+      AND EXISTS (SELECT 1 FROM sys.table_types AS tt
+            INNER JOIN sys.columns AS col ON col.object_id = tt.type_table_object_id
+            WHERE tt.user_type_id = t.user_type_id
+              AND ((tt.name = N'MessageBatch' AND col.name = N'MessageKey') OR (tt.name = N'ReceivedBatch' AND col.name = N'MessageSequence')))
+      AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+                      WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made');
+
+    BEGIN TRANSACTION;
+    WHILE EXISTS (SELECT 1 FROM @unmarked)
+    BEGIN
+        SELECT TOP (1) @unmarkedKind = u.Kind, @unmarkedName = u.Name FROM @unmarked AS u;
+        DELETE FROM @unmarked WHERE Kind = @unmarkedKind AND Name = @unmarkedName;
+        EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders', @level0type = N'SCHEMA',
+            @level0name = N'orders', @level1type = @unmarkedKind, @level1name = @unmarkedName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    COMMIT TRANSACTION;
+END;
+
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[InitiatorQueue]'))
    AND EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ') AND q.activation_procedure IS NOT NULL)
 BEGIN
     ALTER QUEUE [orders].[InitiatorQueue] WITH ACTIVATION (DROP);
 END;
 
-IF OBJECT_ID(N'[orders].[TargetQueue]', N'SQ') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[TargetQueue]'))
    AND EXISTS (SELECT 1 FROM sys.service_queues AS q
                WHERE q.object_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ') AND q.activation_procedure IS NOT NULL)
 BEGIN
@@ -244,97 +483,6 @@ BEGIN
             DROP BROKER PRIORITY [redial/orders/target];    /* a service a priority names cannot be dropped */
         END;
         DELETE FROM [orders].[OwnedObject] WHERE Kind = N'BROKER PRIORITY' AND Name = N'redial/orders/target';
-    END;
-END;
-
-IF OBJECT_ID(N'[orders].[OwnedObject]', N'U') IS NOT NULL
-BEGIN
-    DECLARE @adoptLeft int = (SELECT COUNT(*) FROM [orders].[OwnedObject] AS o WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE'));
-    DECLARE @adoptKind nvarchar(30);
-    DECLARE @adoptName sysname;
-    DECLARE @adoptClass tinyint;
-    DECLARE @adoptId int;
-    DECLARE @adoptStatement nvarchar(400);
-    DECLARE @adoptMark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'orders'));
-
-    /* From before: then the principals and the schema were made the same way. */
-    IF @adoptLeft > 0
-    BEGIN
-        IF DATABASE_PRINCIPAL_ID(N'orders_module') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
-                 AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'USER', @level0name = N'orders_module';
-        IF DATABASE_PRINCIPAL_ID(N'orders_sender') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_sender')
-                 AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'USER', @level0name = N'orders_sender';
-        IF DATABASE_PRINCIPAL_ID(N'orders_operator') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_operator')
-                 AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'USER', @level0name = N'orders_operator';
-        IF DATABASE_PRINCIPAL_ID(N'orders_reader') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_reader')
-                 AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'USER', @level0name = N'orders_reader';
-        IF SCHEMA_ID(N'orders') IS NOT NULL
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 3   /* SCHEMA */
-                 AND ep.major_id = SCHEMA_ID(N'orders')
-                 AND ep.name = N'Redial.made')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-        @level0type = N'SCHEMA', @level0name = N'orders';
-        IF IS_ROLEMEMBER(N'db_owner', N'orders_module') = 1
-           AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-               WHERE ep.class = 4   /* USER */
-                 AND ep.major_id = DATABASE_PRINCIPAL_ID(N'orders_module')
-                 AND ep.name = N'Redial.db_owner')
-            EXECUTE sys.sp_addextendedproperty @name = N'Redial.db_owner', @value = N'orders',
-        @level0type = N'USER', @level0name = N'orders_module';
-    END;
-
-    WHILE @adoptLeft > 0
-    BEGIN
-        SELECT TOP (1) @adoptKind = o.Kind, @adoptName = o.Name
-        FROM [orders].[OwnedObject] AS o
-        WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
-        SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
-        SET @adoptId = CASE @adoptClass
-            WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-            WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-            ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
-
-        BEGIN TRANSACTION;
-        IF @adoptId IS NOT NULL
-        BEGIN
-            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = N'Redial.made')
-                EXECUTE sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
-                    @level0type = @adoptKind, @level0name = @adoptName;
-            IF NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep
-                           WHERE ep.class = @adoptClass AND ep.major_id = @adoptId AND ep.name = @adoptMark)
-                EXECUTE sys.sp_addextendedproperty @name = @adoptMark, @value = N'orders',
-                    @level0type = @adoptKind, @level0name = @adoptName;
-            IF @adoptClass <> 17
-            BEGIN
-                SET @adoptStatement = CONCAT(N'ALTER AUTHORIZATION ON ', @adoptKind, N'::', QUOTENAME(@adoptName), N' TO [dbo];');
-                EXECUTE sys.sp_executesql @adoptStatement;
-            END;
-        END;
-        DELETE FROM [orders].[OwnedObject] WHERE Kind = @adoptKind AND Name = @adoptName;
-        COMMIT TRANSACTION;
-        SET @adoptLeft = @adoptLeft - 1;
     END;
 END;
 
@@ -396,13 +544,17 @@ BEGIN
             ELSE 0 END;
 
     BEGIN TRANSACTION;
-    EXECUTE sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF @users = 0
        AND EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = @releaseClass AND ep.major_id = @releaseId AND ep.name = N'Redial.made')
     BEGIN
         /* First the mark: that DROP takes an object's properties along is nowhere promised (F-190). */
-        EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
         SET @releaseStatement = CONCAT(N'DROP ', @releaseKind, N' ', QUOTENAME(@releaseName), N';');
         EXECUTE sys.sp_executesql @releaseStatement;
     END
@@ -414,18 +566,34 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 
-IF OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[InitiatorQueue]'))
    AND NOT EXISTS (SELECT 1 FROM sys.services AS s
                    WHERE s.service_queue_id = OBJECT_ID(N'[orders].[InitiatorQueue]', N'SQ'))
 BEGIN
+    BEGIN TRANSACTION;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+        @level0name = N'orders', @level1type = N'QUEUE', @level1name = N'InitiatorQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     DROP QUEUE [orders].[InitiatorQueue];
+    COMMIT TRANSACTION;
 END;
 
-IF OBJECT_ID(N'[orders].[TargetQueue]', N'SQ') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[TargetQueue]'))
    AND NOT EXISTS (SELECT 1 FROM sys.services AS s
                    WHERE s.service_queue_id = OBJECT_ID(N'[orders].[TargetQueue]', N'SQ'))
 BEGIN
+    BEGIN TRANSACTION;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+        @level0name = N'orders', @level1type = N'QUEUE', @level1name = N'TargetQueue';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     DROP QUEUE [orders].[TargetQueue];
+    COMMIT TRANSACTION;
 END;
 
 /* The hook is its author's. Only the stub goes, as long as nobody changed a letter of it. */
@@ -463,58 +631,107 @@ END;
 
 /* Every object of every choice: an earlier one may have left something behind. Types after the
    procedures that name them (F-160). */
-DROP VIEW IF EXISTS [orders].[Outbox];
-DROP VIEW IF EXISTS [orders].[vw_Conversations];
-DROP VIEW IF EXISTS [orders].[vw_DeadLetters];
-DROP VIEW IF EXISTS [orders].[vw_Errors];
-DROP VIEW IF EXISTS [orders].[vw_FailedConversations];
-DROP VIEW IF EXISTS [orders].[vw_Pending];
-DROP VIEW IF EXISTS [orders].[vw_Queues];
-DROP PROCEDURE IF EXISTS [orders].[usp_AcknowledgeLanding];
-DROP PROCEDURE IF EXISTS [orders].[usp_AcquireConversation];
-DROP PROCEDURE IF EXISTS [orders].[usp_ArmTimer];
-DROP PROCEDURE IF EXISTS [orders].[usp_BeginConversation];
-DROP PROCEDURE IF EXISTS [orders].[usp_CloseEverlasting];
-DROP PROCEDURE IF EXISTS [orders].[usp_CloseGate];
-DROP PROCEDURE IF EXISTS [orders].[usp_Drain];
-DROP PROCEDURE IF EXISTS [orders].[usp_EndLeaked];
-DROP PROCEDURE IF EXISTS [orders].[usp_FindPoison];
-DROP PROCEDURE IF EXISTS [orders].[usp_Health];
-DROP PROCEDURE IF EXISTS [orders].[usp_LandBatch];
-DROP PROCEDURE IF EXISTS [orders].[usp_LandRow];
-DROP PROCEDURE IF EXISTS [orders].[usp_LogError];
-DROP PROCEDURE IF EXISTS [orders].[usp_OpenGate];
-DROP PROCEDURE IF EXISTS [orders].[usp_PurgeDeadLetter];
-DROP PROCEDURE IF EXISTS [orders].[usp_PurgeInbox];
-DROP PROCEDURE IF EXISTS [orders].[usp_PurgeLanding];
-DROP PROCEDURE IF EXISTS [orders].[usp_PurgeLogs];
-DROP PROCEDURE IF EXISTS [orders].[usp_PurgePoison];
-DROP PROCEDURE IF EXISTS [orders].[usp_ReadErrorBody];
-DROP PROCEDURE IF EXISTS [orders].[usp_RecordPoison];
-DROP PROCEDURE IF EXISTS [orders].[usp_RecycleConversation];
-DROP PROCEDURE IF EXISTS [orders].[usp_RecycleInOneTransaction];
-DROP PROCEDURE IF EXISTS [orders].[usp_ReplayDeadLetter];
-DROP PROCEDURE IF EXISTS [orders].[usp_ResendPending];
-DROP PROCEDURE IF EXISTS [orders].[usp_RetireIdle];
-DROP PROCEDURE IF EXISTS [orders].[usp_SeesPending];
-DROP PROCEDURE IF EXISTS [orders].[usp_SendBatch];
-DROP PROCEDURE IF EXISTS [orders].[usp_SendEndOfStream];
-DROP PROCEDURE IF EXISTS [orders].[usp_SenderActivation];
-DROP PROCEDURE IF EXISTS [orders].[usp_SendMessages];
-DROP PROCEDURE IF EXISTS [orders].[usp_TargetActivation];
-DROP PROCEDURE IF EXISTS [orders].[usp_WaitForSlot];
-DROP FUNCTION IF EXISTS [orders].[ufn_Conversations];
-DROP FUNCTION IF EXISTS [orders].[ufn_HealthBroker];
-DROP FUNCTION IF EXISTS [orders].[ufn_HealthConversations];
-DROP FUNCTION IF EXISTS [orders].[ufn_HealthData];
-DROP FUNCTION IF EXISTS [orders].[ufn_Leaked];
-DROP FUNCTION IF EXISTS [orders].[ufn_Pending];
-DROP FUNCTION IF EXISTS [orders].[ufn_Queues];
-DROP FUNCTION IF EXISTS [orders].[ufn_ReadBatch];
-DROP FUNCTION IF EXISTS [orders].[ufn_ReadEnvelope];
-DROP FUNCTION IF EXISTS [orders].[ufn_WriteEnvelope];
-DROP TYPE IF EXISTS [orders].[MessageBatch];
-DROP TYPE IF EXISTS [orders].[ReceivedBatch];
+DELETE FROM @drops;
+INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
+SELECT k.Ordinal, UPPER(k.Kind), k.Name,
+    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
+              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
+          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+FROM (VALUES
+    (1, N'view', N'Outbox'),
+    (2, N'view', N'vw_Conversations'),
+    (3, N'view', N'vw_DeadLetters'),
+    (4, N'view', N'vw_Errors'),
+    (5, N'view', N'vw_FailedConversations'),
+    (6, N'view', N'vw_Pending'),
+    (7, N'view', N'vw_Queues'),
+    (8, N'procedure', N'usp_AcknowledgeLanding'),
+    (9, N'procedure', N'usp_AcquireConversation'),
+    (10, N'procedure', N'usp_ArmTimer'),
+    (11, N'procedure', N'usp_BeginConversation'),
+    (12, N'procedure', N'usp_CloseEverlasting'),
+    (13, N'procedure', N'usp_CloseGate'),
+    (14, N'procedure', N'usp_Drain'),
+    (15, N'procedure', N'usp_EndLeaked'),
+    (16, N'procedure', N'usp_FindPoison'),
+    (17, N'procedure', N'usp_Health'),
+    (18, N'procedure', N'usp_LandBatch'),
+    (19, N'procedure', N'usp_LandRow'),
+    (20, N'procedure', N'usp_LogError'),
+    (21, N'procedure', N'usp_OpenGate'),
+    (22, N'procedure', N'usp_PurgeDeadLetter'),
+    (23, N'procedure', N'usp_PurgeInbox'),
+    (24, N'procedure', N'usp_PurgeLanding'),
+    (25, N'procedure', N'usp_PurgeLogs'),
+    (26, N'procedure', N'usp_PurgePoison'),
+    (27, N'procedure', N'usp_ReadErrorBody'),
+    (28, N'procedure', N'usp_RecordPoison'),
+    (29, N'procedure', N'usp_RecycleConversation'),
+    (30, N'procedure', N'usp_RecycleInOneTransaction'),
+    (31, N'procedure', N'usp_ReplayDeadLetter'),
+    (32, N'procedure', N'usp_ResendPending'),
+    (33, N'procedure', N'usp_RetireIdle'),
+    (34, N'procedure', N'usp_SeesPending'),
+    (35, N'procedure', N'usp_Send'),
+    (36, N'procedure', N'usp_SendBatch'),
+    (37, N'procedure', N'usp_SendEndOfStream'),
+    (38, N'procedure', N'usp_SenderActivation'),
+    (39, N'procedure', N'usp_SendMessages'),
+    (40, N'procedure', N'usp_TargetActivation'),
+    (41, N'procedure', N'usp_WaitForSlot'),
+    (42, N'function', N'ufn_Conversations'),
+    (43, N'function', N'ufn_HealthBroker'),
+    (44, N'function', N'ufn_HealthConversations'),
+    (45, N'function', N'ufn_HealthData'),
+    (46, N'function', N'ufn_Leaked'),
+    (47, N'function', N'ufn_Pending'),
+    (48, N'function', N'ufn_Queues'),
+    (49, N'function', N'ufn_ReadBatch'),
+    (50, N'function', N'ufn_ReadEnvelope'),
+    (51, N'function', N'ufn_WriteEnvelope')
+) AS k(Ordinal, Kind, Name)
+INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'orders') AND o.name = k.Name;
+INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
+SELECT k.Ordinal, N'TYPE', k.Name,
+    CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+             WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
+FROM (VALUES
+    (52, N'MessageBatch'),
+    (53, N'ReceivedBatch')
+) AS k(Ordinal, Name)
+INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'orders') AND t.name = k.Name;
+
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
+    FROM @drops AS d
+    ORDER BY d.Ordinal;
+    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
+
+    IF @dropOurs = 0
+    BEGIN
+        PRINT CONCAT(N'[orders].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
+        CONTINUE;
+    END;
+
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[orders].', QUOTENAME(@dropName), N';');
+    BEGIN TRANSACTION;
+    IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
+    BEGIN
+        /* First the mark, as elsewhere (F-190). */
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'orders', @level1type = @dropKind, @level1name = @dropName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    EXECUTE sys.sp_executesql @dropStatement;
+    COMMIT TRANSACTION;
+END;
+
 /* What gave rights by signature, and what secured dialogs between two databases. */
 DECLARE @signer sysname = NULL;
 DECLARE @oldSigner sysname;
@@ -574,19 +791,27 @@ IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 0 AND ep
    AND NOT EXISTS (SELECT 1 FROM sys.database_scoped_credentials AS dc)
    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WHERE ce.is_system = 0)
 BEGIN
-    EXECUTE sys.sp_dropextendedproperty @name = N'Redial.master_key';
+    EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.master_key';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF EXISTS (SELECT 1 FROM sys.symmetric_keys AS k WHERE k.name = N'##MS_DatabaseMasterKey##')
         DROP MASTER KEY;
 END;
 
 /* Rows of SessionConversations are the keys to dialogs that are gone; settings, choices that are. */
-IF OBJECT_ID(N'[orders].[SessionConversations]', N'U') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[SessionConversations]'))
     /* lint: allow SB13: every row, and nobody sends any more */
     DELETE FROM [orders].[SessionConversations];
-IF OBJECT_ID(N'[orders].[Setting]', N'U') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[Setting]'))
     DELETE FROM [orders].[Setting] WHERE Name <> N'deployment.gate';
 /* So that installing again is recorded as a change. */
-IF OBJECT_ID(N'[orders].[DeploymentHistory]', N'U') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[orders].[DeploymentHistory]'))
 BEGIN
     IF ISNULL((SELECT TOP (1) h.Version FROM [orders].[DeploymentHistory] AS h
                ORDER BY h.DeploymentId DESC), N'') <> N'uninstalled'
