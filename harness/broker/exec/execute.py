@@ -237,8 +237,7 @@ def call_named(
         if lowered.startswith(("sp_", "xp_")) and name.schema in {None, "", "dbo", "sys"} \
                 and found is None and s.instance.known_system_procedure(lowered):
             raise NotSupported(f"the system procedure {name.name}")
-        shown = ".".join(part for part in name.parts if part)
-        raise SqlError(2812, shown, state=62)
+        raise SqlError(2812, ".".join(part for part in name.parts if part), state=62)
     if s.options.fmtonly:
         raise NotSupported("a procedure called under SET FMTONLY ON")
     if found.object_id > 0:
