@@ -2,32 +2,113 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 /* What earlier choices installed and these do not: nothing calls it any more. */
-DROP PROCEDURE IF EXISTS [audit].[usp_CloseEverlasting];
-DROP PROCEDURE IF EXISTS [audit].[usp_PurgeInbox];
-DROP PROCEDURE IF EXISTS [audit].[usp_RecycleInOneTransaction];
-DROP PROCEDURE IF EXISTS [audit].[usp_WaitForSlot];
+SET XACT_ABORT ON;
+
+DECLARE @property int;
+DECLARE @drops TABLE (Ordinal int NOT NULL PRIMARY KEY, Kind nvarchar(30) NOT NULL, Name sysname NOT NULL, IsOurs bit NOT NULL);
+DECLARE @dropOrdinal int;
+DECLARE @dropKind nvarchar(30);
+DECLARE @dropName sysname;
+DECLARE @dropOurs bit;
+DECLARE @dropStatement nvarchar(600);
+
+DELETE FROM @drops;
+INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
+SELECT k.Ordinal, UPPER(k.Kind), k.Name,
+    CASE WHEN CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
+              WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END = k.Kind
+          AND (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+              WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
+       OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
+                  WHERE sm.object_id = o.object_id
+                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+FROM (VALUES
+    (1, N'procedure', N'usp_CloseEverlasting'),
+    (2, N'procedure', N'usp_PurgeInbox'),
+    (3, N'procedure', N'usp_RecycleInOneTransaction'),
+    (4, N'procedure', N'usp_WaitForSlot')
+) AS k(Ordinal, Kind, Name)
+INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'audit') AND o.name = k.Name;
+
+WHILE EXISTS (SELECT 1 FROM @drops)
+BEGIN
+    SELECT TOP (1) @dropOrdinal = d.Ordinal, @dropKind = d.Kind, @dropName = d.Name, @dropOurs = d.IsOurs
+    FROM @drops AS d
+    ORDER BY d.Ordinal;
+    DELETE FROM @drops WHERE Ordinal = @dropOrdinal;
+
+    IF @dropOurs = 0
+    BEGIN
+        PRINT CONCAT(N'[audit].', QUOTENAME(@dropName), N' was not made by Redial: kept.');
+        CONTINUE;
+    END;
+
+    SET @dropStatement = CONCAT(N'DROP ', @dropKind, N' ', N'[audit].', QUOTENAME(@dropName), N';');
+    BEGIN TRANSACTION;
+    IF @dropKind IN (N'TABLE', N'TYPE', N'QUEUE')
+    BEGIN
+        /* First the mark, as elsewhere (F-190). */
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'audit', @level1type = @dropKind, @level1name = @dropName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    END;
+    EXECUTE sys.sp_executesql @dropStatement;
+    COMMIT TRANSACTION;
+END;
+
 
 /* A table goes when it is empty; rows are data, and purge_data.sql removes them. */
-IF OBJECT_ID(N'[audit].[Everlasting]', N'U') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[audit].[Everlasting]'))
 BEGIN
     IF EXISTS (SELECT 1 FROM [audit].[Everlasting])
         PRINT N'Table [audit].[Everlasting] is of an earlier choice and has rows: kept.';
     ELSE
+    BEGIN
+        BEGIN TRANSACTION;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Everlasting';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
         DROP TABLE [audit].[Everlasting];
+        COMMIT TRANSACTION;
+    END;
 END;
-IF OBJECT_ID(N'[audit].[Inbox]', N'U') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[audit].[Inbox]'))
 BEGIN
     IF EXISTS (SELECT 1 FROM [audit].[Inbox])
         PRINT N'Table [audit].[Inbox] is of an earlier choice and has rows: kept.';
     ELSE
+    BEGIN
+        BEGIN TRANSACTION;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'Inbox';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
         DROP TABLE [audit].[Inbox];
+        COMMIT TRANSACTION;
+    END;
 END;
-IF OBJECT_ID(N'[audit].[KeySequence]', N'U') IS NOT NULL
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[audit].[KeySequence]'))
 BEGIN
     IF EXISTS (SELECT 1 FROM [audit].[KeySequence])
         PRINT N'Table [audit].[KeySequence] is of an earlier choice and has rows: kept.';
     ELSE
+    BEGIN
+        BEGIN TRANSACTION;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'KeySequence';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
         DROP TABLE [audit].[KeySequence];
+        COMMIT TRANSACTION;
+    END;
 END;
 
 /* Versions of the contract that are no longer listed. The target service lets go of one when no
@@ -121,13 +202,17 @@ BEGIN
     END;
 
     BEGIN TRANSACTION;
-    EXECUTE sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    EXECUTE @property = sys.sp_dropextendedproperty @name = @mark, @level0type = @releaseKind, @level0name = @releaseName;
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     IF @users = 0
        AND EXISTS (SELECT 1 FROM sys.extended_properties AS ep
                    WHERE ep.class = @releaseClass AND ep.major_id = @releaseId AND ep.name = N'Redial.made')
     BEGIN
         /* First the mark: that DROP takes an object's properties along is nowhere promised (F-190). */
-        EXECUTE sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = @releaseKind, @level0name = @releaseName;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
         SET @releaseStatement = CONCAT(N'DROP ', @releaseKind, N' ', QUOTENAME(@releaseName), N';');
         EXECUTE sys.sp_executesql @releaseStatement;
     END
@@ -141,6 +226,9 @@ END;
 
 GO
 /* Queues of an earlier choice, once no service is on them. */
+SET XACT_ABORT ON;
+
+DECLARE @property int;
 DECLARE @name nvarchar(400);
 DECLARE @queue nvarchar(600);
 DECLARE @statement nvarchar(800);
@@ -158,7 +246,8 @@ BEGIN
     SELECT TOP (1) @name = o.Name FROM @old AS o;
     DELETE FROM @old WHERE Name = @name;
     SET @queue = CONCAT(N'[audit].', QUOTENAME(@name));
-    IF OBJECT_ID(@queue, N'SQ') IS NOT NULL
+    IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.major_id = OBJECT_ID(@queue, N'SQ') AND ep.name = N'Redial.made')
        AND NOT EXISTS (SELECT 1 FROM sys.services AS s WHERE s.service_queue_id = OBJECT_ID(@queue, N'SQ'))
     BEGIN
         /* Asked first: a deployment that stopped before 80_activation left a queue without any, and what
@@ -189,7 +278,13 @@ BEGIN
         END CATCH;
 
         SET @statement = CONCAT(N'DROP QUEUE ', @queue, N';');
+        BEGIN TRANSACTION;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'audit', @level1type = N'QUEUE', @level1name = @name;
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
         EXECUTE sys.sp_executesql @statement;
+        COMMIT TRANSACTION;
     END;
 END;
 GO

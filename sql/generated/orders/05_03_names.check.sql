@@ -33,6 +33,7 @@ FROM (VALUES
     (N'table', N'DeadLetter'),
     (N'table', N'DeploymentHistory'),
     (N'table', N'ErrorLog'),
+    (N'table', N'Everlasting'),
     (N'table', N'Gate'),
     (N'table', N'IdleWatch'),
     (N'table', N'Inbox'),

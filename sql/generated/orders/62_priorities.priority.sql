@@ -8,15 +8,20 @@ GO
    needs the database for itself, and is for you to do in a quiet hour (F-173). */
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/initiator')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE BROKER PRIORITY [redial/orders/initiator] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/orders/contract],
              LOCAL_SERVICE_NAME = [//redial/orders/initiator],
              REMOTE_SERVICE_NAME = N'//redial/orders/target',
              PRIORITY_LEVEL = 8);
     INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/initiator');
+    COMMIT TRANSACTION;
 END
-/* Another level, or another version of the contract: one that is still named here could not be dropped. */
-ELSE IF NOT EXISTS (SELECT 1
+/* Another level, or another version of the contract: one that is still named here could not be dropped.
+   Only one of ours is changed; somebody else's of this name 05_03 has refused. */
+ELSE IF EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/initiator')
+    AND NOT EXISTS (SELECT 1
                     FROM sys.conversation_priorities AS cp
                     INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
@@ -35,15 +40,20 @@ END;
 GO
 IF NOT EXISTS (SELECT 1 FROM sys.conversation_priorities AS cp WHERE cp.name = N'redial/orders/target')
 BEGIN
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE BROKER PRIORITY [redial/orders/target] FOR CONVERSATION
         SET (CONTRACT_NAME = [//redial/orders/contract],
              LOCAL_SERVICE_NAME = [//redial/orders/target],
              REMOTE_SERVICE_NAME = N'//redial/orders/initiator',
              PRIORITY_LEVEL = 8);
     INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'BROKER PRIORITY', N'redial/orders/target');
+    COMMIT TRANSACTION;
 END
-/* Another level, or another version of the contract: one that is still named here could not be dropped. */
-ELSE IF NOT EXISTS (SELECT 1
+/* Another level, or another version of the contract: one that is still named here could not be dropped.
+   Only one of ours is changed; somebody else's of this name 05_03 has refused. */
+ELSE IF EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'BROKER PRIORITY' AND o.Name = N'redial/orders/target')
+    AND NOT EXISTS (SELECT 1
                     FROM sys.conversation_priorities AS cp
                     INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = cp.service_contract_id
                     INNER JOIN sys.services AS s ON s.service_id = cp.local_service_id
