@@ -145,12 +145,25 @@ def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> Non
     run(what, json or None, runs)
 
 
-@task(help={"scenario": "what is searched", "transitions": "bound of the search"})
-def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_000) -> None:
-    """Search every state of a scenario over the rendered T-SQL, and show the shortest trace."""
+@task(
+    help={
+        "scenario": "a name; a wrong one lists them all",
+        "transitions": "bound of a search",
+        "file": "your own scripts, sessions and invariants (docs/explorer.md)",
+        "setup": "a setup, such as \"key=pool senders=1 faults=kill\" (docs/explorer.md)",
+        "walks": "so many schedules instead of every state",
+        "seed": "of the walks",
+        "changes": "PCT with so many changes of priority; without it every step is as likely",
+        "vary": "search again under every value of every switch of the engine that is asked for",
+    }
+)
+def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
+            setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
+            vary: bool = False) -> None:
+    """Search every state of T-SQL, ours or yours; show the shortest trace of what goes wrong."""
     from harness.cli.explore import explore as run
 
-    run(scenario, transitions)
+    run(scenario, transitions, file, setup, walks, seed, changes, vary)
 
 
 @task(

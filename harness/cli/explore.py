@@ -6,9 +6,13 @@ from harness.cli.errors import UserError, command
 
 
 @command
-def explore(scenario: str = "two_phase", transitions: int = 2_000_000) -> int:
-    """Search a scenario by name; 1 when a check is violated."""
-    from harness.proof.cli import SCENARIOS, main
+def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
+            setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
+            vary: bool = False) -> int:
+    """Search or walk a scenario, a setup or a user's own file; 1 when a check is violated."""
+    from harness.broker.engine.switches import SwitchError
+    from harness.explore.own import OwnError
+    from harness.proof.cli import SCENARIOS, Wanted, main
 
     if scenario not in SCENARIOS:
         raise UserError(
@@ -17,4 +21,14 @@ def explore(scenario: str = "two_phase", transitions: int = 2_000_000) -> int:
         )  # fmt: skip
     if transitions < 1:
         raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
-    return main(scenario, transitions)
+    if walks < 0:
+        raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
+    wanted = Wanted(scenario, setup, file, transitions, walks, seed, changes, vary)
+    try:
+        wanted.scenario()
+    except OwnError as error:
+        raise UserError(file, str(error), "docs/explorer.md describes the file") from error
+    except (SwitchError, ValueError) as error:
+        raise UserError(f"--setup {setup}", str(error), "docs/explorer.md lists the names"
+                        ) from error
+    return main(wanted)

@@ -60,7 +60,8 @@ class Scenario:
     faults: what else may go wrong (one of each kind). switches: values of the engine's switches.
     timer_limits: of a kind of timer, how many may fire; firings bounds all. account: what became of
     every message, at rest. livelock: name of the violation that states go round without time
-    passing; '' where nobody asks.
+    passing; '' where nobody asks. asked: database in which checks put questions in T-SQL
+    (``queries.ask``).
     on_every_state and at_the_end: checks; each returns the names of what is violated.
     """
 
@@ -80,6 +81,7 @@ class Scenario:
     timer_limits: Mapping[str, int] = field(default_factory=dict)
     account: Callable[[World], Any] | None = None
     livelock: str = ""
+    asked: str = ""
 
     @property
     def all_faults(self) -> tuple[Fault, ...]:

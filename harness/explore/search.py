@@ -30,10 +30,13 @@ class Limits:
 
 @dataclass(slots=True)
 class Violation:
-    """Something a check named, and the shortest way to it found so far."""
+    """Something a check named, and the shortest way to it found so far. walk: its schedule's number
+    where it was met on a walk.
+    """
 
     name: str
     path: tuple[Step, ...]
+    walk: int | None = None
 
 
 @dataclass(slots=True)
@@ -42,7 +45,7 @@ class Result:
 
     ends: states at rest. circles: steps that led back to a state they came from; none means that
     every run is over after at most ``deepest`` steps (where the search is exhausted). taken: steps
-    by kind. accounts: of the states at rest, how many had each total.
+    by kind. accounts: of the states at rest, how many had each total. walks, seed: of walks.
     """
 
     scenario: str
@@ -53,6 +56,8 @@ class Result:
     seconds: float = 0.0
     bounded_by: str = ""
     circles: int = 0
+    walks: int = 0
+    seed: int | None = None
     taken: Counter = field(default_factory=Counter)
     accounts: Counter = field(default_factory=Counter)
     violations: dict[str, Violation] = field(default_factory=dict)
@@ -176,9 +181,13 @@ class _Searcher:
         return [] if names else steps
 
 
-def search(scenario: Scenario, limits: Limits | None = None) -> Result:
-    """Search a scenario. Deterministic: the same scenario gives the same result."""
-    searcher = _Searcher(World(scenario), limits or Limits())
+def search(scenario: Scenario, limits: Limits | None = None,
+           read: set[str] | None = None) -> Result:
+    """Search a scenario. Deterministic: the same scenario gives the same result.
+
+    read: filled with the names of the engine's switches that were asked for.
+    """
+    searcher = _Searcher(World(scenario, read), limits or Limits())
     with _collecting_seldom():
         return searcher.run()
 

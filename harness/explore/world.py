@@ -16,6 +16,10 @@ from harness.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
 
 __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
 
+OWN_TIMERS = frozenset({"ssb.monitor", "ssb.retry"})
+"""Timers of the instance itself: a queue monitor looks again, a delivery is tried again. They fire
+when nobody can run, as time passes only then, and cost no budget."""
+
 ACTIVATED_STEPS = 100_000
 """Bound of statements when a reader runs in one go."""
 
@@ -53,6 +57,7 @@ class World:
             if fault.sql:
                 session = self.operators[number] = self.instance.connect(fault.database)
                 session.sink = RecordingSink(self.journal)
+        self.observer = self.instance.connect(scenario.asked) if scenario.asked else None
         self.incidents = Incidents(self.journal)
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
@@ -83,6 +88,9 @@ class World:
         if nobody_runs:  # time passes only then: waits with a time limit end
             found += [Step("expire", session.id) for session in waiting
                       if ("wait", session) in self.instance.engine.timers.entries]
+            found += [Step("timer", key) for key in sorted(
+                self.instance.engine.timers.entries, key=repr)
+                if key[0] in OWN_TIMERS and key[0] not in self.scenario.timer_kinds]
             found += [Step("resume", number) for number in sorted(progress.paused)]
         if any(progress.left):
             found += self._faults()
@@ -122,7 +130,8 @@ class World:
             return
         self.journal.save(self.progress)
         if step.kind == "timer":
-            self.progress.firings -= 1
+            if step.who[0] in self.scenario.timer_kinds:
+                self.progress.firings -= 1
             if step.who[0] in self.scenario.timer_limits:
                 self.progress.fired = tuple(sorted((*self.progress.fired, step.who[0])))
             instance.engine.timers.cancel(None, *step.who)

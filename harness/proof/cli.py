@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from rich.console import Console
 
-from harness.explore.search import Limits, search, shortest
+from harness.explore.own import load
+from harness.explore.report import report
+from harness.explore.search import Limits, Result, search, shortest
 from harness.explore.trace import replay
+from harness.explore.vary import vary
+from harness.explore.walk import Walks, walk
 from harness.explore.world import Scenario
 from harness.proof.audit import article, two_phase
 from harness.proof.comparators import forum_aged, forum_pair, shared_dialog
+from harness.proof.setups import Setup
 from harness.proof.strategies import lookup, strategy
 
 SCENARIOS: dict[str, Callable[[], Scenario]] = {
@@ -34,23 +40,62 @@ SCENARIOS: dict[str, Callable[[], Scenario]] = {
 """What can be searched by name."""
 
 
-def main(name: str = "two_phase", transitions: int | None = 2_000_000) -> int:
-    """Search a scenario and print what was found; 1 when a check is violated, 2 for a wrong name.
-
-    transitions: bound of the search, None for no bound.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for. name: of ``SCENARIOS``; setup: as ``Setup.parse`` reads it;
+    file: a user's own TOML. transitions: bound of a search. walks: so many walks instead of a
+    search, from seed, PCT with changes unless that is below 0. vary: every value of every switch.
     """
+
+    name: str = "two_phase"
+    setup: str = ""
+    file: str = ""
+    transitions: int | None = 2_000_000
+    walks: int = 0
+    seed: int = 1
+    changes: int = -1
+    vary: bool = False
+
+    def scenario(self) -> Scenario:
+        """The scenario asked for. Raises ValueError (a setup) and OwnError (a file)."""
+        if self.file:
+            return load(self.file)[0]
+        return Setup.parse(self.setup).scenario() if self.setup else SCENARIOS[self.name]()
+
+
+def main(wanted: Wanted | None = None) -> int:
+    """Search or walk and print what was found; 1 when a check is violated."""
+    wanted = wanted or Wanted()
     console = Console()
-    make = SCENARIOS.get(name)
-    if make is None:
-        console.print(f"scenario {name!r}: unknown; allowed: {', '.join(SCENARIOS)}", markup=False)
-        return 2
-    scenario = make()
+    scenario = wanted.scenario()
     console.print(f"Searching {scenario.name} on the embedded broker (not SQL Server) ...",
                   markup=False)
-    for note in scenario.notes:
-        console.print(f"  {note}", markup=False)
-    result = search(scenario, Limits(transitions=transitions))
-    console.print(str(result), markup=False, highlight=False)
+    worst = 0
+    for number, (searched, result, read) in enumerate(_results(scenario, wanted)):
+        lines = report(searched, result, read) if not number else [str(result)]
+        console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+        worst = max(worst, _show(console, searched, result))
+    return worst
+
+
+def _results(scenario: Scenario, wanted: Wanted
+             ) -> Iterator[tuple[Scenario, Result, set[str] | None]]:
+    read: set[str] = set()
+    if wanted.walks:
+        changes = None if wanted.changes < 0 else wanted.changes
+        plan = Walks(wanted.walks, wanted.seed, changes=changes)
+        yield scenario, walk(scenario, plan, read), read
+        return
+    limits = Limits(transitions=wanted.transitions)
+    if not wanted.vary:
+        yield scenario, search(scenario, limits, read), read
+        return
+    for variant in vary(scenario, limits):
+        yield variant.scenario, variant.result, None
+
+
+def _show(console: Console, scenario: Scenario, result: Result) -> int:
+    """Print the shortest trace of every violation; 1 when there is one."""
     for violation in result.violations.values():
         console.print(f"\n{violation.name}, every step needed:", markup=False, style="bold red")
         for line in replay(scenario, shortest(scenario, violation)):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.broker.engine.switches import parse
 from harness.config import Config
 from harness.explore.accounting import Ledger, Places
 from harness.explore.checks import all_of, nothing_left_behind
@@ -125,6 +126,32 @@ class Setup:
         found = [f"{name} {getattr(self, name)}" for name in self.__slots__
                  if getattr(self, name) != getattr(plain, name) or name == "key"]
         return ", ".join(found)
+
+    @classmethod
+    def parse(cls, text: str) -> Setup:
+        """A setup written as ``key=pool senders=2 faults=kill+pause switches=relaunch:x``.
+
+        Raises ValueError naming what is wrong and what is allowed.
+        """
+        plain, found = cls(), {}
+        for word in text.split():
+            name, equals, value = word.partition("=")
+            if not equals or name not in cls.__slots__:
+                raise ValueError(f"setup {word!r}: write name=value; the names are "
+                                 f"{', '.join(cls.__slots__)}")
+            default = getattr(plain, name)
+            if name == "faults":
+                found[name] = tuple(value.split("+"))
+            elif name == "switches":
+                pairs = (pair.partition(":") for pair in value.split("+"))
+                found[name] = parse(f"{key}={given}" for key, _, given in pairs)
+            elif isinstance(default, bool | int):
+                if not value.isdigit():
+                    raise ValueError(f"setup {word!r}: a whole number is needed (1 for yes)")
+                found[name] = type(default)(int(value))
+            else:
+                found[name] = value
+        return cls(**found)
 
     # ------------------------------------------------------------------ what it makes
     @property

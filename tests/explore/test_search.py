@@ -8,6 +8,7 @@ from harness.broker.engine.clock import RealClock
 from harness.broker.instance.instance import Instance
 from harness.explore import Client, Limits, Scenario, World, search, shortest
 from harness.explore.trace import replay
+from harness.explore.world import Step
 
 
 def counter() -> Instance:
@@ -84,6 +85,25 @@ def test_every_rewind_brings_back_the_very_state():
 
     walk(5)
     assert world.hash() == start
+
+
+def test_a_rewind_brings_back_the_locks_a_waiting_read_gives_up_at_its_end():
+    """The reader is granted its S lock by the writer's commit and drops it in a step that saves
+    nothing else: once the step was taken back it kept the lock, and a search met a deadlock that no
+    order of the statements has."""
+    world = World(Scenario("reader", counter, (
+        Client("T1", (f"BEGIN TRANSACTION; {IN_ONE_STATEMENT} COMMIT TRANSACTION;",), "d"),
+        Client("T2", (READ_THEN_WRITE,), "d"))))
+    writer, reader = (session.id for session in world.clients)
+    for who in (writer, reader, writer):
+        world.take(Step("run", who))
+    transaction = world.clients[1].transaction
+    before = transaction.memento()
+    mark = world.journal.mark()
+    world.take(Step("run", reader))
+    world.journal.rewind(mark)
+    assert before == transaction.memento()
+    assert transaction.short_locks
 
 
 def test_a_trace_is_numbered_steps_that_name_the_statement():

@@ -65,3 +65,24 @@ def test_every_claim_says_what_it_means():
 def test_a_setup_that_cannot_be_searched_is_refused_with_what_is_allowed():
     with pytest.raises(ValueError, match=r"senders: 1 to 4; .*faults: kill"):
         Setup(senders=5, warm=0, faults=("meteor",))
+
+
+def test_a_setup_is_read_from_one_line():
+    assert Setup.parse("key=pool senders=1 retire=1 faults=kill+pause "
+                       "switches=killed_reader:relaunched") == Setup(
+        key="pool", senders=1, retire=True, faults=("kill", "pause"),
+        switches={"killed_reader": "relaunched"})
+    for wrong in ("keys=pool", "senders=many", "faults=meteor"):
+        with pytest.raises(ValueError, match=r"the names are|whole number|faults: kill"):
+            Setup.parse(wrong)
+
+
+def test_a_reader_killed_before_its_first_receive_leaves_a_dialog_half_closed_by_one_reading():
+    """F-255: stuck like a procedure that never receives, or started again."""
+    found = {}
+    for value in ("stuck", "relaunched"):
+        setup = Setup(senders=1, faults=("reader_restart",), switches={"killed_reader": value})
+        result = search(setup.scenario(), MOST)
+        print(result)
+        found[value] = set(result.violations)
+    assert found == {"stuck": {"L1 a recycled dialog is not closed"}, "relaunched": set()}

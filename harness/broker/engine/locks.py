@@ -184,6 +184,8 @@ class LockManager(Part):
     def release_short(self, transaction: Transaction) -> None:
         """End of a statement: give back what was only locked for it."""
         if transaction.short_locks:
+            if self._journal.recording:
+                self._journal.save(transaction)
             keys, transaction.short_locks = transaction.short_locks, []
             for key in keys:
                 self.release(transaction, key)
