@@ -413,7 +413,7 @@ def held_by(session: Session, keys: dict[Session, str]) -> Held:
 
 
 def name_of_resource(server: Any, key: tuple) -> str:
-    """A lock resource for a reader: KEY SessionConversations.PK_X (51, 'a'), QUEUE q ..."""
+    """A lock resource for a reader: KEY Orders.PK_Orders (51, 'a'), QUEUE q ..."""
     kind, *rest = key
     if kind == "KEY":
         _, table, index = find_index(server, rest[0])
