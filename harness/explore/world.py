@@ -122,11 +122,11 @@ class World:
         instance = self.instance
         if step.kind == "run":
             session = instance.sessions[step.who]
-            if self._in_one_go(session):
+            if self.in_one_go(session):
                 instance.machine.run(session, ACTIVATED_STEPS)
             else:
                 instance.machine.run(session, single=True)
-            self._client_progress()
+            self.client_progress()
             return
         self.journal.save(self.progress)
         if step.kind == "timer":
@@ -166,7 +166,7 @@ class World:
         number = self.clients.index(session)
         session.attention()
         session.sink.message(Message(CANCELLED, 11, 1, "Operation cancelled by user."))
-        self._client_progress(number if tidy else None)
+        self.client_progress(number if tidy else None)
         if tidy and not session.active:
             self.progress.tidying |= {number}
             session.submit(Batch(tidy))
@@ -175,14 +175,15 @@ class World:
         self._report_deadlock(deadlock)
         self.incidents.note(self, deadlock)
 
-    def _in_one_go(self, session: Session) -> bool:
+    def in_one_go(self, session: Session) -> bool:
+        """Whether all a session does before it waits or ends is one step."""
         for number, operator in self.operators.items():
             if operator is session:
                 return self.faults[number].at_once
         return session.background and any(
             f"/{queue}/" in session.stream for queue in self.scenario.in_one_go)
 
-    def _client_progress(self, cancelled: int | None = None) -> None:
+    def client_progress(self, cancelled: int | None = None) -> None:
         """Note the outcome of every batch that is over and start its client's next one.
 
         cancelled: a client that has something to tidy up before it goes on.
