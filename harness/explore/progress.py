@@ -94,6 +94,33 @@ class Progress(Part):
                 self.fired)
 
 
+class Moment(Part):
+    """The virtual clock, rewound with the rest. It does not count for the state: what is due when
+    is no question here, timers fire in any order.
+    """
+
+    __slots__ = ("_journal", "clock")
+
+    def __init__(self, journal: Any, clock: Any) -> None:
+        super().__init__()
+        self._journal = journal
+        self.clock = clock
+
+    def memento(self) -> Any:
+        """The time."""
+        return self.clock.seconds
+
+    def restore(self, memento: Any) -> None:
+        """Put it back."""
+        self.clock.seconds = memento
+
+    def come(self, due: float) -> None:
+        """It is that time now, unless it is later."""
+        if due > self.clock.seconds:
+            self._journal.save(self)
+            self.clock.seconds = due
+
+
 class Waiter(NamedTuple):
     """One session of a deadlock. procedures: what it was in, innermost first ('' for a batch)."""
 

@@ -25,7 +25,8 @@ class Client:
 
     name: as traces show it. batches: run one after the other, searched. warm: run before the search
     begins, each to quiescence (a dialog that exists already, say). on_cancel: what the application
-    runs after it cancelled a batch (a transaction it began itself is its own to roll back).
+    runs after it cancelled a batch (a transaction it began itself is its own to roll back);
+    on_error: after a batch that raised an error.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Client:
     database: str = ""
     warm: tuple[str, ...] = ()
     on_cancel: str = ""
+    on_error: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from harness.broker.engine.types import Message
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
 from harness.explore.faults import KINDS
-from harness.explore.progress import Incidents, Progress, RecordingSink
+from harness.explore.progress import Incidents, Moment, Progress, RecordingSink
 from harness.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
 
 __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
@@ -59,6 +59,7 @@ class World:
                 session.sink = RecordingSink(self.journal)
         self.observer = self.instance.connect(scenario.asked) if scenario.asked else None
         self.incidents = Incidents(self.journal)
+        self.moment = Moment(self.journal, self.instance.clock)
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
@@ -132,12 +133,16 @@ class World:
         if step.kind == "timer":
             if step.who[0] in self.scenario.timer_kinds:
                 self.progress.firings -= 1
+            else:
+                self.moment.come(instance.engine.timers.entries[step.who])
             if step.who[0] in self.scenario.timer_limits:
                 self.progress.fired = tuple(sorted((*self.progress.fired, step.who[0])))
             instance.engine.timers.cancel(None, *step.who)
             instance.fire(*step.who)
         elif step.kind == "expire":
-            instance.engine.timers.cancel(None, "wait", instance.sessions[step.who])
+            waiting = instance.sessions[step.who]
+            self.moment.come(instance.engine.timers.entries["wait", waiting])
+            instance.engine.timers.cancel(None, "wait", waiting)
             instance.sessions[step.who].time_out()
         elif step.kind == "resume":
             self.progress.paused -= {step.who}
@@ -193,14 +198,22 @@ class World:
             if not sink.finished:
                 continue
             self.journal.save(progress)
-            if number in progress.tidying:
+            tidied = number in progress.tidying
+            if tidied:
                 progress.tidying -= {number}
             else:
                 progress.results[number] = (
                     *progress.results[number], tuple(e.number for e in sink.errors))
+            on_error = self.scenario.clients[number].on_error
             if number == cancelled:
                 self.journal.save(sink)
                 sink.errors, sink.finished = (), False
+            elif sink.errors and on_error and not tidied and number not in progress.killed:
+                self.journal.save(sink)
+                sink.errors, sink.finished = (), False
+                progress.tidying |= {number}
+                self.journal.save(self.clients[number])
+                self.clients[number].submit(Batch(on_error))
             else:
                 self._next_batch(number)
 

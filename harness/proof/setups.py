@@ -64,7 +64,7 @@ ORDERS = ("CREATE TABLE dbo.Orders (Body varbinary(8) NOT NULL PRIMARY KEY);",
           f"EXECUTE audit.usp_Send {NAMES}, @body{{key}}; END;")
 RETIRE = "EXECUTE audit.usp_RetireIdle @olderThanSeconds = 1, @WhatIf = 0;"
 IDLE = (RETIRE, "UPDATE audit.IdleWatch SET SinceUtc = '2000-01-01';")
-DRAIN = "EXECUTE audit.usp_Drain @reason = N'search', @waitSeconds = 3600, @WhatIf = 0;"
+DRAIN = "EXECUTE audit.usp_Drain @reason = N'search', @waitSeconds = 1, @WhatIf = 0;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +214,7 @@ class Setup:
                 warm += IDLE
             texts = tuple(self._text(number, f"{letter}{batch + 1}")
                           for batch in range(self.messages))
-            clients.append(Client(f"sender {letter}", texts, DATABASE, warm, TIDY))
+            clients.append(Client(f"sender {letter}", texts, DATABASE, warm, TIDY, TIDY))
         return tuple(clients)
 
     def _text(self, number: int, body: str) -> str:

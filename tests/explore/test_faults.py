@@ -144,3 +144,25 @@ def test_an_unknown_kind_is_refused_with_all_there_are():
 def test_two_faults_of_one_kind_are_refused():
     with pytest.raises(ValueError, match="twice"):
         World(Scenario("twice", tables, (), faults=(Fault("kill"), Fault("kill"))))
+
+
+def test_an_application_tidies_up_after_an_error_too():
+    """Its batch ended with the lock timeout and left its transaction open."""
+    for on_error, names in (("", {"lock left behind", "transaction left open"}),
+                            ("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;", set())):
+        result = search(Scenario(
+            "tidy", tables, tuple(Client(f"T{n}", (TWO,), "d", on_error=on_error) for n in (1, 2)),
+            at_the_end=nothing_left_behind, faults=(Fault("lock_timeout"),)))
+        assert set(result.violations) == names
+
+
+def test_time_passes_while_everybody_waits_and_a_rewind_brings_it_back():
+    world = World(Scenario("delay", tables, (
+        Client("T", ("WAITFOR DELAY '00:00:07'; SELECT 1;",), "d"),)))
+    clock = world.instance.clock
+    start, mark = clock.now(), world.journal.mark()
+    while steps := world.steps():
+        world.take(steps[0])
+    assert clock.now() == start + 7
+    world.journal.rewind(mark)
+    assert clock.now() == start

@@ -86,3 +86,14 @@ def test_a_reader_killed_before_its_first_receive_leaves_a_dialog_half_closed_by
         print(result)
         found[value] = set(result.violations)
     assert found == {"stuck": {"L1 a recycled dialog is not closed"}, "relaunched": set()}
+
+
+def test_a_sender_that_stands_still_at_any_step_of_a_drain():
+    """The drain gives up in its time or comes to its end; the sender gets in or is told 50102."""
+    result = search(Setup(senders=1, firings=0, drain=True, faults=("pause",)).scenario(),
+                    Limits(transitions=40_000))
+    print(result)
+    assert (result.violations, result.exhausted) == ({}, True)
+    assert result.taken["pause"] > 0 and result.taken["resume"] > 0
+    assert {"refused 0", "refused 1"} <= {
+        part.strip() for account in result.accounts for part in account.split(",")}
