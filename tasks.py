@@ -155,15 +155,16 @@ def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> Non
         "seed": "of the walks",
         "changes": "PCT with so many changes of priority; without it every step is as likely",
         "vary": "search again under every value of every switch of the engine that is asked for",
+        "orders": "every order of dependent steps, without hashing; for small scenarios",
     }
 )
 def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
             setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
-            vary: bool = False) -> None:
+            vary: bool = False, orders: bool = False) -> None:
     """Search every state of T-SQL, ours or yours; show the shortest trace of what goes wrong."""
     from harness.cli.explore import explore as run
 
-    run(scenario, transitions, file, setup, walks, seed, changes, vary)
+    run(scenario, transitions, file, setup, walks, seed, changes, vary, orders)
 
 
 @task(

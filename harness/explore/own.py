@@ -38,13 +38,15 @@ class _Section(BaseModel):
 
 class SessionPart(_Section):
     """An application's session. warm: batches run before the search; on_cancel: what it runs after
-    a cancel; sends: for the accounting, the message each batch sends ('' for none).
+    a cancel; on_error: after a batch that raised an error; sends: for the accounting, the message
+    each batch sends ('' for none).
     """
 
     name: str = Field(min_length=1)
     batches: tuple[str, ...] = Field(min_length=1)
     warm: tuple[str, ...] = ()
     on_cancel: str = ""
+    on_error: str = ""
     sends: tuple[str, ...] = ()
 
 
@@ -176,7 +178,8 @@ def _scenario(own: OwnFile, folder: Path) -> Scenario:
         rest.append(balanced(ledger))
     return Scenario(
         own.name, lambda: _prepared(own, folder),
-        tuple(Client(part.name, part.batches, own.database, part.warm, part.on_cancel)
+        tuple(Client(part.name, part.batches, own.database, part.warm, part.on_cancel,
+                     part.on_error)
               for part in own.session),
         on_every_state=all_of(*always), at_the_end=all_of(*rest),
         in_one_go=frozenset(search.in_one_go), firings=search.timers + search.lifetimes,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from harness.explore.own import load
+from harness.explore.reduce import reduced
 from harness.explore.report import report
 from harness.explore.search import Limits, Result, search, shortest
 from harness.explore.trace import replay
@@ -45,6 +46,7 @@ class Wanted:
     """What the command line asks for. name: of ``SCENARIOS``; setup: as ``Setup.parse`` reads it;
     file: a user's own TOML. transitions: bound of a search. walks: so many walks instead of a
     search, from seed, PCT with changes unless that is below 0. vary: every value of every switch.
+    orders: every order of dependent steps, without hashing.
     """
 
     name: str = "two_phase"
@@ -55,6 +57,7 @@ class Wanted:
     seed: int = 1
     changes: int = -1
     vary: bool = False
+    orders: bool = False
 
     def scenario(self) -> Scenario:
         """The scenario asked for. Raises ValueError (a setup) and OwnError (a file)."""
@@ -87,6 +90,9 @@ def _results(scenario: Scenario, wanted: Wanted
         yield scenario, walk(scenario, plan, read), read
         return
     limits = Limits(transitions=wanted.transitions)
+    if wanted.orders:
+        yield scenario, reduced(scenario, limits), None
+        return
     if not wanted.vary:
         yield scenario, search(scenario, limits, read), read
         return
