@@ -15,6 +15,9 @@ from harness.explore.trace import Lane, Place, Statement, Trace, TraceStep
 OWN = frozenset({"run", "expire", "lock_timeout"})
 """Kinds of step that happen in the window of the session itself."""
 
+TIMER = "ssb.timer"
+"""Kind of a conversation timer's key; others (a lifetime) cannot be hurried."""
+
 LIMIT = 5000
 """LOCK_TIMEOUT in milliseconds of a window whose wait is to time out."""
 
@@ -141,7 +144,8 @@ def _turns(made: Plan) -> None:
     locked: set[str] = set()
     started = False  # whether a reader has looked into a queue
     for position, step in enumerate(made.trace.steps):
-        if step.step.kind == "timer" and step.warm_rank and not started:
+        if step.step.kind == "timer" and step.step.who[0] == TIMER and step.warm_rank \
+                and not started:
             made.early.append(step)
             continue
         if step.step.kind in NOTHING or (step.fault and step.lane

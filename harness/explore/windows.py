@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from harness.explore.stops import NoPlace, create_or_alter, with_stops
 from harness.explore.trace import TIDIES, Lane, Place, Trace, TraceStep
-from harness.explore.turns import DEADLY, LIMIT, OWN, Plan, Stop, Turn, Window, plan
+from harness.explore.turns import DEADLY, LIMIT, OWN, TIMER, Plan, Stop, Turn, Window, plan
 
 TEMPLATES = Path(__file__).parent / "templates"
 WIDTH = 100
@@ -196,8 +196,10 @@ def _parts(made: Script, window: Window, texts: dict[tuple[str, int], str]):
         if struck and any(lane.key == step.lane for lane in window.lanes):
             yield _standing(made.plan, step)
         if turn.window == window.number:
-            if step.step.kind == "timer":
+            if step.step.kind == "timer" and step.step.who[0] == TIMER:
                 yield Part(_timer(turn, step.rank), _about(turn, step))
+            elif step.step.kind == "timer":
+                yield from _by_hand(made.plan, turn, step)
             elif step.fault and step.step.kind not in OWN:
                 yield from _fault(made.plan, turn, step)
             elif step.starts:
@@ -249,9 +251,15 @@ def _fault(made: Plan, turn: Turn, step: TraceStep):
                    f"what stands there behind that batch, and run it.', 0, 1) WITH NOWAIT;\n"
                    "WAITFOR DELAY '00:00:15';", _about(turn, step), f"cancel window {window}")
         return
+    yield from _by_hand(made, turn, step)
+
+
+def _by_hand(made: Plan, turn: Turn, step: TraceStep):
+    """What no T-SQL can bring about at a given moment: the person is told."""
     made.missing.append(f"step {step.number} ({step.title}): no window can do that")
-    yield Part(f"{begin}\nRAISERROR (N'By hand, now: {step.title.replace(chr(39), chr(39) * 2)}', "
-               "0, 1) WITH NOWAIT;", _about(turn, step))
+    title = step.title.replace("'", "''").replace("%", "%%")
+    yield Part(f"EXECUTE explorer.Turn @turn = {turn.number};\n"
+               f"RAISERROR (N'By hand, now: {title}', 0, 1) WITH NOWAIT;", _about(turn, step))
 
 
 def _table(made: Plan):
