@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections import Counter
 from collections.abc import Generator
 from typing import Any
@@ -12,12 +11,10 @@ import pytest
 from hypothesis import settings
 
 from tests import installed
+from tests.sampling import FULL, full
 
 settings.register_profile("redial", deadline=None, derandomize=True)
 settings.load_profile("redial")
-
-FULL = "REDIAL_FULL"
-"""Environment variable: 1 runs every variant of every family (``invoke test --full``)."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,9 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     """Say which it is."""
-    if os.environ.get(FULL) == "1":
+    if full():
         return f"{FULL}=1: every variant of every family"
-    return f"families marked `sampled`: every N-th variant; all: {FULL}=1, invoke test --full"
+    return (f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, "
+            "invoke test --full")
 
 
 class _Garbage:
@@ -75,7 +73,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what a sample does not take: by its place in the family, so always the same."""
-    if os.environ.get(FULL) == "1":
+    if full():
         return
     place: Counter[str] = Counter()
     kept, left = [], []

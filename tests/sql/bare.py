@@ -8,7 +8,7 @@ from harness.broker.instance.instance import PASSWORD, USER, Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
 from harness.config import Config
-from tests.installed import batches, rendered
+from tests.installed import batches, borrow, key_of, rendered
 
 from . import catalog
 from .lab import AUDIT, Client, Lab
@@ -60,6 +60,22 @@ class Bare(Lab):
         setup.submit(Batch("CREATE DATABASE lab;"))
         self.settle()
         self.sa = Client(self)
+
+    @classmethod
+    def deployed(cls, config: Config = AUDIT) -> Bare:
+        """One with the configuration installed already: made once, lent to a test and rewound."""
+        made = cls.__new__(cls)
+        made.config = config
+
+        def install() -> Instance:
+            made.__init__(config)
+            made.deploy(config)
+            made.instance.disconnect(made.sa.session)
+            return made.instance
+
+        made.instance = borrow(("bare", key_of(config)), install)
+        made.sa = Client(made)
+        return made
 
     def attempt(self, sql: str, seconds: int = 200) -> list[int]:
         """Run one batch to its end, time passing; the numbers of its errors."""
@@ -125,3 +141,17 @@ class Bare(Lab):
             f"SCHEMA_ID(N'{schema}') ORDER BY t.name;"
         )
         return {name: self.rows(f"SELECT * FROM [{schema}].[{name}];") for (name,) in names}
+
+
+_CATALOGS: dict[str, catalog.Snapshot] = {}
+
+
+def fresh_catalog(config: Config | None) -> catalog.Snapshot:
+    """The catalog of a fresh installation, worked out once; None: of an empty database."""
+    key = key_of(config) if config else ""
+    if key not in _CATALOGS:
+        bare = Bare()
+        if config:
+            bare.deploy(config)
+        _CATALOGS[key] = bare.catalog()
+    return _CATALOGS[key]

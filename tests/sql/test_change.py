@@ -6,10 +6,14 @@ import pytest
 
 from harness.config import Config
 from harness.config.choices import AVAILABLE, Key, Recycle
+from tests.sampling import crash_stride
 
 from . import catalog
-from .bare import Bare, another, installation
+from .bare import Bare, another, fresh_catalog, installation
 from .lab import AUDIT, Client
+
+STRIDE = crash_stride(9)
+"""Every how many batches the test of a killed change kills."""
 
 ROWLESS = (Key.SINGLE, Key.MESSAGE)
 CHOICES = [
@@ -95,8 +99,7 @@ def change(bare: Bare, senders: Senders, old: Config, new: Config) -> int:
 def test_any_choice_of_key_and_recycle_becomes_any_other_without_losing_a_message(old):
     """A.2 upgrades: every ordered pair; the change leaves the catalog of a fresh installation."""
     before = config_of(*old)
-    bare = Bare()
-    bare.deploy(before)
+    bare = Bare.deployed(before)
     start = bare.instance.snapshot()
     for choice in CHOICES:
         if choice == old:
@@ -114,17 +117,13 @@ def test_any_choice_of_key_and_recycle_becomes_any_other_without_losing_a_messag
         assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(True,)]
         senders.send(after)
         senders.check()
-        fresh = Bare()
-        fresh.deploy(after)
-        assert catalog.difference(fresh.catalog(), bare.catalog()) == []
+        assert catalog.difference(fresh_catalog(after), bare.catalog()) == []
         start.restore()
 
 
 @pytest.fixture
 def bare() -> Bare:
-    bare = Bare()
-    bare.deploy(AUDIT)
-    return bare
+    return Bare.deployed(AUDIT)
 
 
 APPLICATION = config_of(Key.APPLICATION, Recycle.TIMER)
@@ -231,17 +230,15 @@ def test_a_change_killed_after_any_batch_is_finished_by_a_deployment_of_either_c
     """The gate stays closed in between, so nothing can be sent that nobody reads."""
     senders = Senders(bare)
     senders.send(AUDIT)
-    fresh = Bare()
-    fresh.deploy(then)
-    wanted = fresh.catalog()
+    wanted = fresh_catalog(then)
     batches = installation(APPLICATION)
     first = next(i for i, sql in enumerate(batches) if "50195" in sql)
     last = next(i for i, sql in enumerate(batches) if "deployment finished" in sql)
     bare.run(batches[:first])
-    for count in range(first, len(batches), 3):
-        bare.run(batches[count : count + 3])
+    for count in range(first, len(batches), STRIDE):
+        bare.run(batches[count : count + STRIDE])
         state = bare.instance.snapshot()
-        if count + 3 <= last:
+        if count + STRIDE <= last:
             assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(False,)]
         bare.deploy(then)
         assert catalog.difference(wanted, bare.catalog()) == [], batches[count][:100]
@@ -277,9 +274,7 @@ def test_services_and_queues_of_an_earlier_choice_go(bare):
     bare.deploy(renamed)
     senders.send(renamed)
     senders.check()
-    fresh = Bare()
-    fresh.deploy(renamed)
-    assert catalog.difference(fresh.catalog(), bare.catalog()) == []
+    assert catalog.difference(fresh_catalog(renamed), bare.catalog()) == []
 
 
 def test_another_module_user_is_refused(bare):

@@ -38,9 +38,7 @@ def call(body: str, contract: str = V1, message_type: str = EVENT) -> str:
 
 @pytest.fixture
 def bare() -> Bare:
-    bare = Bare()
-    bare.deploy(AUDIT)
-    return bare
+    return Bare.deployed(AUDIT)
 
 
 def landed(bare: Bare) -> list[bytes]:

@@ -1,22 +1,20 @@
 """A deployment or a removal may be killed anywhere: run again, it ends as a straight one."""
 
-import os
 import re
 
+from tests.sampling import crash_stride
+
 from . import catalog
-from .bare import Bare, another, installation, removal
+from .bare import Bare, another, fresh_catalog, installation, removal
 from .lab import AUDIT, Client, send
 
-STRIDE = int(os.environ.get("REDIAL_CRASH_STRIDE", "7"))
+STRIDE = crash_stride(7)
 """Every how many places a test kills: 1 is all of them, and takes minutes."""
 
 
 def test_a_deployment_killed_after_any_batch_is_finished_by_the_next_or_removed(capsys):
     """B.3 of the peers: crash points of deploy."""
-    straight = Bare()
-    empty = straight.catalog()
-    straight.deploy(AUDIT)
-    wanted, batches = straight.catalog(), installation(AUDIT)
+    empty, wanted, batches = fresh_catalog(None), fresh_catalog(AUDIT), installation(AUDIT)
     bare = Bare()
     for count in range(0, len(batches), STRIDE):
         bare.run(batches[count : count + STRIDE])

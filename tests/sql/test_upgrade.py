@@ -11,7 +11,7 @@ from harness.render.renderer import SQL
 from harness.tsql import split_batches
 
 from . import catalog
-from .bare import BEFORE, Bare, another, installation
+from .bare import BEFORE, Bare, another, fresh_catalog, installation
 from .lab import AUDIT, Client, send
 
 LOCK = SQL / "migrations.lock"
@@ -62,17 +62,15 @@ def test_today_s_scripts_over_tables_of_before_lose_nothing_and_end_as_a_fresh_i
     bare.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     bare.advance(60)
     assert sorted(bare.bodies()) == [b"\x00", b"\x01", b"\x10", b"\x11", b"\x20", b"\x21"]
-    fresh = Bare()
-    fresh.deploy(AUDIT)
-    assert catalog.difference(fresh.catalog(), bare.catalog()) == []
+    assert catalog.difference(fresh_catalog(AUDIT), bare.catalog()) == []
     bare.remove(AUDIT)
-    assert catalog.difference(Bare().catalog(), bare.catalog()) == []
+    assert catalog.difference(fresh_catalog(None), bare.catalog()) == []
 
 
 def test_uninstall_of_today_takes_an_installation_of_before_away(bare):
     Client(bare).execute(send("0x01"))
     bare.remove(AUDIT)
-    assert catalog.difference(Bare().catalog(), bare.catalog()) == []
+    assert catalog.difference(fresh_catalog(None), bare.catalog()) == []
 
 
 def test_a_change_of_choices_over_a_send_that_knows_no_gate_is_refused(bare):
@@ -94,9 +92,7 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
     first, *_, last = [n for n, sql in enumerate(batches)
                        if (found := re.search(r"Migration (\d+):", sql))
                        and int(found[1]) in numbers] * 2
-    fresh = Bare()
-    fresh.deploy(AUDIT)
-    wanted = fresh.catalog()
+    wanted = fresh_catalog(AUDIT)
     bare.run(batches[:first])
     before = bare.data("audit")
     before.pop("OwnedObject")
