@@ -39,9 +39,6 @@ FIRST_SPID = 51
 FIRST_RAISED = 13000
 """Lowest message number RAISERROR takes (RAISERROR page)."""
 
-LOCAL_STEPS = 100
-"""Most statements of one turn where sessions take turns statement by statement."""
-
 QUANTUM = 200
 """Statements a session may run before the next ready one has its turn."""
 
@@ -77,11 +74,6 @@ class TextCache:
             self._kept.popitem(last=False)
 
 
-_TREES = TextCache()
-"""Syntax trees by text. No tree is ever changed, so all instances of a process share them: a
-second one that gets the same scripts need not read them again."""
-
-
 class Registry(Part):
     """The live sessions by id, and how often each id was given out (ids are used again)."""
 
@@ -101,8 +93,7 @@ class Instance:
     """One embedded broker.
 
     quantum: statements a session may run before the next ready one has its turn; 1 interleaves
-    sessions statement by statement, as processors side by side would. A statement that others
-    cannot see (SET, IF on variables) takes no turn then: the order of these makes no difference.
+    sessions statement by statement, as processors side by side would.
     searched: the explorer decides who runs, so nobody is queued for a turn.
     seed: of every id it makes. clock: RealClock or VirtualClock (default). switches: values of the
     named options that stand for what no document settles (see ``engine.switches``); SwitchError for
@@ -130,6 +121,7 @@ class Instance:
         self.sessions = self.registry.sessions
         self.searched = False
         self._ready: deque[Session] = deque()
+        self._parsed = TextCache()
         self.activation = Activation(self)
         self.server = Server(self.engine, self._new_broker)
         self.server.transport.server_name = self.server_name
@@ -240,14 +232,12 @@ class Instance:
         Returns True when there is more to do at once.
         """
         left, quantum = max_steps, self.quantum
-        single = quantum == 1 < max_steps
-        budget = LOCAL_STEPS if single else quantum
         self.fire_timers()
         while self._ready and left > 0:
             session = self._ready.popleft()
             if session.wait is None and session.frames:
                 left -= quantum
-                if self.machine.run(session, budget, single=single) == READY:
+                if self.machine.run(session, quantum) == READY:
                     self._ready.append(session)
             if not self._ready:
                 self.fire_timers()
@@ -309,14 +299,14 @@ class Instance:
         quoted_identifier: SET QUOTED_IDENTIFIER as it stands when the batch begins.
         """
         key: Any = text if quoted_identifier else (text, False)
-        batch = _TREES.get(key)
+        batch = self._parsed.get(key)
         if batch is None:
             try:
                 batch = parse_batch(text, 1, quoted_identifier)
             except TsqlSyntaxError as error:
                 raise SqlError(error.number, text=error.message, line=error.line,
                                severity=15, aborts="batch") from None
-            _TREES.put(key, batch)
+            self._parsed.put(key, batch)
         return batch
 
     def next_descriptor(self, session: Session) -> int:
