@@ -8,10 +8,11 @@ from harness.cli.errors import UserError, command
 @command
 def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
             setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
-            vary: bool = False, orders: bool = False) -> int:
+            vary: bool = False, orders: bool = False, replay: str = "", out: str = "") -> int:
     """Search or walk a scenario, a setup or a user's own file; 1 when a check is violated."""
     from harness.broker.engine.switches import SwitchError
     from harness.explore.own import OwnError
+    from harness.explore.seed import SeedError
     from harness.proof.cli import SCENARIOS, Wanted, main
 
     if scenario not in SCENARIOS:
@@ -23,7 +24,8 @@ def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str
         raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
     if walks < 0:
         raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
-    wanted = Wanted(scenario, setup, file, transitions, walks, seed, changes, vary, orders)
+    wanted = Wanted(scenario, setup, file, transitions, walks, seed, changes, vary, orders, replay,
+                    out)
     try:
         wanted.scenario()
     except OwnError as error:
@@ -31,4 +33,9 @@ def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str
     except (SwitchError, ValueError) as error:
         raise UserError(f"--setup {setup}", str(error), "docs/explorer.md lists the names"
                         ) from error
-    return main(wanted)
+    try:
+        return main(wanted)
+    except SeedError as error:
+        raise UserError(
+            f"--replay {replay}", str(error), "take a word this very scenario has printed"
+        ) from error  # fmt: skip

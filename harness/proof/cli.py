@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
 
 from rich.console import Console
 
+from harness.explore.evidence import Evidence, evidence
 from harness.explore.own import load
 from harness.explore.reduce import reduced
 from harness.explore.report import report
-from harness.explore.search import Limits, Result, search, shortest
-from harness.explore.trace import replay
+from harness.explore.search import Limits, Result, search
+from harness.explore.seed import decode
 from harness.explore.vary import vary
 from harness.explore.walk import Walks, walk
 from harness.explore.world import Scenario
@@ -46,7 +49,8 @@ class Wanted:
     """What the command line asks for. name: of ``SCENARIOS``; setup: as ``Setup.parse`` reads it;
     file: a user's own TOML. transitions: bound of a search. walks: so many walks instead of a
     search, from seed, PCT with changes unless that is below 0. vary: every value of every switch.
-    orders: every order of dependent steps, without hashing.
+    orders: every order of dependent steps, without hashing. replay: a word of an earlier violation,
+    played instead. out: folder for what is kept of each violation.
     """
 
     name: str = "two_phase"
@@ -58,6 +62,16 @@ class Wanted:
     changes: int = -1
     vary: bool = False
     orders: bool = False
+    replay: str = ""
+    out: str = ""
+
+    @property
+    def command(self) -> str:
+        """What asks for this scenario again."""
+        if self.file:
+            return f"invoke explore --file {quote(self.file)}"
+        return f"invoke explore --setup {quote(self.setup)}" if self.setup else \
+            f"invoke explore --scenario {self.name}"
 
     def scenario(self) -> Scenario:
         """The scenario asked for. Raises ValueError (a setup) and OwnError (a file)."""
@@ -71,13 +85,15 @@ def main(wanted: Wanted | None = None) -> int:
     wanted = wanted or Wanted()
     console = Console()
     scenario = wanted.scenario()
+    if wanted.replay:
+        return _replay(console, scenario, wanted)
     console.print(f"Searching {scenario.name} on the embedded broker (not SQL Server) ...",
                   markup=False)
     worst = 0
     for number, (searched, result, read) in enumerate(_results(scenario, wanted)):
         lines = report(searched, result, read) if not number else [str(result)]
         console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
-        worst = max(worst, _show(console, searched, result))
+        worst = max(worst, _show(console, searched, result, wanted))
     return worst
 
 
@@ -100,10 +116,26 @@ def _results(scenario: Scenario, wanted: Wanted
         yield variant.scenario, variant.result, None
 
 
-def _show(console: Console, scenario: Scenario, result: Result) -> int:
+def _show(console: Console, scenario: Scenario, result: Result, wanted: Wanted) -> int:
     """Print the shortest trace of every violation; 1 when there is one."""
+    command = "" if wanted.vary else wanted.command  # a variant's switches are no option
     for violation in result.violations.values():
         console.print(f"\n{violation.name}, every step needed:", markup=False, style="bold red")
-        for line in replay(scenario, shortest(scenario, violation)):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        _keep(console, evidence(scenario, violation, command), wanted)
     return 1 if result.violations else 0
+
+
+def _replay(console: Console, scenario: Scenario, wanted: Wanted) -> int:
+    """Take exactly the steps of a word; 1 when they meet a violation. Raises SeedError."""
+    violation = decode(scenario, wanted.replay)
+    console.print(f"Replaying {len(violation.path)} steps of {scenario.name}:", markup=False)
+    _keep(console, evidence(scenario, violation, wanted.command, exact=True), wanted)
+    return 1 if violation.name else 0
+
+
+def _keep(console: Console, found: Evidence, wanted: Wanted) -> None:
+    """Print a violation's steps; with ``--out`` write all its forms."""
+    console.print(found.text, markup=False, highlight=False, soft_wrap=True, end="")
+    if wanted.out:
+        for path in found.save(Path(wanted.out), found.trace.scenario.name):
+            console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)
