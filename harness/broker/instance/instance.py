@@ -74,6 +74,11 @@ class TextCache:
             self._kept.popitem(last=False)
 
 
+_TREES = TextCache()
+"""Syntax trees by text. No tree is ever changed, so all instances of a process share them: a
+second one that gets the same scripts need not read them again."""
+
+
 class Registry(Part):
     """The live sessions by id, and how often each id was given out (ids are used again)."""
 
@@ -121,7 +126,6 @@ class Instance:
         self.sessions = self.registry.sessions
         self.searched = False
         self._ready: deque[Session] = deque()
-        self._parsed = TextCache()
         self.activation = Activation(self)
         self.server = Server(self.engine, self._new_broker)
         self.server.transport.server_name = self.server_name
@@ -299,14 +303,14 @@ class Instance:
         quoted_identifier: SET QUOTED_IDENTIFIER as it stands when the batch begins.
         """
         key: Any = text if quoted_identifier else (text, False)
-        batch = self._parsed.get(key)
+        batch = _TREES.get(key)
         if batch is None:
             try:
                 batch = parse_batch(text, 1, quoted_identifier)
             except TsqlSyntaxError as error:
                 raise SqlError(error.number, text=error.message, line=error.line,
                                severity=15, aborts="batch") from None
-            self._parsed.put(key, batch)
+            _TREES.put(key, batch)
         return batch
 
     def next_descriptor(self, session: Session) -> int:
