@@ -38,10 +38,10 @@ class _Garbage:
     """Collects what tests leave between them, and walks what stays as seldom as can be.
 
     An installation makes a hundred thousand objects, and the caches hold a million: left to itself
-    the collector took a third of the suite's time. Half a gigabyte may lie about instead.
+    the collector took a third of the suite's time. A quarter of a gigabyte may lie about instead.
     """
 
-    ENOUGH, ALL, AT_ONCE = 5_000_000, 4, 4_000_000
+    ENOUGH, ALL, AT_ONCE = 2_000_000, 8, 2_000_000
 
     def __init__(self) -> None:
         self.times = 0
