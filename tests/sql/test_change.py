@@ -195,7 +195,8 @@ def test_any_error_in_the_drain_opens_the_gate_again_and_leaves_the_deployers_lo
     whole = bare.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_RecycleConversation'));")
     bare.sa.execute(
         "ALTER PROCEDURE audit.usp_RecycleConversation @handle uniqueidentifier, "
-        "@sendEndOfStream bit AS THROW 51205, N'You are the victim.', 1;"
+        "@sendEndOfStream bit AS /* Redial 0, configuration audit */ "
+        "THROW 51205, N'You are the victim.', 1;"
     )
     bare.sa.execute("SET LOCK_TIMEOUT 1234;")
     assert bare.stops(installation(APPLICATION)) == 51205
@@ -286,6 +287,8 @@ def test_a_table_of_an_earlier_choice_stays_while_it_has_rows(bare):
         "CREATE TABLE audit.Inbox (MessageId uniqueidentifier NOT NULL PRIMARY KEY, "
         "ReceivedUtc datetime2(3) NOT NULL, Repeats int NOT NULL);"
         "INSERT INTO audit.Inbox VALUES (NEWID(), SYSUTCDATETIME(), 0);"
+        "EXECUTE sys.sp_addextendedproperty N'Redial.made', N'audit', "
+        "N'SCHEMA', N'audit', N'TABLE', N'Inbox';"      # as the earlier choice's script does
     )
     bare.deploy(AUDIT)
     assert bare.rows("SELECT COUNT(*) FROM audit.Inbox;") == [(1,)]
