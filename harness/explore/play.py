@@ -15,7 +15,7 @@ from harness.broker.engine.switches import given
 from harness.broker.engine.types import Message
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
-from harness.explore.progress import Incidents, Progress, RecordingSink
+from harness.explore.progress import Incidents, Moment, Progress, RecordingSink
 from harness.explore.seed import violated
 from harness.explore.world import CANCELLED, Scenario, Step, World
 from harness.tsql import split_batches
@@ -91,7 +91,9 @@ class Stage(World):
         self.sinks: list[RecordingSink] = []
         self.faults = scenario.all_faults
         self.operators: dict[int, Session] = {}
+        self.observer: Session | None = None
         self.incidents = Incidents(self.journal)
+        self.moment = Moment(self.journal, self.instance.clock)
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.readers: list[Session] = []
@@ -194,6 +196,9 @@ class _Player:
                 session, sink = window.session, window.sink
             self.stage.clients.append(session)
             self.stage.sinks.append(sink)
+        asked = self.stage.scenario.asked
+        if asked:
+            self.stage.observer = self.stage.instance.connect(asked)
 
     def go_on(self, ends: float) -> bool:
         """Let every window begin its next batch and run a little; False when all is over."""
@@ -263,5 +268,10 @@ class _Player:
         return [error.number for error in window.sink.errors] if window.running else []
 
     def look(self) -> None:
-        """The checks, now."""
-        self.noticed.update(violated(self.stage))
+        """The checks, now. What a check asks the server is recorded, and taken back by it."""
+        stage = self.stage
+        stage.journal.recording = stage.instance.searched = True
+        try:
+            self.noticed.update(violated(stage))
+        finally:
+            stage.journal.recording = stage.instance.searched = False

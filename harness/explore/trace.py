@@ -293,8 +293,9 @@ class _Recorder:
             trace.victim = self.lane(self.victim)
         used = {step.lane for step in trace.steps}
         for session in self.instance.sessions.values():
-            if session.frames and self.keys.get(session) in used:
-                trace.rest[self.keys[session]] = place_of(session.frames[-1])
+            key = self.keys.get(session, "")
+            if session.frames and key in used and (key, self.progress(key)) in self.begun:
+                trace.rest[key] = place_of(session.frames[-1])
         trace.standing = {key: held for key, held in trace.standing.items() if key in used}
         trace.lanes = {key: lane for key, lane in trace.lanes.items() if key in used}
         return trace

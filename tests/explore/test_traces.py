@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from harness.broker.instance.instance import Instance
 from harness.explore import Client, Limits, Scenario, World, search, shortest
 from harness.explore.checks import no_deadlock
 from harness.explore.faults import Fault
+from harness.explore.own import load
 from harness.explore.play import play, sections
 from harness.explore.seed import SeedError, decode
 from harness.explore.shorten import readable, switches
@@ -134,6 +137,20 @@ def test_windows_stop_inside_a_plain_batch():
     made = script(record(scenario, found))
     assert made.modules == []
     assert play(made.text, scenario).met == ["lost update"]
+
+
+OWN = Path(__file__).resolve().parents[2] / "sql" / "examples"
+
+
+@pytest.mark.parametrize("name, violation, windows", [
+    ("tickets/first_try", "tickets from nowhere", 2), ("forum/transaction", "deadlock", 2)])
+def test_windows_meet_what_a_users_own_file_calls_a_violation(name, violation, windows):
+    """Invariants in T-SQL are asked while the windows are at it; one batch is there twice."""
+    scenario = load(OWN / f"{name}.toml")[0]
+    found = search(scenario, Limits(until=violation)).violations[violation]
+    made = script(record(scenario, readable(scenario, found)))
+    assert len(made.windows) == windows
+    assert violation in play(made.text, scenario).met
 
 
 def test_a_switch_is_saved_where_order_does_not_matter():
