@@ -31,7 +31,8 @@ class Subject:
     ledger: what is sent. senders: names of the clients that send. alone: each sender has a dialog
     of its own and one key per transaction (promise 3.2-7). keys: how many dialogs may be open for
     sending at once. numbered: order = key. resends: a message may be sent twice. rows: dialogs are
-    found through SessionConversations. ends: a dialog that was recycled can come to its end.
+    found through SessionConversations; pool: unused ones have no BegunUtc. ends: a dialog that was
+    recycled can come to its end.
     """
 
     ledger: Ledger
@@ -41,6 +42,7 @@ class Subject:
     numbered: bool = False
     resends: bool = False
     rows: bool = True
+    pool: bool = False
     ends: bool = True
 
 
@@ -142,15 +144,13 @@ def s6(subject: Subject, world: World) -> list[str]:
     """S6: at rest one row per key, and no row whose handle is dead."""
     if not subject.rows or world.progress.struck & SWITCHED_OFF:
         return []
-    names = ["ConfigId", "ConversationKey", "Handle"]
-    pool = "begunutc" in world.instance.server.database(DATABASE).resolve(
-        "audit", "SessionConversations").ordinals
-    found = rows(world, "SessionConversations", *names, *(["BegunUtc"] if pool else []))
+    found = rows(world, "SessionConversations", "ConfigId", "ConversationKey", "Handle", "BegunUtc")
     alive = {e.handle for e in _endpoints(world) if e.is_initiator and e.state() in OPEN}
     problems = set()
     if len({row[:2] for row in found}) < len(found):
         problems.add("S6 two rows of a key")
-    if any(row[2] not in alive for row in found if len(row) == 3 or row[3] is not None):
+    used = [row for row in found if row[3] is not None or not subject.pool]
+    if any(row[2] not in alive for row in used):
         problems.add("S6 row of a dead dialog")
     return sorted(problems)
 

@@ -204,7 +204,7 @@ class Setup:
             alone=self.key in ("spid", "message"), keys=keys, numbered=self.order == "key",
             resends=bool(self.lifetimes) or bool({"target_ends", "error_message"}
                                                  & set(self.faults)),
-            rows=self.config.has_rows, ends=not self.lifetimes)
+            rows=self.config.has_rows, pool=self.key == "pool", ends=not self.lifetimes)
 
     def _senders(self) -> tuple[Client, ...]:
         clients = []

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.explore import Limits, search
+from harness.proof.audit import EVENT
 from harness.proof.claims import DESCRIBED
 from harness.proof.setups import FAULTS, Setup
 
@@ -14,6 +17,14 @@ BAD = {
            "S1 deadlock of usp_Send, usp_SenderActivation, victim a sender"),
     "S2": (Setup(senders=1, mutant="autocommit_send"), "S2 message after EndOfStream"),
     "S3": (Setup(senders=1, mutant="no_lock_hint"), "S3 acknowledged message lost"),
+    "S4": (Setup(senders=1, messages=2, lifetimes=1, firings=0, mutant="resend_out_of_order"),
+           "S4 out of order on a dialog"),
+    "S4 numbers": (Setup(key="application", order="key", firings=0, mutant="no_lock_hint"),
+                   "S4 gap or repeat in a key's numbers"),
+    "S6": (Setup(senders=1, firings=0, faults=("target_ends",), mutant="row_kept"),
+           "S6 row of a dead dialog"),
+    "S6 pool": (Setup(senders=1, key="pool", firings=0, faults=("target_ends",),
+                      mutant="row_kept"), "S6 row of a dead dialog"),
     "S7": (Setup(senders=1, mutant="no_lock_hint"), "S7 silent: no error and no message"),
     "L1": (Setup(senders=1, firings=0, faults=("error_message",), mutant="error_not_ended"),
            "L1 a dialog nobody can find again"),
@@ -43,7 +54,18 @@ def test_a_claim_is_violated_by_what_is_known_to_be_bad(name):
     result = search(setup.scenario(), MOST)
     print(result)
     assert violation in result.violations
-    assert violation.startswith(name)
+    assert violation.startswith(name[:2])
+
+
+def test_s5_and_l1_are_violated_by_a_dialog_begun_past_usp_send():
+    scenario = Setup(senders=1, firings=0).scenario()
+    past = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+            "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract] "
+            f"WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (0xA1);")
+    scenario.clients = (replace(scenario.clients[0], batches=(past,)),)
+    assert "S5 more dialogs than keys" in search(scenario, MOST).violations
+    scenario.on_every_state = lambda world: []
+    assert "L1 a dialog nobody can find again" in search(scenario, MOST).violations
 
 
 @pytest.mark.parametrize("setup", GOOD, ids=str)
