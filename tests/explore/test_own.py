@@ -28,6 +28,8 @@ def test_an_example_is_searched_to_its_end_and_found_as_documented(file, violati
     result = search(scenario, Limits(transitions=bounds.transitions))
     print(result)
     assert (set(result.violations), result.exhausted) == (violations, True)
+    page = (EXAMPLES.parents[1] / "docs" / "explorer.md").read_text(encoding="utf-8")
+    assert f"{result.states:,} states" in page, result.states
     for violation in result.violations.values():
         assert 0 < len(shortest(scenario, violation).path) <= 25
 
