@@ -170,6 +170,24 @@ def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_00
 
 
 @task(
+    positional=["name"],
+    help={
+        "name": "of the scenario; 'list' lists them",
+        "server": _SERVER + "; it makes a database of its own there, and drops it",
+        "mutant": "install this known-bad variant of sql/mutants instead: exit status 1, and why",
+        "keep": "leave the database, to look at it",
+    },
+)
+def scenario(
+    _: Context, name: str, server: str = "", mutant: str = "", keep: bool = False
+) -> None:
+    """Tell one story of load and trouble on a server, and account for every message."""
+    from harness.cli.scenario import scenario as run
+
+    run(name, server, mutant, keep)
+
+
+@task(
     help={
         "server": _SERVER,
         "name": "one probe of sql/probes; all by default",

@@ -28,12 +28,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Dialog:
-    """One row of ConversationLog. messages: user messages sent on it, None while it is open."""
+    """One row of ConversationLog. messages: user messages sent on it, None while it is open.
+
+    resent: those of them that went out again on another dialog.
+    """
 
     conversation: str
     messages: int | None
     end_of_stream: bool
     ended: bool
+    resent: int = 0
 
 
 @dataclass(frozen=True)
@@ -98,9 +102,9 @@ def collect(connection: Any, config: Config, identify: Any) -> Evidence:
         ]
         evidence.pending = _pending(rows, config, identify)
         evidence.dialogs = [
-            Dialog(_id(c), messages, eos is not None, ended is not None)
-            for c, messages, eos, ended in rows(
-                "SELECT cl.ConversationId, cl.Messages, cl.EndOfStreamUtc, cl.EndedUtc "
+            Dialog(_id(c), messages, eos is not None, ended is not None, resent or 0)
+            for c, messages, eos, ended, resent in rows(
+                "SELECT cl.ConversationId, cl.Messages, cl.EndOfStreamUtc, cl.EndedUtc, cl.Resent "
                 f"FROM {schema}.[ConversationLog] AS cl;"
             )
         ]

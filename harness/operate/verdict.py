@@ -120,9 +120,10 @@ def _gaps(evidence: Evidence) -> dict[str, list[int]]:
             known = expected.get(dialog.conversation, 0)
             expected[dialog.conversation] = max(known, dialog.messages)
     found = {}
+    resent = {dialog.conversation: dialog.resent for dialog in evidence.dialogs}
     for conversation, count in sorted(expected.items()):
         missing = sorted(set(range(count)) - present.get(conversation, set()))
-        if missing:
+        if len(missing) > resent.get(conversation, 0):
             found[conversation] = missing
     return found
 

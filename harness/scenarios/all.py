@@ -1,0 +1,16 @@
+"""Every scenario by its name."""
+
+from __future__ import annotations
+
+from harness.scenarios import deadlock_storm
+from harness.scenarios.story import Scenario
+
+STORIES = (deadlock_storm,)
+
+SCENARIOS: dict[str, Scenario] = {story.SCENARIO.name: story.SCENARIO for story in STORIES}
+
+
+def summary(name: str) -> str:
+    """A scenario in one sentence: the first line of its file."""
+    story = next(story for story in STORIES if story.SCENARIO.name == name)
+    return (story.__doc__ or "").partition("\n")[0]
