@@ -168,6 +168,15 @@ def test_a_copy_of_the_database_leaves_the_originals_jobs_alone(agent):
     assert jobs(agent) == before
 
 
+def test_a_name_that_was_cut_for_a_long_name_of_the_database_is_known_as_ours(agent):
+    long = "d" * 110
+    agent.sa.execute(f"CREATE DATABASE [{long}]; USE [{long}];")
+    run(agent, render(CONFIG)["install.sql"])
+    assert all(len(name) == 128 for name in jobs(agent) if "ddd" in name)
+    before = jobs(agent)
+    run(agent, render(configured())[CLEANUP])
+    assert {name for name in before if "ddd" not in name} == set(jobs(agent)) != set(before)
+
 def test_somebody_elses_job_of_our_name_is_not_changed(agent):
     agent.sa.execute("DELETE FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';")
     run(agent, render(CONFIG)[SCRIPT])      # the description says that they are ours

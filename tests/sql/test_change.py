@@ -209,6 +209,28 @@ def test_any_error_in_the_drain_opens_the_gate_again_and_leaves_the_deployers_lo
     senders.check()
 
 
+
+def test_the_gate_is_opened_before_its_mark_is_taken_away(bare):
+    """usp_OpenGate has the gate's row and then asks for the mark: the other order can deadlock."""
+    bare.sa.execute(
+        "UPDATE audit.Gate SET IsOpen = 0; "
+        "INSERT INTO audit.Setting (Name, Value) VALUES (N'deployment.gate', N'drained');"
+    )
+    (opens,) = [sql for sql in installation(AUDIT) if "deployment finished" in sql]
+    operator = Client(bare)
+    operator.execute("BEGIN TRANSACTION; UPDATE audit.Gate SET Reason = N'mine';")
+    bare.sa.submit(opens)
+    bare.advance(1)
+    assert not bare.sa.out.finished
+    mark = "SELECT st.Name FROM audit.Setting AS st WHERE st.Name = N'deployment.gate';"
+    assert operator.execute(mark) == [("deployment.gate",)]
+    operator.execute("COMMIT;")
+    bare.settle()
+    assert bare.sa.out.finished and bare.rows(mark) == []
+    (drains,) = [sql for sql in installation(AUDIT) if "50195" in sql]
+    assert drains.index("SET IsOpen = 1") < drains.index("DELETE FROM [audit].[Setting]")
+
+
 def test_every_choice_that_differs_is_named(bare):
     other = another(APPLICATION, services={"target": "//other/target"})
     drains = next(sql for sql in installation(other) if "50195" in sql)

@@ -8,6 +8,7 @@ import pytest
 
 from harness.render import render
 from harness.tsql import split_batches
+from tests.installed import rendered
 
 from . import catalog
 from .bare import Bare, another, installation, removal
@@ -34,6 +35,11 @@ THEIRS = {
         "IsOpen bit NOT NULL); INSERT INTO dbo.Gate VALUES (7, 0);", "user table [dbo].[Gate]"),
 }  # fmt: skip
 """What is there, and how the refusal names it."""
+UNMARKED = (
+    "SELECT o.name FROM sys.objects AS o WHERE o.type IN ('U', 'SQ') AND o.is_ms_shipped = 0 "
+    "AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 1 "
+    "AND ep.major_id = o.object_id AND ep.name = N'Redial.made');"
+)
 
 
 @pytest.mark.parametrize("kind", THEIRS)
@@ -104,16 +110,35 @@ def test_every_table_type_and_queue_is_marked_as_it_is_made():
     """A kill in between, or an error, leaves neither the object nor the mark."""
     bare = Bare()
     bare.deploy(AUDIT)
-    assert bare.rows(
-        "SELECT o.name FROM sys.objects AS o WHERE o.type IN ('U', 'SQ') AND o.is_ms_shipped = 0 "
-        "AND NOT EXISTS (SELECT 1 FROM sys.extended_properties AS ep WHERE ep.class = 1 "
-        "AND ep.major_id = o.object_id AND ep.name = N'Redial.made');") == []
+    assert bare.rows(UNMARKED) == []
     assert bare.rows("SELECT COUNT(*) FROM sys.extended_properties WHERE class = 6;") == [(2,)]
     for text in render(AUDIT).values():
         for batch in split_batches(text):
             if re.search(r"^\s+CREATE (TABLE|TYPE|QUEUE)", batch.sql, re.M):
                 assert batch.sql.count("BEGIN TRANSACTION;") == 1
                 assert batch.sql.count("COMMIT TRANSACTION;") == 1
+
+
+def test_what_only_one_choice_needs_is_ours_too():
+    """key = single has a table of its own: known again, gone with the choice, and purged."""
+    single = another(AUDIT, conversation={"key": "single", "recycle": "never"})
+    bare = Bare()
+    empty = bare.catalog()
+    bare.deploy(single)
+    assert bare.rows(UNMARKED) == []
+    bare.deploy(single)
+    bare.deploy(AUDIT)
+    assert bare.rows("SELECT OBJECT_ID(N'audit.Everlasting', N'U');") == [(None,)]
+    bare.deploy(single)
+    bare.remove(single)
+    assert catalog.difference(empty, bare.catalog()) == []
+
+
+def test_a_row_count_set_in_the_window_cuts_no_list_of_what_to_mark_or_to_drop():
+    """SSMS has an option for it, and it outlives a batch (F-331); the embedded broker has none."""
+    for script in ("install.sql", "uninstall.sql", "purge_data.sql"):
+        text = rendered(AUDIT)[script]
+        assert "\nSET ROWCOUNT 0; " in text[: text.index("DECLARE ")], script
 
 
 def test_a_priority_of_somebody_else_is_never_altered():

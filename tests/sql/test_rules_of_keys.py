@@ -65,11 +65,13 @@ def test_no_conversation_has_a_timer_unless_a_timer_recycles_it(key, recycle):
     assert ("CONVERSATION TIMER" in begins) is (recycle == "timer")
 
 
+@pytest.mark.parametrize("previous", [[], ["//redial/contract/earlier"]])
 @pytest.mark.parametrize(("key", "recycle"), [*ROWS, *NO_ROWS])
-def test_no_procedure_is_longer_than_250_lines(key, recycle):
+def test_no_procedure_is_longer_than_250_lines(key, recycle, previous):
     choices = {"key": key, "recycle": recycle, "delivery": "exactly_once"}
     if key in ("spid", "application"):
         choices["order"] = "key"
-    for name, text in render(configured(conversation=choices)).items():
+    config = configured(conversation=choices, contract={"previous": previous})
+    for name, text in render(config).items():
         if name.endswith(".procedure.sql"):
             assert text.count("\n") <= 250, name
