@@ -25,7 +25,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @leaked TABLE
     (

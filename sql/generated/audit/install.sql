@@ -4,6 +4,7 @@
 SET NOEXEC OFF;                         /* of an earlier run in the same window */
 SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists would be cut (F-331) */
 GO
 -- 05_01_deployer.check.sql
 SET ANSI_NULLS ON;
@@ -1523,8 +1524,8 @@ BEGIN
         UPDATE [audit].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [audit].[SessionConversations];
-    IF OBJECT_ID(N'[audit].[Everlasting]', N'U') IS NOT NULL
-        DELETE FROM [audit].[Everlasting];
+        IF OBJECT_ID(N'[audit].[Everlasting]', N'U') IS NOT NULL
+            DELETE FROM [audit].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1538,11 +1539,12 @@ BEGIN
             BEGIN TRANSACTION;
             IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
             BEGIN
-                DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
+                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
                 UPDATE g
                 SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
                 FROM [audit].[Gate] AS g
                 WHERE g.ConfigId = 1;
+                DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
             END;
             COMMIT TRANSACTION;
         END TRY
@@ -2362,7 +2364,7 @@ BEGIN
     FROM (SELECT TOP (100) ce.conversation_handle AS Handle
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          WHERE s.name = N'//redial/audit/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
+          WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
     CROSS APPLY (SELECT COUNT(*) AS Messages
                  FROM (SELECT TOP (100001) tq.message_sequence_number
                        FROM sys.transmission_queue AS tq WITH (NOLOCK)
@@ -3294,8 +3296,7 @@ BEGIN
             WHILE @keyNumber <= @keyCount
             BEGIN
                 SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
-                FROM @keys AS k
-                WHERE k.KeyNumber = @keyNumber;
+                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
 
                 SET @handle = NULL;
                 EXECUTE [audit].[usp_AcquireConversation]
@@ -3304,9 +3305,7 @@ BEGIN
                     @ownsTransaction = @ownsTransaction,
                     @handle = @handle OUTPUT;
 
-                UPDATE @keys
-                SET Handle = @handle, LastSequence = @keySequence
-                WHERE KeyNumber = @keyNumber;
+                UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
                 SET @keyNumber = @keyNumber + 1;
             END;
 
@@ -3365,9 +3364,7 @@ BEGIN
             IF @error NOT IN (8426, 8429, 2627)
                OR @attempt >= 5 + @keyCount
                OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
-            BEGIN
                 THROW;
-            END;
 
             /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
             IF @error <> 2627
@@ -4944,7 +4941,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @leaked TABLE
     (
@@ -5761,7 +5757,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @letters TABLE
     (
@@ -6810,7 +6805,8 @@ BEGIN
     SET @lastJob = @job;
 
     BEGIN TRY
-        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+        /* As it was named, cut to 128 characters where the database's name is long. */
+        IF @job = LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
             EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
         ELSE
             PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
@@ -6835,10 +6831,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'7a699531aaf6a807ba612fe62dd39d6a259b4e50e69cac0818d76870223e9645'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ba629ef9ce28235800504fa51a8ecc3adcd6644adecdf8b282d5081371f91d83'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'7a699531aaf6a807ba612fe62dd39d6a259b4e50e69cac0818d76870223e9645');
+    VALUES (N'audit', N'0.1.0', N'ba629ef9ce28235800504fa51a8ecc3adcd6644adecdf8b282d5081371f91d83');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6888,11 +6884,12 @@ WHERE NOT EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = w.Name);
 
 IF EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate')
 BEGIN
-    DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
+    /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
     UPDATE g
     SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment finished'
     FROM [audit].[Gate] AS g
     WHERE g.ConfigId = 1;
+    DELETE FROM [audit].[Setting] WHERE Name = N'deployment.gate';
 END;
 COMMIT TRANSACTION;
 GO

@@ -313,8 +313,8 @@ BEGIN
         UPDATE [etl].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [etl].[SessionConversations];
-    IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
-        DELETE FROM [etl].[Everlasting];
+        IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
+            DELETE FROM [etl].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -328,11 +328,12 @@ BEGIN
             BEGIN TRANSACTION;
             IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
             BEGIN
-                DELETE FROM [etl].[Setting] WHERE Name = N'deployment.gate';
+                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
                 UPDATE g
                 SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
                 FROM [etl].[Gate] AS g
                 WHERE g.ConfigId = 1;
+                DELETE FROM [etl].[Setting] WHERE Name = N'deployment.gate';
             END;
             COMMIT TRANSACTION;
         END TRY

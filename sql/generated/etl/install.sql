@@ -4,6 +4,7 @@
 SET NOEXEC OFF;                         /* of an earlier run in the same window */
 SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists would be cut (F-331) */
 GO
 -- 05_01_deployer.check.sql
 SET ANSI_NULLS ON;
@@ -1557,8 +1558,8 @@ BEGIN
         UPDATE [etl].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [etl].[SessionConversations];
-    IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
-        DELETE FROM [etl].[Everlasting];
+        IF OBJECT_ID(N'[etl].[Everlasting]', N'U') IS NOT NULL
+            DELETE FROM [etl].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1572,11 +1573,12 @@ BEGIN
             BEGIN TRANSACTION;
             IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
             BEGIN
-                DELETE FROM [etl].[Setting] WHERE Name = N'deployment.gate';
+                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
                 UPDATE g
                 SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
                 FROM [etl].[Gate] AS g
                 WHERE g.ConfigId = 1;
+                DELETE FROM [etl].[Setting] WHERE Name = N'deployment.gate';
             END;
             COMMIT TRANSACTION;
         END TRY
@@ -2397,7 +2399,7 @@ BEGIN
     FROM (SELECT TOP (100) ce.conversation_handle AS Handle
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          WHERE s.name = N'//redial/etl/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
+          WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
     CROSS APPLY (SELECT COUNT(*) AS Messages
                  FROM (SELECT TOP (100001) tq.message_sequence_number
                        FROM sys.transmission_queue AS tq WITH (NOLOCK)
@@ -3468,8 +3470,7 @@ BEGIN
             WHILE @keyNumber <= @keyCount
             BEGIN
                 SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
-                FROM @keys AS k
-                WHERE k.KeyNumber = @keyNumber;
+                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
 
                 SET @handle = NULL;
                 EXECUTE [etl].[usp_AcquireConversation]
@@ -3478,9 +3479,7 @@ BEGIN
                     @ownsTransaction = @ownsTransaction,
                     @handle = @handle OUTPUT;
 
-                UPDATE @keys
-                SET Handle = @handle, LastSequence = @keySequence
-                WHERE KeyNumber = @keyNumber;
+                UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
                 SET @keyNumber = @keyNumber + 1;
             END;
 
@@ -3540,9 +3539,7 @@ BEGIN
             IF @error NOT IN (8426, 8429, 2627)
                OR @attempt >= 5 + @keyCount
                OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
-            BEGIN
                 THROW;
-            END;
 
             /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
             IF @error <> 2627
@@ -5223,7 +5220,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @leaked TABLE
     (
@@ -6147,7 +6143,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @letters TABLE
     (
@@ -7190,7 +7185,8 @@ BEGIN
     SET @lastJob = @job;
 
     BEGIN TRY
-        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+        /* As it was named, cut to 128 characters where the database's name is long. */
+        IF @job = LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
             EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
         ELSE
             PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
@@ -7215,10 +7211,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'74e91876ef5142dd33aa93f4ca100edb55756865c218e8a03df7568c48bde9e7'
+           ORDER BY h.DeploymentId DESC), N'') <> N'476dc1d58863ae90b199627c2783092f66c4484909cccd6a04c4b0861ca885aa'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'74e91876ef5142dd33aa93f4ca100edb55756865c218e8a03df7568c48bde9e7');
+    VALUES (N'etl', N'0.1.0', N'476dc1d58863ae90b199627c2783092f66c4484909cccd6a04c4b0861ca885aa');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -7546,11 +7542,12 @@ WHERE NOT EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = w.Name);
 
 IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate')
 BEGIN
-    DELETE FROM [etl].[Setting] WHERE Name = N'deployment.gate';
+    /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
     UPDATE g
     SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment finished'
     FROM [etl].[Gate] AS g
     WHERE g.ConfigId = 1;
+    DELETE FROM [etl].[Setting] WHERE Name = N'deployment.gate';
 END;
 COMMIT TRANSACTION;
 GO

@@ -7,6 +7,9 @@ GO
    just begun it, read with NOLOCK: nobody waits for it. */
 IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [logging].[Everlasting]
     (
         ConfigId int NOT NULL,
@@ -15,6 +18,11 @@ BEGIN
             WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [logging].[Everlasting] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'Everlasting';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO
 /* An installation from before this table has its dialog already. */

@@ -313,8 +313,8 @@ BEGIN
         UPDATE [logging].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [logging].[SessionConversations];
-    IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NOT NULL
-        DELETE FROM [logging].[Everlasting];
+        IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NOT NULL
+            DELETE FROM [logging].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -328,11 +328,12 @@ BEGIN
             BEGIN TRANSACTION;
             IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
             BEGIN
-                DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
+                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
                 UPDATE g
                 SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
                 FROM [logging].[Gate] AS g
                 WHERE g.ConfigId = 1;
+                DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
             END;
             COMMIT TRANSACTION;
         END TRY

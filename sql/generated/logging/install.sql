@@ -4,6 +4,7 @@
 SET NOEXEC OFF;                         /* of an earlier run in the same window */
 SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists would be cut (F-331) */
 GO
 -- 05_01_deployer.check.sql
 SET ANSI_NULLS ON;
@@ -639,6 +640,9 @@ GO
    just begun it, read with NOLOCK: nobody waits for it. */
 IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NULL
 BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
     CREATE TABLE [logging].[Everlasting]
     (
         ConfigId int NOT NULL,
@@ -647,6 +651,11 @@ BEGIN
             WITH (ALLOW_PAGE_LOCKS = OFF)
     );
     ALTER TABLE [logging].[Everlasting] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'Everlasting';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -1561,8 +1570,8 @@ BEGIN
         UPDATE [logging].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [logging].[SessionConversations];
-    IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NOT NULL
-        DELETE FROM [logging].[Everlasting];
+        IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NOT NULL
+            DELETE FROM [logging].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1576,11 +1585,12 @@ BEGIN
             BEGIN TRANSACTION;
             IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
             BEGIN
-                DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
+                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
                 UPDATE g
                 SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
                 FROM [logging].[Gate] AS g
                 WHERE g.ConfigId = 1;
+                DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
             END;
             COMMIT TRANSACTION;
         END TRY
@@ -2452,7 +2462,7 @@ BEGIN
     FROM (SELECT TOP (100) ce.conversation_handle AS Handle
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          WHERE s.name = N'//redial/logging/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
+          WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
     CROSS APPLY (SELECT COUNT(*) AS Messages
                  FROM (SELECT TOP (100001) tq.message_sequence_number
                        FROM sys.transmission_queue AS tq WITH (NOLOCK)
@@ -3287,8 +3297,7 @@ BEGIN
             WHILE @keyNumber <= @keyCount
             BEGIN
                 SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
-                FROM @keys AS k
-                WHERE k.KeyNumber = @keyNumber;
+                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
 
                 SET @handle = NULL;
                 EXECUTE [logging].[usp_AcquireConversation]
@@ -3297,9 +3306,7 @@ BEGIN
                     @ownsTransaction = @ownsTransaction,
                     @handle = @handle OUTPUT;
 
-                UPDATE @keys
-                SET Handle = @handle, LastSequence = @keySequence
-                WHERE KeyNumber = @keyNumber;
+                UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
                 SET @keyNumber = @keyNumber + 1;
             END;
 
@@ -3363,9 +3370,7 @@ BEGIN
             IF @error NOT IN (8426, 8429, 2627)
                OR @attempt >= 5 + @keyCount
                OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
-            BEGIN
                 THROW;
-            END;
 
             /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
             IF @error <> 2627
@@ -4835,7 +4840,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @leaked TABLE
     (
@@ -5637,7 +5641,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @letters TABLE
     (
@@ -6537,7 +6540,8 @@ BEGIN
     SET @lastJob = @job;
 
     BEGIN TRY
-        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+        /* As it was named, cut to 128 characters where the database's name is long. */
+        IF @job = LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
             EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
         ELSE
             PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
@@ -6562,10 +6566,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'da7dcfec0b794750a912ef8e7720b47f916234203866036f90af3308ec8698ce'
+           ORDER BY h.DeploymentId DESC), N'') <> N'48a567545b38c0ac3f8ea12d841057d732ac5bced2b760bcae93cdd38756e5bf'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'da7dcfec0b794750a912ef8e7720b47f916234203866036f90af3308ec8698ce');
+    VALUES (N'logging', N'0.1.0', N'48a567545b38c0ac3f8ea12d841057d732ac5bced2b760bcae93cdd38756e5bf');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6839,11 +6843,12 @@ WHERE NOT EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = w.Name
 
 IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st WHERE st.Name = N'deployment.gate')
 BEGIN
-    DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
+    /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
     UPDATE g
     SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment finished'
     FROM [logging].[Gate] AS g
     WHERE g.ConfigId = 1;
+    DELETE FROM [logging].[Setting] WHERE Name = N'deployment.gate';
 END;
 COMMIT TRANSACTION;
 GO

@@ -6,6 +6,7 @@ GO
    the data of a running installation after the refusal below. */
 SET XACT_ABORT ON;
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists below would be cut (F-331) */
 
 DECLARE @lacks nvarchar(200) = NULL;
 DECLARE @refusal nvarchar(2048);

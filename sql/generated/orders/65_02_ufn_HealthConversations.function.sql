@@ -58,7 +58,7 @@ BEGIN
     FROM (SELECT TOP (100) ce.conversation_handle AS Handle
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          WHERE s.name = N'//redial/orders/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
+          WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
     CROSS APPLY (SELECT COUNT(*) AS Messages
                  FROM (SELECT TOP (100001) tq.message_sequence_number
                        FROM sys.transmission_queue AS tq WITH (NOLOCK)

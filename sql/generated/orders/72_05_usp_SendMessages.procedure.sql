@@ -127,8 +127,7 @@ BEGIN
             WHILE @keyNumber <= @keyCount
             BEGIN
                 SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
-                FROM @keys AS k
-                WHERE k.KeyNumber = @keyNumber;
+                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
 
                 SET @handle = NULL;
                 EXECUTE [orders].[usp_AcquireConversation]
@@ -142,9 +141,7 @@ BEGIN
                      FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)   /* its own row, nobody else's (F-147) */
                      WHERE ks.ConfigId = 1 AND ks.ConversationKey = @conversationKey), 0);
 
-                UPDATE @keys
-                SET Handle = @handle, LastSequence = @keySequence
-                WHERE KeyNumber = @keyNumber;
+                UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
                 SET @keyNumber = @keyNumber + 1;
             END;
 
@@ -224,9 +221,7 @@ BEGIN
             IF @error NOT IN (8426, 8429, 2627)
                OR @attempt >= 5 + @keyCount
                OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
-            BEGIN
                 THROW;
-            END;
 
             /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
             IF @error <> 2627

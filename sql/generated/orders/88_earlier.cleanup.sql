@@ -294,7 +294,8 @@ BEGIN
     SET @lastJob = @job;
 
     BEGIN TRY
-        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+        /* As it was named, cut to 128 characters where the database's name is long. */
+        IF @job = LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
             EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
         ELSE
             PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');

@@ -42,11 +42,12 @@ WHERE NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = w.Name)
 
 IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
 BEGIN
-    DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
+    /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
     UPDATE g
     SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment finished'
     FROM [orders].[Gate] AS g
     WHERE g.ConfigId = 1;
+    DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
 END;
 COMMIT TRANSACTION;
 GO

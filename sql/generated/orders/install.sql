@@ -4,6 +4,7 @@
 SET NOEXEC OFF;                         /* of an earlier run in the same window */
 SET XACT_ABORT ON;                      /* a batch ends at its first error, so @@ERROR shows it */
 SET IMPLICIT_TRANSACTIONS OFF;          /* else all of it waits in one transaction for a COMMIT */
+SET ROWCOUNT 0;                         /* SSMS can be told another: lists would be cut (F-331) */
 GO
 -- 05_01_deployer.check.sql
 SET ANSI_NULLS ON;
@@ -1578,8 +1579,8 @@ BEGIN
         UPDATE [orders].[Setting] SET Value = N'drained' WHERE Name = N'deployment.gate';
         /* lint: allow SB13: every row, and the gate keeps senders out */
         DELETE FROM [orders].[SessionConversations];
-    IF OBJECT_ID(N'[orders].[Everlasting]', N'U') IS NOT NULL
-        DELETE FROM [orders].[Everlasting];
+        IF OBJECT_ID(N'[orders].[Everlasting]', N'U') IS NOT NULL
+            DELETE FROM [orders].[Everlasting];
         COMMIT TRANSACTION;
     END TRY
     BEGIN CATCH
@@ -1593,11 +1594,12 @@ BEGIN
             BEGIN TRANSACTION;
             IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
             BEGIN
-                DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
+                /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
                 UPDATE g
                 SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment: drain did not finish'
                 FROM [orders].[Gate] AS g
                 WHERE g.ConfigId = 1;
+                DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
             END;
             COMMIT TRANSACTION;
         END TRY
@@ -2482,7 +2484,7 @@ BEGIN
     FROM (SELECT TOP (100) ce.conversation_handle AS Handle
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
-          WHERE s.name = N'//redial/orders/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
+          WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
     CROSS APPLY (SELECT COUNT(*) AS Messages
                  FROM (SELECT TOP (100001) tq.message_sequence_number
                        FROM sys.transmission_queue AS tq WITH (NOLOCK)
@@ -3435,8 +3437,7 @@ BEGIN
             WHILE @keyNumber <= @keyCount
             BEGIN
                 SELECT @conversationKey = k.ConversationKey, @deadHandle = k.DeadHandle
-                FROM @keys AS k
-                WHERE k.KeyNumber = @keyNumber;
+                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
 
                 SET @handle = NULL;
                 EXECUTE [orders].[usp_AcquireConversation]
@@ -3450,9 +3451,7 @@ BEGIN
                      FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)   /* its own row, nobody else's (F-147) */
                      WHERE ks.ConfigId = 1 AND ks.ConversationKey = @conversationKey), 0);
 
-                UPDATE @keys
-                SET Handle = @handle, LastSequence = @keySequence
-                WHERE KeyNumber = @keyNumber;
+                UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
                 SET @keyNumber = @keyNumber + 1;
             END;
 
@@ -3532,9 +3531,7 @@ BEGIN
             IF @error NOT IN (8426, 8429, 2627)
                OR @attempt >= 5 + @keyCount
                OR (@ownsTransaction = 0 AND XACT_STATE() <> 1)
-            BEGIN
                 THROW;
-            END;
 
             /* Zeros: an aged dialog was found dead, close nothing in the next attempt (F-150). */
             IF @error <> 2627
@@ -5111,7 +5108,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @leaked TABLE
     (
@@ -5928,7 +5924,6 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET ROWCOUNT 0;                     /* a caller's would cut the list (F-331) */
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
-    SET ROWCOUNT 0;                     /* a caller's would cut the lists below (F-331) */
 
     DECLARE @letters TABLE
     (
@@ -6967,7 +6962,8 @@ BEGIN
     SET @lastJob = @job;
 
     BEGIN TRY
-        IF RIGHT(@job, LEN(DB_NAME()) + 2) = CONCAT(N', ', DB_NAME())
+        /* As it was named, cut to 128 characters where the database's name is long. */
+        IF @job = LEFT(CONCAT(LEFT(@job, CHARINDEX(N', ', @job) + 1), DB_NAME()), 128)
             EXECUTE msdb.dbo.sp_delete_job @job_name = @job;
         ELSE
             PRINT CONCAT(N'Agent job "', @job, N'" is of another database, this one was copied or renamed: not touched.');
@@ -6992,10 +6988,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4c8192e7cbe8519c288a867e19e81abed8b780b868f3d156246471720de64e9d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'aa5b2dfaa8974a6d67ff85a2b129cb0da0499bca1232396dcc721afe525d002e'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'4c8192e7cbe8519c288a867e19e81abed8b780b868f3d156246471720de64e9d');
+    VALUES (N'orders', N'0.1.0', N'aa5b2dfaa8974a6d67ff85a2b129cb0da0499bca1232396dcc721afe525d002e');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -7215,11 +7211,12 @@ WHERE NOT EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = w.Name)
 
 IF EXISTS (SELECT 1 FROM [orders].[Setting] AS st WHERE st.Name = N'deployment.gate')
 BEGIN
-    DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
+    /* The gate first and its mark then, in the order of usp_OpenGate: else they could deadlock. */
     UPDATE g
     SET IsOpen = 1, ChangedUtc = SYSUTCDATETIME(), ChangedBy = ORIGINAL_LOGIN(), Reason = N'deployment finished'
     FROM [orders].[Gate] AS g
     WHERE g.ConfigId = 1;
+    DELETE FROM [orders].[Setting] WHERE Name = N'deployment.gate';
 END;
 COMMIT TRANSACTION;
 GO
