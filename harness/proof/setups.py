@@ -193,7 +193,8 @@ class Setup:
             timer_kinds=frozenset(kind for kind, times in kinds.items() if times),
             timer_limits={kind: times for kind, times in kinds.items() if times},
             faults=tuple(FAULTS[name] for name in self.faults), switches=self.switches,
-            notes=(TARGET_IN_ONE_GO,) if one_go else (), account=ledger, livelock=LIVELOCK)
+            notes=(TARGET_IN_ONE_GO,) if one_go else (), account=ledger, livelock=LIVELOCK,
+            asked=DATABASE)
 
     def _subject(self, ledger: Ledger) -> Subject:
         ours = self.key == "application" and self.shared

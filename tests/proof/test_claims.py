@@ -119,3 +119,17 @@ def test_a_sender_that_stands_still_at_any_step_of_a_drain():
     assert result.taken["pause"] > 0 and result.taken["resume"] > 0
     assert {"refused 0", "refused 1"} <= {
         part.strip() for account in result.accounts for part in account.split(",")}
+
+
+def test_a_reader_that_dies_between_its_transactions_leaves_a_row_the_operator_removes():
+    """S6 in its second half; with an operator's procedure that removes nothing it is violated."""
+    setup = Setup(senders=1, firings=0, lifetimes=1, faults=("reader_restart",),
+                  switches={"killed_reader": "relaunched"})
+    result = search(setup.scenario(), MOST)
+    print(result)
+    assert (result.violations, result.exhausted) == ({}, True)
+    made = setup.scenario()
+    idle = "ALTER PROCEDURE audit.usp_EndLeaked @WhatIf bit AS BEGIN SET NOCOUNT ON; END;"
+    made.clients = (replace(made.clients[0], warm=(*made.clients[0].warm, idle)),)
+    found = search(made, Limits(transitions=15_000, until="S6 row of a dead dialog"))
+    assert "S6 row of a dead dialog" in found.violations
