@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
 
-READER_DIED = "an activated reader died"
-"""In ``Progress.struck`` when a kill or a restart has struck one."""
-
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -68,8 +65,6 @@ class Kind:
 def _kill(world: World, session: Session) -> None:
     if session in world.clients:
         world.progress.killed |= {world.clients.index(session)}
-    elif session.background:
-        world.progress.struck |= {READER_DIED}
     session.killed()
 
 

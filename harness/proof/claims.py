@@ -13,7 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.explore.accounting import Ledger, balanced
-from harness.explore.faults import READER_DIED
 from harness.explore.queries import ask
 from harness.explore.world import World
 from harness.proof.audit import DATABASE, EVENT, bare, rows
@@ -145,8 +144,9 @@ def s5(subject: Subject, world: World) -> list[str]:
 def s6(subject: Subject, world: World) -> list[str]:
     """S6: at rest one row per key, and no row whose handle is dead.
 
-    A reader that dies between its two transactions leaves one until the key's next send; then the
-    claim is that usp_EndLeaked deletes it (asked, and taken back).
+    A reader that dies between its two transactions leaves one until the key's next send, and so
+    does a sender that held the row when its dialog died and then gave up; then the claim is that
+    usp_EndLeaked deletes it (asked, and taken back).
     """
     if not subject.rows or world.progress.struck & SWITCHED_OFF:
         return []
@@ -157,7 +157,7 @@ def s6(subject: Subject, world: World) -> list[str]:
         problems.add("S6 two rows of a key")
     used = [row for row in found if row[3] is not None or not subject.pool]
     if any(row[2] not in alive for row in used) and not (
-            _reader_died(subject, world) and ask(world, CLEANED) == []):
+            world.progress.struck & GAVE_UP and ask(world, CLEANED) == []):
         problems.add("S6 row of a dead dialog")
     return sorted(problems)
 
@@ -170,11 +170,8 @@ CLEANED = ("EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
 """Rows of dead dialogs that are still there after the operator's procedure."""
 
 
-def _reader_died(subject: Subject, world: World) -> bool:
-    """An activated one, or a client that runs a reader's procedure."""
-    return READER_DIED in world.progress.struck or any(
-        world.scenario.clients[number].name not in subject.senders
-        for number in world.progress.killed)
+GAVE_UP = frozenset({"kill", "cancel", "rollback", "lock_timeout", "reader_restart"})
+"""Faults after which somebody has not done what was his to do."""
 
 
 def s7(subject: Subject, world: World) -> list[str]:
