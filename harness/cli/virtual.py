@@ -96,7 +96,7 @@ class VirtualPort:
         clock = self.instance.clock
         end = clock.now() + seconds
         while not all(client.finished() for client in clients) and clock.now() < end:
-            if self._moment():
+            if self._moment() or all(client.finished() for client in clients):
                 continue
             due = self.instance.next_due()
             clock.advance(min(end - clock.now(), due if due is not None else seconds))

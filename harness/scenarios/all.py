@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.scenarios import deadlock_storm
+from harness.scenarios import deadlock_storm, poison, recycle_race, resend_under_load
 from harness.scenarios.story import Scenario
 
-STORIES = (deadlock_storm,)
+STORIES = (deadlock_storm, recycle_race, resend_under_load, poison)
 
 SCENARIOS: dict[str, Scenario] = {story.SCENARIO.name: story.SCENARIO for story in STORIES}
 

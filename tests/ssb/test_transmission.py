@@ -135,6 +135,17 @@ def test_the_window_for_a_resend_after_the_lifetime(world):
     assert world.state(handle) is None and world.s.take() == []
 
 
+def test_a_target_made_by_a_late_delivery_reaches_its_lifetime_too(world):
+    """Found by scenario resend-under-load: delivered when the queue was on again, never armed."""
+    world.set_queue("TQ", enabled=False)
+    handle = world.s.dialog(lifetime=60)
+    world.s.send(handle)
+    world.set_queue("TQ", enabled=True)
+    assert len(world.s.take()) == 1
+    world.advance(60)
+    assert [error_code(row) for row in world.s.take()] == [-8489]
+
+
 def test_a_dead_letter_in_do_ends_with_the_lifetime(world):
     handle = world.s.dialog(to_service="nowhere", lifetime=60)
     world.s.send(handle)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING, Part
-from harness.broker.ssb import ends, names, notifications, options, timers
+from harness.broker.ssb import alarms, ends, names, notifications, options, timers
 from harness.broker.ssb.conversation import Endpoint, Group
 from harness.broker.ssb.counters import Counters
 from harness.broker.ssb.definitions import (
@@ -152,6 +152,8 @@ class Broker(Part):
         put(transaction, group, group.members, endpoint.handle, endpoint)
         if transaction is not None:
             self.note(transaction, ("ssb.created", endpoint))
+        else:  # delivered outside any transaction: nobody's commit will arm it
+            alarms.arm(endpoint)
 
     def remove_member(self, endpoint: Endpoint) -> None:
         """A conversation leaves its group; the last one takes the group with it."""

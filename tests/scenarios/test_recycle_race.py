@@ -1,0 +1,15 @@
+"""harness/scenarios/recycle_race.py"""
+
+from __future__ import annotations
+
+from tests.scenarios.lab import caught, clean
+
+
+def test_no_message_goes_out_behind_its_dialogs_end_of_stream():
+    found = clean("recycle-race")
+    assert found.attempted == found.acknowledged == found.landed
+    assert found.dialogs > 20, "dialogs are replaced under load"
+
+
+def test_a_sender_that_does_not_keep_the_row_locked_is_caught():
+    assert any("behind EndOfStream" in text for text in caught("recycle-race").problems)
