@@ -221,7 +221,7 @@ WHERE ISNULL(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P'
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %'))
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
            OR (@before = 1 AND o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
             (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
             (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
@@ -6516,7 +6516,7 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
     (2, N'procedure', N'usp_PurgeInbox'),
@@ -6831,10 +6831,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'ba629ef9ce28235800504fa51a8ecc3adcd6644adecdf8b282d5081371f91d83'
+           ORDER BY h.DeploymentId DESC), N'') <> N'be68a2f12c7e8fac2f38991a763451e6c1287572b977e5c839d543f1658ed14b'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'ba629ef9ce28235800504fa51a8ecc3adcd6644adecdf8b282d5081371f91d83');
+    VALUES (N'audit', N'0.1.0', N'be68a2f12c7e8fac2f38991a763451e6c1287572b977e5c839d543f1658ed14b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

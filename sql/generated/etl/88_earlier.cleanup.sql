@@ -21,7 +21,7 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
     (2, N'procedure', N'usp_RecycleInOneTransaction')

@@ -221,7 +221,7 @@ WHERE ISNULL(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P'
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %'))
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
            OR (@before = 1 AND o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
             (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
             (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
@@ -6908,7 +6908,7 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
     (2, N'procedure', N'usp_RecycleInOneTransaction')
@@ -7211,10 +7211,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'476dc1d58863ae90b199627c2783092f66c4484909cccd6a04c4b0861ca885aa'
+           ORDER BY h.DeploymentId DESC), N'') <> N'a83e96a2d3f81fe3a51bbea56ffa97f145bacdac655dea19b27409ebf48770c0'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'476dc1d58863ae90b199627c2783092f66c4484909cccd6a04c4b0861ca885aa');
+    VALUES (N'etl', N'0.1.0', N'a83e96a2d3f81fe3a51bbea56ffa97f145bacdac655dea19b27409ebf48770c0');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -221,7 +221,7 @@ WHERE ISNULL(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P'
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %'))
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
            OR (@before = 1 AND o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
             (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
             (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
@@ -6242,7 +6242,7 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_PurgeInbox'),
     (2, N'procedure', N'usp_RecycleConversation'),
@@ -6566,10 +6566,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'48a567545b38c0ac3f8ea12d841057d732ac5bced2b760bcae93cdd38756e5bf'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9bf2483716ebd7af70e87fe809cb4973dd2165f17550a10f7ffa5ea1109b5c62'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'48a567545b38c0ac3f8ea12d841057d732ac5bced2b760bcae93cdd38756e5bf');
+    VALUES (N'logging', N'0.1.0', N'9bf2483716ebd7af70e87fe809cb4973dd2165f17550a10f7ffa5ea1109b5c62');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -55,7 +55,7 @@ IF EXISTS (SELECT 1 FROM sys.objects AS o
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) OR @before = 1))
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) OR @before = 1))
     THROW 50141, N'The queues are still there: run uninstall.sql first.', 1;
 
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
@@ -131,7 +131,7 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'table', N'ConversationLog'),
     (2, N'table', N'DeadLetter'),

@@ -221,7 +221,7 @@ WHERE ISNULL(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P'
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %'))
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
            OR (@before = 1 AND o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
             (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
             (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
@@ -6685,7 +6685,7 @@ SELECT k.Ordinal, UPPER(k.Kind), k.Name,
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.definition LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1 ELSE 0 END
 FROM (VALUES
     (1, N'procedure', N'usp_CloseEverlasting'),
     (2, N'procedure', N'usp_PurgeInbox'),
@@ -6988,10 +6988,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'aa5b2dfaa8974a6d67ff85a2b129cb0da0499bca1232396dcc721afe525d002e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b20d75d2384d058bbdfa1ea6864cd40a61f297b968d523ddb9ca1a7045925b29'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'aa5b2dfaa8974a6d67ff85a2b129cb0da0499bca1232396dcc721afe525d002e');
+    VALUES (N'orders', N'0.1.0', N'b20d75d2384d058bbdfa1ea6864cd40a61f297b968d523ddb9ca1a7045925b29');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
