@@ -70,9 +70,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
