@@ -1071,9 +1071,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
@@ -6831,10 +6831,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'be68a2f12c7e8fac2f38991a763451e6c1287572b977e5c839d543f1658ed14b'
+           ORDER BY h.DeploymentId DESC), N'') <> N'3548801297a21a9eb732e05621bd86fe32188b96d34ae50f1131aab37e824c17'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'be68a2f12c7e8fac2f38991a763451e6c1287572b977e5c839d543f1658ed14b');
+    VALUES (N'audit', N'0.1.0', N'3548801297a21a9eb732e05621bd86fe32188b96d34ae50f1131aab37e824c17');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1105,9 +1105,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
@@ -7211,10 +7211,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'a83e96a2d3f81fe3a51bbea56ffa97f145bacdac655dea19b27409ebf48770c0'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c6c85a3af1585be6185b7cec86e04e78dcfa467be7be5ecc0182c454972e848c'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'a83e96a2d3f81fe3a51bbea56ffa97f145bacdac655dea19b27409ebf48770c0');
+    VALUES (N'etl', N'0.1.0', N'c6c85a3af1585be6185b7cec86e04e78dcfa467be7be5ecc0182c454972e848c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1117,9 +1117,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
@@ -6566,10 +6566,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9bf2483716ebd7af70e87fe809cb4973dd2165f17550a10f7ffa5ea1109b5c62'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2a0bad0963792d19f1f879357b4cad268f2a1bd7a05607a7571273f06385056d'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'9bf2483716ebd7af70e87fe809cb4973dd2165f17550a10f7ffa5ea1109b5c62');
+    VALUES (N'logging', N'0.1.0', N'2a0bad0963792d19f1f879357b4cad268f2a1bd7a05607a7571273f06385056d');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1126,9 +1126,9 @@ BEGIN
             WHERE o.Kind IN (N'SERVICE', N'CONTRACT', N'MESSAGE TYPE');
             SET @adoptClass = CASE @adoptKind WHEN N'SERVICE' THEN 17 WHEN N'CONTRACT' THEN 16 ELSE 15 END;
             SET @adoptId = CASE @adoptClass
-                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName)
-                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name COLLATE Latin1_General_BIN2 = @adoptName) END;
+                WHEN 17 THEN (SELECT x.service_id FROM sys.services AS x WHERE x.name = @adoptName)
+                WHEN 16 THEN (SELECT x.service_contract_id FROM sys.service_contracts AS x WHERE x.name = @adoptName)
+                ELSE (SELECT x.message_type_id FROM sys.service_message_types AS x WHERE x.name = @adoptName) END;
 
             BEGIN TRANSACTION;
             IF @adoptId IS NOT NULL
@@ -6988,10 +6988,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b20d75d2384d058bbdfa1ea6864cd40a61f297b968d523ddb9ca1a7045925b29'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cae47403a1234edc93179a1caea3de3ba693b61b8676a94d46b574ea1da43ed7'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'b20d75d2384d058bbdfa1ea6864cd40a61f297b968d523ddb9ca1a7045925b29');
+    VALUES (N'orders', N'0.1.0', N'cae47403a1234edc93179a1caea3de3ba693b61b8676a94d46b574ea1da43ed7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
