@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'2a0bad0963792d19f1f879357b4cad268f2a1bd7a05607a7571273f06385056d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5dfd55d541c1d87c7f351186314ea5afabebfe54390047c225bac222176377d4'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'2a0bad0963792d19f1f879357b4cad268f2a1bd7a05607a7571273f06385056d');
+    VALUES (N'logging', N'0.1.0', N'5dfd55d541c1d87c7f351186314ea5afabebfe54390047c225bac222176377d4');
 END;
 GO

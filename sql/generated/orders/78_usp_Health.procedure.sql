@@ -96,18 +96,22 @@ Example: EXECUTE [orders].[usp_Health];';
           AND NOT EXISTS (SELECT 1 FROM sys.dm_broker_activated_tasks AS t
                           WHERE t.queue_id = q.QueueId AND t.database_id = @database);
 
-        /* The same with a reader that is there and has not come to its RECEIVE: blocked, as a rule.
-           Both times are the server's local ones. */
+        /* The same with a reader that is there and has not come to its RECEIVE: blocked, as a rule. Of
+           several the one that was started last: the others have come to theirs, or it would not have
+           been started. Both times are the server's local ones. */
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        SELECT 10, N'reader without RECEIVE', q.QueueName, CONCAT(N'session ', MIN(t.spid), N', ', MAX(DATEDIFF(second, es.login_time, GETDATE())), N' s'),
-            N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. KILL lets the monitor start another.'
+        SELECT 10, N'reader without RECEIVE', q.QueueName, CONCAT(N'session ', r.Session, N', ', DATEDIFF(second, r.StartedAt, GETDATE()), N' s'),
+            CONCAT(N'It was started, and the queue monitor waits for its RECEIVE (state NOTIFIED). Who blocks it: sys.dm_exec_requests, blocking_session_id of that session. What the monitor does after a KILL is not documented: if it stays NOTIFIED, ALTER QUEUE ', N'[orders]', N'.', QUOTENAME(q.QueueName),
+                N' WITH ACTIVATION (STATUS = OFF); and the same with ON.')
         FROM @queues AS q
         INNER JOIN sys.dm_broker_queue_monitors AS m ON m.queue_id = q.QueueId AND m.database_id = @database
-        INNER JOIN sys.dm_broker_activated_tasks AS t ON t.queue_id = q.QueueId AND t.database_id = @database
-        INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
+        CROSS APPLY (SELECT TOP (1) t.spid AS Session, es.login_time AS StartedAt
+                     FROM sys.dm_broker_activated_tasks AS t
+                     INNER JOIN sys.dm_exec_sessions AS es ON es.session_id = t.spid
+                     WHERE t.queue_id = q.QueueId AND t.database_id = @database
+                     ORDER BY es.login_time DESC) AS r
         WHERE m.state = N'NOTIFIED'
-          AND es.login_time < DATEADD(second, -60, GETDATE())
-        GROUP BY q.QueueName;
+          AND r.StartedAt < DATEADD(second, -60, GETDATE());
 
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         SELECT 1, N'no queue monitor', q.QueueName, NULL,
