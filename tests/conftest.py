@@ -41,10 +41,7 @@ class _Garbage:
     the collector took a third of the suite's time. A quarter of a gigabyte may lie about instead.
     """
 
-    ENOUGH, ALL, AT_ONCE = 2_000_000, 8, 2_000_000
-
-    def __init__(self) -> None:
-        self.times = 0
+    ENOUGH, AT_ONCE = 2_000_000, 2_000_000
 
     def begin(self) -> None:
         """What is loaded now stays."""
@@ -52,13 +49,11 @@ class _Garbage:
         gc.set_threshold(self.AT_ONCE, 1000, 1000)
 
     def collect(self) -> None:
-        """When enough was made: collect, and look at what is left again only now and then."""
+        """When enough was made: collect; what is left then is a cache or lent, and not looked at
+        again (what of it dies in a circle later is lost: the worker ends with the suite)."""
         young, older, _ = gc.get_count()
         if young + older * self.AT_ONCE < self.ENOUGH:
             return
-        self.times += 1
-        if self.times % self.ALL == 0:
-            gc.unfreeze()
         gc.collect()
         gc.freeze()
 
