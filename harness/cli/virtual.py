@@ -6,6 +6,7 @@ Sessions take turns statement by statement, so the same story is the same run, b
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from harness.broker.instance.instance import Instance
 from harness.broker.instance.requests import Batch
@@ -62,13 +63,14 @@ class VirtualClient:
 
 
 class VirtualPort:
-    """An instance with an empty database."""
+    """An instance with an empty database. switches: of the engine, by name."""
 
     label = LABEL
     virtual = True
 
-    def __init__(self, database: str = "scenario", seed: int = 1, quantum: int = 1) -> None:
-        self.instance = Instance(seed=seed, quantum=quantum)
+    def __init__(self, database: str = "scenario", seed: int = 1, quantum: int = 1,
+                 **switches: Any) -> None:
+        self.instance = Instance(seed=seed, quantum=quantum, switches=switches)
         self.database = database
         admin = self.instance.connect()
         admin.execute(f"CREATE DATABASE [{database}];").ok()

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from harness.scenarios import deadlock_storm, poison, recycle_race, resend_under_load
+from harness.scenarios import (
+    deadlock_storm,
+    long_transactions,
+    poison,
+    pool_contention,
+    reader_crash_loop,
+    recycle_race,
+    resend_under_load,
+)
 from harness.scenarios.story import Scenario
 
-STORIES = (deadlock_storm, recycle_race, resend_under_load, poison)
+STORIES = (deadlock_storm, recycle_race, resend_under_load, poison, pool_contention,
+           long_transactions, reader_crash_loop)
 
 SCENARIOS: dict[str, Scenario] = {story.SCENARIO.name: story.SCENARIO for story in STORIES}
 

@@ -98,6 +98,13 @@ class Sender:
         self._asked = []
         return answer
 
+    def gives_up(self) -> None:
+        """Leave without an answer, and come back on another connection."""
+        self.client.leaves()
+        self.story.ledger.unknown |= {(self.number, n) for n in (*self._asked, *self._open)}
+        self._asked, self._open = [], []
+        self.client = self.story.port.client()
+
     def _burst(self, first: int, in_transaction: int) -> str:
         key = literal(self.key) if self.key is not None else "NULL"
         return (f"EXECUTE dbo.Burst @client = {self.number}, @first = {first}, "
@@ -143,12 +150,14 @@ class Story:
             yield number
 
     def all_answered(self, senders: Iterable[Sender]) -> None:
-        """Everybody who has started gets the answer. StoryError when it never comes."""
+        """Everybody who has started gets the answer; who waits for ever gives up and is told of."""
         crowd = list(senders)
         self.port.settle([sender.client for sender in crowd], PATIENCE)
         for sender in crowd:
             if not sender.client.finished():
-                raise StoryError(f"caller {sender.number} still waits after {PATIENCE:.0f} s")
+                self.problems.append(f"caller {sender.number} waited {PATIENCE:.0f} s in vain")
+                sender.gives_up()
+                continue
             sender.hears()
 
     # ------------------------------------------------------------------ the server
