@@ -20,12 +20,14 @@ from harness.explore.world import GOING_ON, Scenario, Step, World
 class Limits:
     """Where a search stops. transitions and depth: at most so many; None: no bound.
 
-    until: stop when a violation of that name is found; without it the search goes on to the end.
+    until: stop when a violation of that name is found; first: of any name. Without either the search
+    goes on to the end.
     """
 
     transitions: int | None = 2_000_000
     depth: int | None = 400
     until: str | None = None
+    first: bool = False
 
 
 @dataclass(slots=True)
@@ -127,6 +129,9 @@ class _Searcher:
         limits, result = self.limits, self.result
         if limits.until is not None and limits.until in result.violations:
             result.bounded_by = f"the first {limits.until!r}"
+            return True
+        if limits.first and result.violations:
+            result.bounded_by = "the first violation"
             return True
         if limits.transitions is not None and result.transitions >= limits.transitions:
             result.bounded_by = f"{limits.transitions} transitions"

@@ -15,6 +15,7 @@ from harness.explore import Limits, Scenario, search
 from harness.explore.checks import all_of, no_deadlock
 from harness.proof.audit import article, deployed, send, two_phase
 from harness.proof.audit import small_config as small
+from harness.proof.mutants import HISTORY, find_listed
 from harness.proof.strategies import dying, hinted, lookup, no_sender_victim
 from harness.render import mutant_names
 from harness.render.renderer import SQL
@@ -218,16 +219,21 @@ def test_a_mutant_is_caught(name):
     assert naming, "no test asks for it: write one, or put a check into CAUGHT"
 
 
-HISTORY = {
-    1: "no_lock_hint", 2: "holdlock", 3: "one_transaction", 4: "end_of_stream_before_delete",
-    5: "article_high_priority", 6: "end_before_resend", 7: "resend_one_byte",
-    8: "resend_out_of_order", 9: "initiator_ends_first", 10: "cleanup_in_activation",
-    11: "error_not_ended", 12: "dead_handle_dooms_caller", 13: "row_kept",
-    14: "minutes_for_seconds", 15: "same_dead_handle", 16: "stub_activation",
-}  # fmt: skip
-"""Mistakes people have made since 2007, by their number in our list."""
-
-
 def test_every_mistake_of_history_has_its_mutant():
     assert list(HISTORY) == list(range(1, 17))
-    assert set(HISTORY.values()) <= set(mutant_names(SQL))
+    assert {listed.mutant for listed in HISTORY.values()} <= set(mutant_names(SQL))
+
+
+@pytest.mark.parametrize("number", HISTORY)
+def test_every_mistake_of_history_is_found_by_a_search(number):
+    hit = find_listed(number, 2_000)
+    print(hit)
+    assert hit.violation, f"{hit.mutant}: {hit.others} in {hit.transitions} transitions"
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize("number", HISTORY)
+def test_without_the_mistake_that_search_finds_nothing(number):
+    listed = HISTORY[number]
+    result = search(listed.shipped(), Limits(transitions=2_000))
+    assert not result.violations
