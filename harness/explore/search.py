@@ -20,8 +20,8 @@ from harness.explore.world import GOING_ON, Scenario, Step, World
 class Limits:
     """Where a search stops. transitions and depth: at most so many; None: no bound.
 
-    until: stop when a violation of that name is found; first: of any name. Without either the search
-    goes on to the end.
+    until: stop when a violation of that name is found; first: of any name. Without either the
+    search goes on to the end.
     """
 
     transitions: int | None = 2_000_000

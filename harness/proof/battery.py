@@ -17,6 +17,12 @@ POISON = ("CREATE TRIGGER audit.Mark ON audit.ConversationLog AFTER UPDATE AS IF
           "THROW 50999, N'a fault', 1;")
 HANDLE = ("DECLARE @h uniqueidentifier = (SELECT TOP (1) ce.conversation_handle FROM "
           "sys.conversation_endpoints AS ce WHERE ce.is_initiator = {} AND ce.state <> 'CD'); ")
+NO_LOG = ("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Fault CHECK "
+          "(ConversationKey = N'x');")
+CAUGHT = ("SET XACT_ABORT {1}; BEGIN TRANSACTION; BEGIN TRY {0} END TRY BEGIN CATCH SELECT 1; "
+          "END CATCH; IF XACT_STATE() = 1 COMMIT TRANSACTION; "
+          "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; SET XACT_ABORT OFF;")
+"""A caller who goes on after our error and commits what he can."""
 CALLS = (
     *(f"EXECUTE audit.usp_Send {', '.join(names)}, 0xC1;" for names in (
         ["N'x'" if at == wrong else name for at, name in enumerate(NAMES.split(", "))]
@@ -33,6 +39,11 @@ CALLS = (
     HANDLE.format(0) + "EXECUTE audit.usp_ResendPending @h, 0;",
     HANDLE.format(1) + "EXECUTE audit.usp_ArmTimer @h, 2592001;",
     HANDLE.format(1) + "EXECUTE audit.usp_ArmTimer @h, 0;",
+    HANDLE.format(1) + "EXECUTE audit.usp_ArmTimer @h, -1;",
+    "BEGIN TRANSACTION; " + HANDLE.format(1) + "EXECUTE audit.usp_ArmTimer @h, NULL; "
+    "COMMIT TRANSACTION;",
+    "SET XACT_ABORT ON; BEGIN TRANSACTION; DECLARE @h uniqueidentifier = NEWID(); EXECUTE "
+    "audit.usp_ArmTimer @h, 5; COMMIT TRANSACTION; SET XACT_ABORT OFF;",
 )
 """Calls with something wrong in them, one after the other."""
 GIVEN_UP = (HANDLE.format(1) + "EXECUTE audit.usp_ResendPending @h, {}, N'given up', {};")
@@ -83,6 +94,16 @@ WANTED: Mapping[str, Wanted] = {
         (send("A1"), "SET ROWCOUNT 1; " + GIVEN_UP.format(50001, 0) + " SET ROWCOUNT 0;",
          "ALTER QUEUE audit.TargetQueue WITH STATUS = ON;"), claims=False),
     "first send": Wanted("senders=1 warm=0"),
+    "beginning fails": Wanted(
+        "senders=1 firings=0 warm=0", (NO_LOG,),
+        (send("A1"), CAUGHT.format(send("A1"), "OFF"), CAUGHT.format(send("A1"), "ON")),
+        claims=False),
+    "beginning again fails": Wanted(
+        "senders=1 firings=0", (OFF,),
+        (HANDLE.format(1) + "END CONVERSATION @h WITH CLEANUP;",
+         NO_LOG.replace("ALTER TABLE audit.ConversationLog", "ALTER TABLE audit.ConversationLog "
+                        "WITH NOCHECK"), CAUGHT.format(send("A1"), "OFF"),
+         CAUGHT.format(send("A1"), "ON"), send("A1")), claims=False),
     "own keys": Wanted("key=application senders=2 firings=0 warm=2 shared=0"),
     "one key": Wanted("key=application senders=2 firings=0 warm=0"),
     "one key, transactions": Wanted(
@@ -90,6 +111,10 @@ WANTED: Mapping[str, Wanted] = {
     "one key, XACT_ABORT": Wanted("key=application senders=2 firings=0 warm=0 caller=xact_abort"),
     "long bodies": Wanted("senders=1 firings=0 lifetimes=1", (), (send("A1A2A3"),), claims=False),
     "bad optimizer": Wanted("senders=2 warm=2 firings=0 switches=bad_optimizer:true"),
+    "bad optimizer, first": Wanted(
+        "senders=2 warm=0 firings=0 caller=transaction switches=bad_optimizer:true"),
+    "bad optimizer, beside": Wanted(
+        "senders=2 warm=1 caller=transaction switches=bad_optimizer:true", (), ("SELECT 1;",)),
     "target ends": Wanted("senders=1 firings=0 faults=target_ends"),
     "error message": Wanted("senders=1 firings=0 faults=error_message"),
     "timer": Wanted("senders=1"),
@@ -98,7 +123,6 @@ WANTED: Mapping[str, Wanted] = {
     "failing": Wanted("senders=1 firings=0 faults=target_ends", (POISON,), claims=False),
     "target ends, XACT_ABORT": Wanted("senders=1 firings=0 caller=xact_abort faults=target_ends"),
     "lifetime": Wanted("senders=1 firings=0 lifetimes=1"),
-    "bad optimizer, timer": Wanted("senders=1 switches=bad_optimizer:true"),
     "RCSI": Wanted("senders=1 isolation=rcsi"),
 }
 """Every case, the smallest first."""
@@ -109,12 +133,15 @@ _SENDS = ("xact_abort", "serializable", "wrong calls", "dead before", "removed b
           "one key, XACT_ABORT")
 IN: Mapping[str, tuple[str, ...]] = {
     "usp_Send": (*_SENDS, "timer"),
-    "usp_AcquireConversation": (*_SENDS, "own keys", "bad optimizer", "timer", "transaction"),
-    "usp_BeginConversation": ("first send", *_SENDS, "own keys", "bad optimizer"),
+    "usp_AcquireConversation": (*_SENDS, "own keys", "bad optimizer",
+                                "bad optimizer, first", "beginning fails",
+                                "beginning again fails", "timer", "transaction"),
+    "usp_BeginConversation": ("first send", *_SENDS, "own keys", "bad optimizer",
+                              "bad optimizer, first", "beginning fails", "beginning again fails"),
     "usp_RecycleConversation": ("first send", "wrong calls", "target ends", "failing", "timer",
-                                "transaction", "bad optimizer, timer", "RCSI"),
+                                "transaction", "bad optimizer, beside", "RCSI"),
     "usp_SenderActivation": ("first send", "error message", "blind", "failing", "timer"),
-    "usp_SendEndOfStream": ("wrong calls", "first send", "timer"),
+    "usp_SendEndOfStream": ("wrong calls", "first send", "bad optimizer, beside"),
     "usp_ArmTimer": ("wrong calls", "first send", "failing", "timer"),
     "usp_ResendPending": ("wrong calls", "given up", "dead-lettered", "long bodies", "failing",
                           "error message", "lifetime"),
