@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from rich.console import Console
@@ -87,15 +87,13 @@ def _port(server: str, story: Scenario, keep: bool) -> Iterator[Port]:
     odbc = with_database(connection_string(server), "master")
     database = f"redial_scenario_{story.name.replace('-', '_')}"
     admin = Server("", odbc).connect()
-    try:
+    with closing(admin):
         label = _ready(admin, database)
-        yield OdbcPort(Server(label, with_database(odbc, database)))
-    finally:
         try:
+            yield OdbcPort(Server(label, with_database(odbc, database)))
+        finally:
             if not keep:
                 _drop(admin, database)
-        finally:
-            admin.close()
 
 
 def _ready(admin: Any, database: str) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from harness.scenarios import (
+    day,
     deadlock_storm,
+    leak_and_clean_up,
     long_transactions,
     poison,
     pool_contention,
     reader_crash_loop,
     recycle_race,
     resend_under_load,
+    target_down,
 )
 from harness.scenarios.story import Scenario
 
-STORIES = (deadlock_storm, recycle_race, resend_under_load, poison, pool_contention,
-           long_transactions, reader_crash_loop)
+STORIES = (deadlock_storm, recycle_race, resend_under_load, poison, leak_and_clean_up, target_down,
+           day, pool_contention, long_transactions, reader_crash_loop)
 
 SCENARIOS: dict[str, Scenario] = {story.SCENARIO.name: story.SCENARIO for story in STORIES}
 

@@ -29,7 +29,8 @@ class Scenario:
 
     name: as the user types it. tell: the story. config: the shipped configuration it starts from.
     changes: sections of it that are different. expected: what it brings about on purpose.
-    differs: where servers differ, in sentences. mutant: a known-bad variant that it catches.
+    differs: where servers differ, in sentences. mutant: a known-bad variant that it catches. scale:
+    what its rates are divided by.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Scenario:
     changes: dict[str, dict[str, Any]] = field(default_factory=dict)
     expected: Expected = field(default_factory=Expected)
     differs: tuple[str, ...] = ()
+    scale: int = 1
 
     @property
     def model(self) -> Config:
@@ -88,7 +90,8 @@ class Sender:
         self._open += [n for low, high, over in answer.rows if not over
                        for n in range(low, high + 1)]
         ledger.acknowledged |= {(self.number, n) for n in told}
-        ledger.errors += answer.errors
+        if not answer.broken:  # else what the driver says of the break differs; unknown counts it
+            ledger.errors += answer.errors
         if answer.broken:
             ledger.unknown |= {(self.number, n) for n in {*self._asked, *self._open} - told}
             self.client, self._open = self.story.port.client(), []
@@ -115,8 +118,8 @@ class Story:
     """A configuration installed on a server, its callers, and their ledger."""
 
     def __init__(self, scenario: Scenario, port: Port, mutant: str | None = None,
-                 say: Callable[[str], None] = lambda text: None, scale: int = 1) -> None:
-        self.scenario, self.port, self.say, self.scale = scenario, port, say, scale
+                 say: Callable[[str], None] = lambda text: None) -> None:
+        self.scenario, self.port, self.say, self.scale = scenario, port, say, scenario.scale
         self.config = scenario.model
         self.schema = quote_name(self.config.schema_name)
         self.ledger, self.expected = Ledger(), scenario.expected
@@ -255,9 +258,9 @@ class Story:
 
 
 def told(scenario: Scenario, port: Port, mutant: str | None = None,
-         say: Callable[[str], None] = lambda text: None, scale: int = 1) -> TotalQueue:
+         say: Callable[[str], None] = lambda text: None) -> TotalQueue:
     """Tell the story and judge it. Raises StoryError, DeployError or what a driver raises."""
-    story = Story(scenario, port, mutant, say, scale)
+    story = Story(scenario, port, mutant, say)
     with leaving(story):
         scenario.tell(story)
         say("the load is over; waiting for everything to come to rest")

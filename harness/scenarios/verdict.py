@@ -115,8 +115,8 @@ def total_queue(
     _compare(found, "dead letters", dead - {None}, set(expected.dead) - unknown)
     if None in dead:
         found.problems.append("dead-lettered: a body nobody sent")
-    _numbers(found, "callers", ledger.errors, expected.errors, expected.kills)
-    _numbers(found, "ErrorLog", evidence.errors, expected.logged, expected.kills)
+    _numbers(found, "callers", ledger.errors, expected.errors)
+    _numbers(found, "ErrorLog", evidence.errors, expected.logged)
     if ledger.unknown and not expected.kills:
         found.problems.append(f"unknown: {len(ledger.unknown)} answers were swallowed")
     return found
@@ -138,11 +138,10 @@ def _compare(
 
 
 def _numbers(
-    found: TotalQueue, who: str, errors: list, allowed: frozenset[int], kills: bool
+    found: TotalQueue, who: str, errors: list, allowed: frozenset[int]
 ) -> None:
-    """Errors nobody expects; 0 and 596 are what a killed session's client hears."""
-    others = [(number, text) for number, text in errors
-              if number not in allowed and not (kills and number in (0, 596))]
+    """Errors nobody expects."""
+    others = [(number, text) for number, text in errors if number not in allowed]
     if others:
         number, text = others[0]
         found.problems.append(f"{who}: {len(others)} errors, first {number}: {text}")
