@@ -193,5 +193,9 @@ FIGURES = (
            "rewinds_per_s"),
 )
 
-LONG = {"endpoints": "harness.bench.endpoints", "day": "harness.bench.day"}
+LONG = {
+    "endpoints": "harness.bench.endpoints",
+    "day": "harness.bench.day",
+    "spikes": "harness.bench.spikes",
+}
 """Loads that take minutes, by the name ``invoke bench`` takes."""

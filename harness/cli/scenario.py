@@ -80,7 +80,7 @@ def _known_mutant(name: str) -> None:
 def _port(server: str, story: Scenario, keep: bool) -> Iterator[Port]:
     """The embedded broker on its virtual clock, or a database of the story's own on a server."""
     if server == EMBEDDED:
-        from harness.cli.virtual import VirtualPort
+        from harness.virtual import VirtualPort
 
         yield VirtualPort()
         return

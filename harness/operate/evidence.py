@@ -56,6 +56,7 @@ class Evidence:
     conversation that landed at one moment, as those of a batch do, are in that of their numbers:
     nobody promises how the rowversions go within one INSERT (F-365).
 
+    booked: per conversation, how many of its first messages were accounted for and deleted before.
     user_types: message types callers send. errors: rows of ErrorLog as (number, text).
     deadlocks: the server's reports of deadlocks with a module of this configuration, in words.
     """
@@ -69,6 +70,7 @@ class Evidence:
     endpoints: list[Endpoint] = field(default_factory=list)
     errors: list[tuple[int | None, str]] = field(default_factory=list)
     deadlocks: list[str] = field(default_factory=list)
+    booked: dict[str, int] = field(default_factory=dict)
 
 
 def collect(connection: Any, config: Config, identify: Any) -> Evidence:

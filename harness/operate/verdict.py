@@ -122,7 +122,8 @@ def _gaps(evidence: Evidence) -> dict[str, list[int]]:
     found = {}
     resent = {dialog.conversation: dialog.resent for dialog in evidence.dialogs}
     for conversation, count in sorted(expected.items()):
-        missing = sorted(set(range(count)) - present.get(conversation, set()))
+        first = evidence.booked.get(conversation, 0)
+        missing = sorted(set(range(first, count)) - present.get(conversation, set()))
         if len(missing) > resent.get(conversation, 0):
             found[conversation] = missing
     return found

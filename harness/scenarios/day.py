@@ -11,6 +11,8 @@ from harness.scenarios.story import Scenario, Story
 CALLERS, HOURS, MINUTES = 6, 24, 10
 STEADY, SPIKE = 200, 3000
 """Messages a second."""
+AT_ONCE = 2000
+"""Messages of one burst of a caller."""
 SPIKES = (9, 13, 20)
 """Hours whose first ten minutes are a spike."""
 
@@ -23,12 +25,13 @@ def tell(story: Story) -> None:
         for ten in range(60 // MINUTES):
             rate = SPIKE if hour in SPIKES and ten == 0 else STEADY
             owed += rate * MINUTES * 60 / story.scale / CALLERS
-            count, owed = int(owed), owed - int(owed)
-            if count:
+            while owed >= 1:
+                count = min(int(owed), AT_ONCE)
+                owed -= count
                 story.together(senders, count, in_transaction=ten % 3 * 2)
             story.wait(MINUTES * 60)
-        if hour in SPIKES:
-            story.say(f"hour {hour + 1}: {len(story.ledger.acknowledged):,} messages so far")
+        story.closes_the_books()
+        story.say(f"hour {hour + 1}: {sum(story.booked.values()):,} messages so far")
     dialogs = story.count("ConversationLog")
     story.insists(dialogs >= CALLERS * HOURS // 2, f"only {dialogs} dialogs in a day")
 

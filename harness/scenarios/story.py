@@ -125,6 +125,7 @@ class Story:
         self.ledger, self.expected = Ledger(), scenario.expected
         self.problems: list[str] = []
         self.senders: list[Sender] = []
+        self.booked: dict[str, int] = {}
         self.say(f"installing configuration {self.config.name} on {port.label}"
                  + (f", COMPARISON ONLY: {mutant}" if mutant else ""))
         port.install(self.config, mutant)
@@ -243,13 +244,42 @@ class Story:
 
     def evidence(self) -> Evidence:
         """What the server can be asked."""
-        return collect(_Connection(self), self.config, identity)
+        found = collect(_Connection(self), self.config, identity)
+        found.booked = self.booked
+        return found
+
+    def closes_the_books(self) -> None:
+        """Account for what has landed, and delete it: a long story's memory is not the day's.
+
+        Each message must be an acknowledged one, and the next of its conversation.
+        """
+        of_callers = f"MessageType = {literal(self.config.message_types[0].name)}"
+        ranks = []
+        for conversation, sequence, body, rank in self.sql(
+                "SELECT ConversationId, MessageSequence, Body, LandedRank = CAST(RowVersion AS "
+                f"bigint) FROM {self.schema}.Landing WHERE {of_callers} "
+                "ORDER BY ConversationId, MessageSequence;"):
+            name, place = identity(body), str(conversation).upper()
+            if sequence != self.booked.get(place, 0) or name not in self.ledger.acknowledged:
+                self.problems.append(f"books: number {sequence} of {place} is {name}, which is not "
+                                     "the next one, or nobody was told that it is sent")
+            self.booked[place] = sequence + 1
+            self.ledger.acknowledged.discard(name)
+            self.ledger.attempted.discard(name)
+            ranks.append(rank)
+        if ranks:
+            self.sql(f"DELETE {self.schema}.Landing WHERE {of_callers} "
+                     f"AND CAST(RowVersion AS bigint) <= {max(ranks)};")
 
     def verdict(self) -> TotalQueue:
         """Come to rest and account for everything."""
         quiet = self.rests()
         found = total_queue(self.ledger, self.evidence(), self.expected, quiet)
         found.problems += self.problems
+        booked = sum(self.booked.values())
+        found.attempted += booked
+        found.acknowledged += booked
+        found.landed += booked
         return found
 
     def expects_dead(self, messages: Iterable[Identity]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli.virtual import VirtualPort
 from harness.scenarios.all import SCENARIOS
 from harness.scenarios.story import told
+from harness.virtual import VirtualPort
 from tests.scenarios.lab import caught
 
 

@@ -11,12 +11,13 @@ from typing import Any
 from harness.broker.instance.instance import Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
-from harness.cli.server import LABEL
 from harness.config import Config
 from harness.deploy import DeployError
 from harness.render import render
 from harness.scenarios.port import Answer, Client
 from harness.tsql import split_batches
+
+LABEL = "embedded broker, not SQL Server"
 
 MOMENT = 37
 """Statements of a moment, all sessions together: no multiple of what a procedure's loop takes, so
@@ -63,13 +64,17 @@ class VirtualClient:
 
 
 class VirtualPort:
-    """An instance with an empty database. switches: of the engine, by name."""
+    """An instance with an empty database.
+
+    quantum: see Instance. moment: statements of a moment. switches: of the engine, by name.
+    """
 
     label = LABEL
     virtual = True
 
     def __init__(self, database: str = "scenario", seed: int = 1, quantum: int = 1,
-                 **switches: Any) -> None:
+                 moment: int = MOMENT, **switches: Any) -> None:
+        self._statements = moment
         self.instance = Instance(seed=seed, quantum=quantum, switches=switches)
         self.database = database
         admin = self.instance.connect()
@@ -110,7 +115,7 @@ class VirtualPort:
     def _moment(self) -> bool:
         """Whether somebody could go on at once."""
         self.instance.clock.advance(MOMENT_SECONDS)
-        return self.instance.pump(MOMENT)
+        return self.instance.pump(self._statements)
 
     def now(self) -> float:
         """Of the virtual clock."""
