@@ -89,6 +89,8 @@ def _settings(batches: list[ast.Batch]) -> frozenset[str]:
     found: set[str] = set()
     for batch in batches:
         for statement in batch.statements:
+            if isinstance(statement, ast.SetValue | ast.SetIsolationLevel):
+                continue
             if not isinstance(statement, ast.SetOption):
                 return frozenset(found)
             found = found | set(statement.names) if statement.on \
