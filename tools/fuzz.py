@@ -86,8 +86,11 @@ def run(target: str, runs: int, seed: int, corpus: Path) -> Report:
         f"-max_len={MAX_BYTES}", "-print_final_stats=1", f"-artifact_prefix={corpus}/crash-",
     ]  # fmt: skip
     started = time.monotonic()
+    # A shell in between, which forks: a process begins with its parent's peak as its own (it is
+    # kept over exec, see getrusage), and this one's parent may be a large test run.
     done = subprocess.run(
-        [sys.executable, "-m", "tools.fuzzing.targets", target, *options, str(corpus)],
+        ["/bin/sh", "-c", '"$@"; exit $?', "fuzz",
+         sys.executable, "-m", "tools.fuzzing.targets", target, *options, str(corpus)],
         cwd=ROOT, capture_output=True, text=True, errors="replace", check=False,
     )  # fmt: skip
     return _report(target, done, time.monotonic() - started)
