@@ -217,25 +217,26 @@ FROM (VALUES
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'audit') AND o.name = k.Name
 WHERE ISNULL(CASE o.type WHEN 'U' THEN N'table' WHEN 'SQ' THEN N'queue' WHEN 'P' THEN N'procedure' WHEN 'V' THEN N'view'
               WHEN 'TR' THEN N'trigger' WHEN 'IF' THEN N'function' WHEN 'TF' THEN N'function' WHEN 'FN' THEN N'function' END, N'') <> k.Kind
-   OR NOT ((EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+   OR CASE WHEN (EXISTS (SELECT 1 FROM sys.extended_properties AS ep
               WHERE ep.class = 1 AND ep.major_id = o.object_id AND ep.minor_id = 0 AND ep.name = N'Redial.made')
        OR EXISTS (SELECT 1 FROM sys.sql_modules AS sm
                   WHERE sm.object_id = o.object_id
-                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %'))
-           OR (@before = 1 AND o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
+                    AND sm.[definition] LIKE N'%* Redial [0-9]%, configuration %')) THEN 1
+           WHEN @before = 1 AND o.type = 'U' AND EXISTS (SELECT 1 FROM (VALUES (N'ConversationLog', N'EndOfStreamUtc'), (N'DeadLetter', N'MessageSequence'), (N'DeploymentHistory', N'ContentHash'),
             (N'ErrorLog', N'ConversationHandle'), (N'Gate', N'IsOpen'), (N'IdleWatch', N'SendSequence'), (N'Inbox', N'Repeats'),
             (N'KeySequence', N'LastSequence'), (N'Landing', N'LandedUtc'), (N'LandingAcknowledged', N'UpTo'),
             (N'Migration', N'AppliedUtc'), (N'OperatorLog', N'OperatorLogId'), (N'OwnedObject', N'Kind'),
             (N'PoisonAttempt', N'Attempts'), (N'SessionConversations', N'Handle'), (N'Setting', N'ChangedUtc')) AS f(Name, ColumnName)
             INNER JOIN sys.columns AS col ON col.object_id = o.object_id AND col.name = f.ColumnName
             INNER JOIN sys.key_constraints AS kc ON kc.parent_object_id = o.object_id AND kc.name = N'PK_' + f.Name
-            WHERE f.Name = o.name))
-           OR (@before = 1 AND o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
+            WHERE f.Name = o.name) THEN 1
+           WHEN @before = 1 AND o.type = 'SQ' AND (EXISTS (SELECT 1 FROM sys.services AS s
              INNER JOIN sys.extended_properties AS ep ON ep.class = 17 AND ep.major_id = s.service_id
              WHERE s.service_queue_id = o.object_id AND ep.name = CONCAT(N'Redial.user.', SCHEMA_ID(N'audit')))
      OR EXISTS (SELECT 1 FROM sys.service_queues AS sq
                 WHERE sq.object_id = o.object_id
-                  AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P'))))))
+                  AND OBJECT_ID(sq.activation_procedure, N'P') IN (OBJECT_ID(N'[audit].[usp_SenderActivation]', N'P'), OBJECT_ID(N'[audit].[usp_TargetActivation]', N'P')))) THEN 1
+           ELSE 0 END = 0
 ORDER BY o.name;
 
 INSERT INTO @foreign (Shown)
@@ -6835,10 +6836,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9c0c49589f500b39e6669cbedbcff3048d5e50f781866817a4e91dcc008c3877'
+           ORDER BY h.DeploymentId DESC), N'') <> N'67af4c213bd983994dcfaa384c79f60afe643e51f076e9ec5813c5b6700d3ba2'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'9c0c49589f500b39e6669cbedbcff3048d5e50f781866817a4e91dcc008c3877');
+    VALUES (N'audit', N'0.1.0', N'67af4c213bd983994dcfaa384c79f60afe643e51f076e9ec5813c5b6700d3ba2');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
