@@ -202,6 +202,23 @@ def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence
     run(server, name, json, evidence)
 
 
+@task(
+    help={
+        "only": "generated mutants whose names fit, * for anything; leaves the sixteen out",
+        "generated": "also every generated one: a quarter of an hour",
+        "write": "write docs/mutants.md",
+        "check": "only say what is stale on docs/mutants.md and in sql/mutants/equivalent.toml",
+        "workers": "processes for the generated ones",
+    }
+)
+def mutants(_: Context, only: str = "", generated: bool = False, write: bool = False,
+            check: bool = False, workers: int = 1) -> None:
+    """Look for the sixteen mistakes of history, and for mutants made from our own procedures."""
+    from harness.cli.mutants import mutants as run
+
+    run(only, generated, write, check, workers)
+
+
 @task(help={"check": "only say whether the committed page is stale"})
 def coverage(_: Context, check: bool = False) -> None:
     """Make docs/coverage.md: what the embedded broker supports, refuses and does otherwise."""

@@ -25,7 +25,7 @@ from harness.config import Config
 from harness.explore.scenario import Scenario
 from harness.explore.search import Limits, Result, search
 from harness.explore.world import World
-from harness.proof.audit import DATABASE, deployed, rows
+from harness.proof.audit import DATABASE, deployed, rows, undelivered
 from harness.proof.battery import IN, WANTED, scenario
 from harness.proof.mutate import Mutation, mutations
 from harness.render import render
@@ -65,8 +65,7 @@ class Case:
 @dataclass(frozen=True, slots=True)
 class Found:
     """What became of a mutant. case, claim: '' when no case finds it. steps: of its trace as it was
-    met. states, transitions, seconds: of all searches for it. searched: in which cases. error: why
-    a search was not possible.
+    met. states, transitions, seconds: of all searches for it. searched: in which cases.
     """
 
     name: str
@@ -78,13 +77,13 @@ class Found:
     steps: int = 0
     seconds: float = 0.0
     searched: tuple[str, ...] = ()
-    error: str = ""
 
 
 # ---------------------------------------------------------------------- outcomes
 LOOKED_AT: Mapping[str, tuple[str, ...]] = {
     "Landing": ("MessageType", "Body", "MessageSequence"),
-    "DeadLetter": ("Side", "MessageType", "Body", "Code", "MessageSequence", "Reason"),
+    "DeadLetter": ("DeadLetterId", "Side", "MessageType", "Body", "Code", "MessageSequence",
+                   "Reason"),
     "ErrorLog": ("ProcedureName", "ErrorNumber", "MessageSequence"),
     "ConversationLog": ("ConversationKey", "EndOfStreamUtc", "EndedUtc", "Messages", "Resent",
                         "DeadLettered", "Code"),
@@ -95,7 +94,7 @@ LOOKED_AT: Mapping[str, tuple[str, ...]] = {
 
 def outcome(world: World) -> str:
     """What somebody could find out about a state at rest, without ids and times of day."""
-    found: list[object] = [world.progress.results]
+    found: list[object] = [world.progress.results, sorted(undelivered(world))]
     for table, columns in LOOKED_AT.items():
         found.append(sorted(repr(tuple(
             value is not None if name.endswith("Utc") else value
@@ -214,18 +213,28 @@ def hunt(name: str, cases: Mapping[str, Case]) -> Found:
         answer = _searched(case, mutation)
         total = replace(total, line=mutation.line, searched=(*total.searched, key),
                         seconds=time.perf_counter() - started)
-        if isinstance(answer, str):
-            return replace(total, case=key, claim="no search was possible", error=answer)
+        if isinstance(answer, str):  # what was to be there before the search did not come
+            return replace(total, case=key, claim=answer)
         total = replace(total, states=total.states + answer.states,
                         transitions=total.transitions + answer.transitions)
         if answer.violations:
             claim, violation = next(iter(answer.violations.items()))
             return replace(total, case=key, claim=claim, steps=len(violation.path))
+        if answer.bounded_by.startswith("depth"):
+            return replace(total, case=key, claim=f"L3 no end within {Limits().depth} steps",
+                           steps=answer.deepest)
     return total
 
 
 def _searched(case: Case, mutation: Mutation) -> Result | str:
-    return _forked(lambda: _search(case, mutation)[0], 60)
+    """The search's result, or why there was none."""
+    answer = _forked(lambda: _search(case, mutation)[0], 60)
+    if not isinstance(answer, str):
+        return answer
+    kind, _, said = answer.partition(": ")
+    if kind == "AssertionError":
+        return f"before the search: {said[:50]}"
+    return f"L3 {answer}" if answer.startswith("no end") else answer
 
 
 def _forked(work: Callable[[], object], limit: float) -> Any:
