@@ -195,9 +195,9 @@ _BEGINS = ("bad optimizer", "bad optimizer, first", "beginning fails", "beginnin
 IN: Mapping[str, tuple[str, ...]] = {
     "usp_Send": (*_SENDS, "long body", "serializable, two", *_BEGINS, "target ends, XACT_ABORT",
                  "timer"),
-    "usp_AcquireConversation": (*_SENDS, "gate, dialog", "own keys", *_BEGINS, "reads wait, one key",
-                                "reads wait", "target ends, XACT_ABORT", "timer",
-                                "transaction"),
+    "usp_AcquireConversation": (*_SENDS, "gate, dialog", "own keys", *_BEGINS,
+                                "reads wait, one key", "reads wait", "target ends, XACT_ABORT",
+                                "timer", "transaction"),
     "usp_BeginConversation": ("first send", *_SENDS, "own keys", *_BEGINS, "reads wait, one key"),
     "usp_RecycleConversation": ("first send", "wrong calls", "timer, removed", "closing fails",
                                 "timer, target ends", "target ends", "failing", "timer",
