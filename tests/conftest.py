@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import resource
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,9 @@ from hypothesis import settings
 
 from tests import installed
 from tests.sampling import FULL, full
+
+STATM = Path("/proc/self/statm")
+PAGE = resource.getpagesize()
 
 settings.register_profile("redial", deadline=None, derandomize=True)
 settings.load_profile("redial")
@@ -38,24 +43,42 @@ class _Garbage:
     """Collects what tests leave between them, and walks what stays as seldom as can be.
 
     An installation makes a hundred thousand objects, and the caches hold a million: left to itself
-    the collector took a third of the suite's time. A quarter of a gigabyte may lie about instead.
+    the collector took a third of the suite's time. So what a collection leaves is not looked at
+    again (frozen) until the process has grown by GROWTH; then all of it is.
     """
 
     ENOUGH, AT_ONCE = 2_000_000, 2_000_000
+    GROWTH = 500_000_000
+
+    def __init__(self) -> None:
+        self.size = 0
 
     def begin(self) -> None:
         """What is loaded now stays."""
         gc.freeze()
         gc.set_threshold(self.AT_ONCE, 1000, 1000)
+        self.size = self.resident()
 
     def collect(self) -> None:
-        """When enough was made: collect; what is left then is a cache or lent, and not looked at
-        again (what of it dies in a circle later is lost: the worker ends with the suite)."""
+        """When enough was made, or the process has grown."""
+        grown = self.resident() - self.size > self.GROWTH
         young, older, _ = gc.get_count()
-        if young + older * self.AT_ONCE < self.ENOUGH:
+        if not grown and young + older * self.AT_ONCE < self.ENOUGH:
             return
+        if grown:
+            gc.unfreeze()
         gc.collect()
         gc.freeze()
+        if grown:
+            self.size = self.resident()
+
+    @staticmethod
+    def resident() -> int:
+        """Bytes this process has in memory; 0 where the system does not say."""
+        try:
+            return int(STATM.read_text().split()[1]) * PAGE
+        except OSError:
+            return 0
 
 
 _GARBAGE = _Garbage()
