@@ -106,6 +106,7 @@ MESSAGE = {"conversation": {"key": "message", "recycle": "never"}}
 NUMBERED = {"conversation": {"key": "application", "recycle": "timer", "order": "key"}}
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("choices", [POOL, ONE_SLOT, ONE_SLOT_AGED],
                          ids=["two slots", "one slot", "one slot, aged out"])
 @pytest.mark.parametrize("fault", ["kills", "cancels"])
@@ -123,6 +124,7 @@ def test_a_sender_of_a_slot_its_timer_and_a_kill():
     exhausted_and_clean(chosen(ONE_SLOT_TIMED, senders=1, firings=1, kills=1))
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 def test_two_senders_of_the_everlasting_dialog_and_one_dies(warm, in_transaction):

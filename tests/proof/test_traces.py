@@ -51,6 +51,7 @@ def shown(name: str):
     return trace, script(trace), windows
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("name", SHOWN)
 def test_windows_meet_what_the_search_met(name):
     """The text is T-SQL to our parser, and waits are where the trace waits."""

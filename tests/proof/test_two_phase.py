@@ -28,7 +28,7 @@ def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader(
     exhausted_and_clean(two_phase(in_transaction=True))
 
 
-@pytest.mark.sampled(every=3)
+@pytest.mark.sampled(every=6)
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 @pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
 @pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])
