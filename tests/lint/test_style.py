@@ -85,7 +85,7 @@ def test_our_rules_are_sqlfluffs_too(raw):
 INSTALLED = set(template_files(load_named("audit")))
 
 
-@pytest.mark.sampled(every=8)
+@pytest.mark.sampled(every=16)
 @pytest.mark.parametrize(
     "path", [path for path in templates() if path in INSTALLED], ids=lambda path: path.name)
 def test_our_templates_are_clean(path):

@@ -12,7 +12,7 @@ from . import catalog
 from .bare import Bare, another, fresh_catalog, installation
 from .lab import AUDIT, Client
 
-STRIDE = crash_stride(9)
+STRIDE = crash_stride(15)
 """Every how many batches the test of a killed change kills."""
 
 ROWLESS = (Key.SINGLE, Key.MESSAGE)

@@ -40,7 +40,7 @@ def test_every_rendered_script_has_a_stored_verdict():
 
 
 @pytest.mark.oracle
-@pytest.mark.sampled(every=4)
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize("name", sorted(oracle_verdicts.installations()))
 def test_the_oracle_finds_nothing(name, oracle, tmp_path):
     scripts = oracle_verdicts.installations()[name]
