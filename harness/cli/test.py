@@ -14,8 +14,8 @@ from harness.cli.server import ROOT
 def test(select: str | None = None, full: bool = False) -> int:
     """Run pytest on all processors; its exit status is ours.
 
-    select: pytest's -k. full: every variant of the families that the suite samples (hours, not
-    minutes); see ``tests/conftest.py``.
+    select: pytest's -k. full: every variant of the families that the suite samples (it takes
+    far longer); see ``tests/conftest.py``.
     """
     arguments = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
     arguments += ["-k", select] if select else []

@@ -24,8 +24,8 @@ from harness.broker.exec.compiler import calls_function
 from harness.broker.exec.objects import Procedure
 from harness.broker.exec.session import SessionState
 from harness.explore.progress import Progress, RecordingSink
-from harness.explore.scenario import GOING_ON, Scenario, Step
-from harness.explore.search import Limits, Result, Violation
+from harness.explore.scenario import Scenario, Step
+from harness.explore.search import Limits, Result
 from harness.explore.world import World
 from harness.tsql import ast
 
@@ -186,15 +186,7 @@ def reduced(scenario: Scenario, limits: Limits | None = None, *, sleep: bool = T
 def _descend(world: World, prints: Footprints, limits: Limits, result: Result, path: list[Step],
              asleep: dict[Step, Footprint], sleep: bool) -> None:
     """All orders from here. asleep: steps whose orders with what was done have been walked."""
-    steps = world.steps()
-    names = world.scenario.on_every_state(world)
-    if not any(step.kind in GOING_ON for step in steps):
-        result.ends += 1
-        names = names + world.scenario.at_the_end(world)
-    for name in names:
-        known = result.violations.get(name)
-        if known is None or len(path) < len(known.path):
-            result.violations[name] = Violation(name, tuple(path))
+    names, steps = result.meet(world, path)
     result.deepest = max(result.deepest, len(path))
     if names or (limits.depth is not None and len(path) >= limits.depth):
         if not names:

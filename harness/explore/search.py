@@ -64,6 +64,25 @@ class Result:
     accounts: Counter = field(default_factory=Counter)
     violations: dict[str, Violation] = field(default_factory=dict)
 
+    def meet(
+        self, world: World, path: list[Step], walk: int | None = None
+    ) -> tuple[list[str], list[Step]]:
+        """Check a state just reached and keep what is found there; returns the names of what is
+        violated and what may happen next.
+
+        path: the way to it. walk: number of the schedule it is on.
+        """
+        names, steps, at_rest = look(world)
+        if at_rest:
+            self.ends += 1
+            if world.scenario.account is not None:
+                self.accounts[str(world.scenario.account(world))] += 1
+        for name in names:
+            known = self.violations.get(name)
+            if known is None or len(path) < len(known.path):
+                self.violations[name] = Violation(name, tuple(path), walk)
+        return names, steps
+
     @property
     def exhausted(self) -> bool:
         """Every reachable state was seen."""
@@ -77,6 +96,15 @@ class Result:
         return (f"{self.scenario}: {self.states} states, {self.transitions} transitions ({kinds}), "
                 f"{self.ends} ends, depth {self.deepest}, {what}, {self.seconds:.1f} s, "
                 f"{rate:.0f} transitions/s; violations: {', '.join(self.violations) or 'none'}")
+
+
+def look(world: World) -> tuple[list[str], list[Step], bool]:
+    """Of a world as it stands: names of what is violated, what may happen next, whether all is at
+    rest (then what must hold at the end is looked at too).
+    """
+    names, steps = world.scenario.on_every_state(world), world.steps()
+    at_rest = not any(step.kind in GOING_ON for step in steps)
+    return names + world.scenario.at_the_end(world) if at_rest else names, steps, at_rest
 
 
 class _Searcher:
@@ -171,18 +199,7 @@ class _Searcher:
 
     def _enter(self) -> list[Step]:
         """Check the state just entered; returns what may happen next."""
-        world, result = self.world, self.result
-        names = world.scenario.on_every_state(world)
-        steps = world.steps()
-        if not any(step.kind in GOING_ON for step in steps):
-            result.ends += 1
-            names = names + world.scenario.at_the_end(world)
-            if world.scenario.account is not None:
-                result.accounts[str(world.scenario.account(world))] += 1
-        for name in names:
-            known = result.violations.get(name)
-            if known is None or len(self.path) < len(known.path):
-                result.violations[name] = Violation(name, tuple(self.path))
+        names, steps = self.result.meet(self.world, self.path)
         return [] if names else steps
 
 
@@ -242,9 +259,6 @@ def _play(world: World, steps: list[Step], name: str) -> list[Step] | None:
         if step not in possible:
             return None
         world.take(step)
-        names = world.scenario.on_every_state(world)
-        if not any(s.kind in GOING_ON for s in world.steps()):
-            names = names + world.scenario.at_the_end(world)
-        if name in names:
+        if name in look(world)[0]:
             return steps[: number + 1]
     return None

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from harness.explore.search import Violation
-from harness.explore.world import GOING_ON, Scenario, Step, World
+from harness.explore.search import Violation, look
+from harness.explore.world import Scenario, Step, World
 
 DIGITS = 8
 _PART = re.compile(r"(?:(?P<spid>\d+)|(?P<kind>[a-z_]+):(?P<place>\d+))(?:x(?P<times>\d+))?")
@@ -60,10 +60,7 @@ def decode(scenario: Scenario, text: str) -> Violation:
 
 def violated(world: World) -> list[str]:
     """Names of what is violated in a world as it stands."""
-    names = world.scenario.on_every_state(world)
-    if not any(step.kind in GOING_ON for step in world.steps()):
-        names = names + world.scenario.at_the_end(world)
-    return names
+    return look(world)[0]
 
 
 def _word(world: World, step: Step) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from harness.explore.scenario import GOING_ON, Scenario, Step
-from harness.explore.search import Result, Violation
+from harness.explore.search import Result
 from harness.explore.world import World
 
 
@@ -110,19 +110,9 @@ def _one(world: World, chooser: _Chooser, plan: Walks, result: Result, seen: set
     """One walk from the beginning to rest, a violation or its bound."""
     path: list[Step] = []
     while len(path) < plan.steps:
-        names = world.scenario.on_every_state(world)
-        steps = world.steps()
-        rest = not any(step.kind in GOING_ON for step in steps)
-        if rest:
-            result.ends += 1
-            names = names + world.scenario.at_the_end(world)
-            if world.scenario.account is not None:
-                result.accounts[str(world.scenario.account(world))] += 1
-        for name in names:
-            known = result.violations.get(name)
-            if known is None or len(path) < len(known.path):
-                result.violations[name] = Violation(name, tuple(path), number)
-        if names or rest:
+        ends = result.ends
+        names, steps = result.meet(world, path, number)
+        if names or result.ends > ends:
             break
         step = chooser.choose(steps, len(path))
         world.journal.mark()

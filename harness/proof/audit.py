@@ -84,6 +84,12 @@ def rows(world: World, table: str, *columns: str) -> list[tuple]:
     return [tuple(row[i] for i in ordinals) for row in found.rows.entries.values()]
 
 
+def told(world: World) -> set:
+    """Handles of the dialogs whose EndOfStream was sent."""
+    return {handle for handle, at in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
+            if at is not None}
+
+
 def undelivered(world: World) -> list[str]:
     """Bodies (hexadecimal) of user messages that lie in a queue or in the transmission queue."""
     found: list[bytes | None] = []
@@ -97,7 +103,6 @@ def undelivered(world: World) -> list[str]:
 def bare(body: bytes) -> bytes:
     """A body without the header ``ufn_WriteEnvelope`` puts before it (docs/facts.md, F-146)."""
     return body[int.from_bytes(body[4:6], "big"):] if body[:4] == b"RDL1" else body
-
 
 
 def accounted(bodies: dict[tuple[int, int], str]) -> Callable[[World], list[str]]:
@@ -142,19 +147,15 @@ def end_of_stream_once(world: World) -> list[str]:
     return sorted(problems)
 
 
-
 def no_orphan_dialog(world: World) -> list[str]:
     """Every dialog the initiator has not ended can be found again by a sender, or is on its way
     out: its EndOfStream was sent, and the target's answer will end it.
     """
-    known = {row[0] for row in rows(world, "SessionConversations", "Handle")}
-    known |= {handle for handle, told in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
-              if told is not None}
+    known = {row[0] for row in rows(world, "SessionConversations", "Handle")} | told(world)
     broker = world.instance.server.database(DATABASE).broker
     orphans = [e for e in broker.endpoints.values()
                if e.is_initiator and not e.own and e.handle not in known]
     return ["orphan dialog"] if orphans else []
-
 
 
 # ---------------------------------------------------------------------- scenarios

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from harness.explore.accounting import Ledger, balanced
 from harness.explore.queries import ask
 from harness.explore.world import World
-from harness.proof.audit import DATABASE, EVENT, bare, rows
+from harness.proof.audit import DATABASE, EVENT, bare, no_orphan_dialog, rows, told
 
 SENDING = frozenset({"usp_Send", "usp_SendBatch", "usp_SendMessages", "Outbox_Insert"})
 """Procedures of ours that callers run."""
@@ -134,10 +134,9 @@ def s5(subject: Subject, world: World) -> list[str]:
     """S5: dialogs are bounded: of the initiator's committed ones no more are open for sending than
     there are keys (sessions, slots); the others have had their EndOfStream or know that they ended.
     """
-    told = {handle for handle, at in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
-            if at is not None}
+    recycled = told(world)
     open_ = [e for e in _endpoints(world) if e.is_initiator and e.state() in OPEN
-             and e.creator is None and e.handle not in told]
+             and e.creator is None and e.handle not in recycled]
     return ["S5 more dialogs than keys"] if len(open_) > subject.keys else []
 
 
@@ -196,18 +195,16 @@ def l1(subject: Subject, world: World) -> list[str]:
     """L1: every dialog that was recycled is closed on both sides once everything is at rest."""
     if not subject.ends or world.progress.struck & SWITCHED_OFF:
         return []
-    told = {handle for handle, at in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
-            if at is not None}
+    recycled = told(world)
     for endpoint in _endpoints(world):
-        if not endpoint.is_initiator or endpoint.handle not in told:
+        if not endpoint.is_initiator or endpoint.handle not in recycled:
             continue
         peer = endpoint.peer
         if endpoint.state() != "CD" or (peer is not None and peer.state() != "CD"):
             return ["L1 a recycled dialog is not closed"]
-    known = {row[0] for row in rows(world, "SessionConversations", "Handle")} | told
-    orphans = subject.rows and any(
-        e.is_initiator and not e.own and e.handle not in known for e in _endpoints(world))
-    return ["L1 a dialog nobody can find again"] if orphans else []
+    if subject.rows and no_orphan_dialog(world):
+        return ["L1 a dialog nobody can find again"]
+    return []
 
 
 def l2(subject: Subject, world: World) -> list[str]:
