@@ -48,7 +48,8 @@ FIXED_OBJECTS = frozenset(
         "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog", "Gate",
         "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Everlasting", "Inbox",
         "Migration", "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send", "usp_SendBatch",
-        "usp_SendMessages", "ufn_ReadBatch", "Outbox", "Outbox_Insert",
+        "usp_SendMessages", "ufn_ReadBatch", "Outbox", "Outbox_Insert", "SendLedger",
+        "usp_BeginPartition", "usp_EndPartition", "usp_PurgeSendLedger",
     }
 )  # fmt: skip
 """Names of the schema that templates use; a queue cannot take one."""

@@ -27,6 +27,8 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     # what applications call
     "usp_Send": {SENDER: EXECUTE},
     "usp_SendBatch": {SENDER: EXECUTE},
+    "usp_BeginPartition": {SENDER: EXECUTE},
+    "usp_EndPartition": {SENDER: EXECUTE},
     "MessageBatch": {SENDER: EXECUTE},
     "Outbox": {SENDER: frozenset({"SELECT", "INSERT"})},
     # what operators call
@@ -34,12 +36,13 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_ResendPending", "usp_EndLeaked", "usp_PurgeInbox", "usp_PurgeLanding",
         "usp_PurgePoison", "usp_Drain", "usp_OpenGate", "usp_Health", "usp_RetireIdle",
         "usp_ReplayDeadLetter", "usp_PurgeDeadLetter", "usp_PurgeLogs",
+        "usp_PurgeSendLedger",
         right={OPERATOR: EXECUTE}),
     "usp_AcknowledgeLanding": {OPERATOR: EXECUTE, READER: EXECUTE},
     # what operators and readers look at
     **each(
         "DeadLetter", "ErrorLog", "PoisonAttempt", "DeploymentHistory", "LandingAcknowledged",
-        "OperatorLog", "Migration", "Setting", "Gate", "vw_Conversations", "vw_Queues",
+        "OperatorLog", "Migration", "Setting", "Gate", "SendLedger", "vw_Conversations", "vw_Queues",
         "vw_Pending", "vw_Errors", "vw_DeadLetters", "vw_FailedConversations",
         right={OPERATOR: SELECT}),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},

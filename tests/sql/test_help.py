@@ -15,7 +15,7 @@ PROCEDURES = {
 }
 DESTROYS = (
     "usp_Drain", "usp_EndLeaked", "usp_RetireIdle", "usp_ReplayDeadLetter", "usp_PurgeDeadLetter",
-    "usp_PurgeLogs",
+    "usp_PurgeLogs", "usp_PurgeSendLedger",
 )  # fmt: skip
 
 

@@ -277,7 +277,8 @@ VALUES
     (LEFT(CONCAT(N'Redial etl: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge inbox, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial etl: purge poison, ', DB_NAME()), 128)),
-    (LEFT(CONCAT(N'Redial etl: purge logs, ', DB_NAME()), 128));
+    (LEFT(CONCAT(N'Redial etl: purge logs, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial etl: purge send ledger, ', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
 DECLARE @lastJob nvarchar(128) = N'';
 WHILE 1 = 1

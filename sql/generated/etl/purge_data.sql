@@ -148,8 +148,9 @@ FROM (VALUES
     (13, N'table', N'OperatorLog'),
     (14, N'table', N'OwnedObject'),
     (15, N'table', N'PoisonAttempt'),
-    (16, N'table', N'SessionConversations'),
-    (17, N'table', N'Setting')
+    (16, N'table', N'SendLedger'),
+    (17, N'table', N'SessionConversations'),
+    (18, N'table', N'Setting')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'etl') AND o.name = k.Name;
 

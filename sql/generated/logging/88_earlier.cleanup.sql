@@ -298,6 +298,7 @@ VALUES
     (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial logging: purge send ledger, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge dead letters, ', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
 DECLARE @lastJob nvarchar(128) = N'';

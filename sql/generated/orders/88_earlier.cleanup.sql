@@ -277,7 +277,8 @@ INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial orders: retire, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial orders: purge poison, ', DB_NAME()), 128)),
-    (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128));
+    (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial orders: purge send ledger, ', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
 DECLARE @lastJob nvarchar(128) = N'';
 WHILE 1 = 1

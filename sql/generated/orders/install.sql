@@ -159,6 +159,7 @@ FROM (VALUES
     (N'trigger', N'Outbox_Insert'),
     (N'table', N'OwnedObject'),
     (N'table', N'PoisonAttempt'),
+    (N'table', N'SendLedger'),
     (N'table', N'SessionConversations'),
     (N'table', N'Setting'),
     (N'function', N'ufn_Conversations'),
@@ -175,10 +176,12 @@ FROM (VALUES
     (N'procedure', N'usp_AcquireConversation'),
     (N'procedure', N'usp_ArmTimer'),
     (N'procedure', N'usp_BeginConversation'),
+    (N'procedure', N'usp_BeginPartition'),
     (N'procedure', N'usp_CloseEverlasting'),
     (N'procedure', N'usp_CloseGate'),
     (N'procedure', N'usp_Drain'),
     (N'procedure', N'usp_EndLeaked'),
+    (N'procedure', N'usp_EndPartition'),
     (N'procedure', N'usp_FindPoison'),
     (N'procedure', N'usp_Health'),
     (N'procedure', N'usp_LandBatch'),
@@ -190,6 +193,7 @@ FROM (VALUES
     (N'procedure', N'usp_PurgeLanding'),
     (N'procedure', N'usp_PurgeLogs'),
     (N'procedure', N'usp_PurgePoison'),
+    (N'procedure', N'usp_PurgeSendLedger'),
     (N'procedure', N'usp_ReadErrorBody'),
     (N'procedure', N'usp_RecordPoison'),
     (N'procedure', N'usp_RecycleConversation'),
@@ -913,6 +917,48 @@ BEGIN
     );
     EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
         @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TABLE', @level1name = N'PoisonAttempt';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_SendLedger.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* What has been sent in pieces that may be run again (a Spark job's partitions): one row a piece, made
+   in the transaction of its messages, so a row tells that all of them went out, and no row that none
+   did. Read and written by usp_BeginPartition and usp_EndPartition only. JobId is compared byte by
+   byte. MessageCount and ContentHash are NULL inside that transaction alone. */
+IF OBJECT_ID(N'[orders].[SendLedger]', N'U') IS NULL
+BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE TABLE [orders].[SendLedger]
+    (
+        JobId nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        BatchId bigint NOT NULL,
+        PartitionId int NOT NULL,
+        Chunk int NOT NULL,
+        MessageCount bigint NULL,
+        ContentHash binary(32) NULL,
+        SentUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_SendLedger_SentUtc] DEFAULT (SYSUTCDATETIME()),
+        SentBy nvarchar(128) NOT NULL
+            CONSTRAINT [DF_SendLedger_SentBy] DEFAULT (ORIGINAL_LOGIN()),
+        CONSTRAINT [PK_SendLedger] PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
+            WITH (ALLOW_PAGE_LOCKS = OFF)
+    );
+    /* For the purge alone. No sender changes SentUtc once its row is there. */
+    CREATE NONCLUSTERED INDEX [IX_SendLedger_SentUtc]
+        ON [orders].[SendLedger] (SentUtc)
+        WITH (ALLOW_PAGE_LOCKS = OFF);
+    ALTER TABLE [orders].[SendLedger] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'orders',
+        @level0type = N'SCHEMA', @level0name = N'orders', @level1type = N'TABLE', @level1name = N'SendLedger';
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     COMMIT TRANSACTION;
@@ -3728,6 +3774,179 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 72_09_usp_BeginPartition.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_BeginPartition]
+    @jobId nvarchar(4000),              /* name of the job, the same when it is run again; 1 to 128 characters */
+    @batchId bigint,                    /* its batch: of a stream the number Spark gives it, else 0 */
+    @partitionId int,                   /* the piece of the batch, 0 or more */
+    @chunk int = 0                      /* part of the piece, 0 or more; 0 where it goes out as one */
+WITH EXECUTE AS N'orders_module'
+AS
+/* Redial 0.1.0, configuration orders */
+/* Asks whether a piece of work that may be run twice still has to be sent. Called in the transaction
+   that then sends it and ends with usp_EndPartition. Returns 0 and one row: AlreadySent bit,
+   MessageCount bigint, ContentHash binary(32), SentUtc datetime2(3); the last three are NULL where
+   AlreadySent is 0.
+   AlreadySent = 1: send nothing, call usp_EndPartition all the same, which compares.
+   Locks: the ledger's row before any row R of usp_Send; a second attempt at the same piece waits here,
+   holding nothing, until the first commits or is rolled back. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the look-up (F-331) */
+    SET XACT_ABORT OFF;                 /* 2627 below is an answer, and must not doom the caller's work */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @job nvarchar(128) = LEFT(@jobId, 128);
+    DECLARE @attempt int = 0;
+    DECLARE @found bit = 0;
+    DECLARE @messages bigint = NULL;
+    DECLARE @hash binary(32) = NULL;
+    DECLARE @sentUtc datetime2(3) = NULL;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs                                                                                   */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @@TRANCOUNT = 0
+        THROW 50241, N'usp_BeginPartition must be called in the transaction that sends the messages: BEGIN TRANSACTION first.', 1;
+    IF ISNULL(DATALENGTH(@jobId), 0) NOT BETWEEN 2 AND 256
+        SET @errors = @errors + N'@jobId must be a name of 1 to 128 characters. ';
+    IF @batchId IS NULL
+        SET @errors = @errors + N'@batchId must be a bigint, not NULL. ';
+    IF ISNULL(@partitionId, -1) < 0
+        SET @errors = @errors + N'@partitionId must be 0 to 2147483647. ';
+    IF ISNULL(@chunk, -1) < 0
+        SET @errors = @errors + N'@chunk must be 0 to 2147483647. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50240, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Make the row; one that is there tells that the piece is sent. Twice at most: it can go     */
+    /*    between the refusal and the look (usp_PurgeSendLedger)                                     */
+    /* ----------------------------------------------------------------------------------------- */
+    WHILE 1 = 1
+    BEGIN
+        SET @attempt = @attempt + 1;
+
+        SELECT @found = 1, @messages = sl.MessageCount, @hash = sl.ContentHash, @sentUtc = sl.SentUtc
+        FROM [orders].[SendLedger] AS sl
+            /* READCOMMITTEDLOCK: wait for an attempt that is sending this piece now, also in a database
+               of row versions, where a plain read would not see it. One row of the clustered key. */
+            WITH (READCOMMITTEDLOCK, ROWLOCK, INDEX ([PK_SendLedger]), FORCESEEK)
+        WHERE sl.JobId = @job AND sl.BatchId = @batchId AND sl.PartitionId = @partitionId AND sl.Chunk = @chunk;
+        IF @found = 1
+            BREAK;
+
+        BEGIN TRY
+            INSERT INTO [orders].[SendLedger] (JobId, BatchId, PartitionId, Chunk)
+            VALUES (@job, @batchId, @partitionId, @chunk);
+            BREAK;
+        END TRY
+        BEGIN CATCH
+            /* 2627: another attempt has just sent it; look again. */
+            IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1 OR @attempt >= 3
+                THROW;
+        END CATCH;
+    END;
+
+    IF @found = 1 AND @messages IS NULL
+        THROW 50242, N'This piece was begun and not ended: usp_BeginPartition and usp_EndPartition are called once each, in one transaction.', 1;
+
+    SELECT @found AS AlreadySent, @messages AS MessageCount, @hash AS ContentHash, @sentUtc AS SentUtc;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 72_10_usp_EndPartition.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_EndPartition]
+    @jobId nvarchar(4000),              /* these four as in usp_BeginPartition */
+    @batchId bigint,
+    @partitionId int,
+    @chunk int = 0,
+    @messageCount bigint,               /* messages of the piece, sent now or already */
+    @contentHash binary(32)             /* SHA2_256 over them, by a rule of the caller's that stays the same */
+WITH EXECUTE AS N'orders_module'
+AS
+/* Redial 0.1.0, configuration orders */
+/* Ends a piece that usp_BeginPartition began. Sent now: its count and hash are kept. Sent already: they
+   are compared, and a run that would have sent something else raises 50243: the job is not
+   deterministic, and neither run is the right one. Returns 0; answers by no result set. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's SET ROWCOUNT would cut the look-up (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @job nvarchar(128) = LEFT(@jobId, 128);
+    DECLARE @messages bigint = NULL;
+    DECLARE @hash binary(32) = NULL;
+    DECLARE @sentUtc datetime2(3) = NULL;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Inputs                                                                                   */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @@TRANCOUNT = 0
+        THROW 50241, N'usp_EndPartition must be called in the transaction of usp_BeginPartition, before its COMMIT.', 1;
+    IF ISNULL(DATALENGTH(@jobId), 0) NOT BETWEEN 2 AND 256
+        SET @errors = @errors + N'@jobId must be a name of 1 to 128 characters. ';
+    IF ISNULL(@messageCount, -1) < 0
+        SET @errors = @errors + N'@messageCount must be 0 or more. ';
+    IF @contentHash IS NULL
+        SET @errors = @errors + N'@contentHash must be 32 bytes, not NULL. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50240, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  The row of this transaction is the only one that can be open                              */
+    /* ----------------------------------------------------------------------------------------- */
+    UPDATE sl
+    SET MessageCount = @messageCount, ContentHash = @contentHash
+    FROM [orders].[SendLedger] AS sl
+        WITH (ROWLOCK, INDEX ([PK_SendLedger]), FORCESEEK)  /* one row, by its clustered key */
+    WHERE sl.JobId = @job AND sl.BatchId = @batchId AND sl.PartitionId = @partitionId AND sl.Chunk = @chunk
+      AND sl.MessageCount IS NULL;
+    IF @@ROWCOUNT = 1
+        RETURN 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Sent before: the same?                                                                   */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT @messages = sl.MessageCount, @hash = sl.ContentHash, @sentUtc = sl.SentUtc
+    FROM [orders].[SendLedger] AS sl
+        WITH (READCOMMITTEDLOCK, ROWLOCK, INDEX ([PK_SendLedger]), FORCESEEK)   /* the same row */
+    WHERE sl.JobId = @job AND sl.BatchId = @batchId AND sl.PartitionId = @partitionId AND sl.Chunk = @chunk;
+    IF @messages IS NULL
+        THROW 50242, N'There is no such piece: call usp_BeginPartition first, in the same transaction.', 1;
+
+    IF @messages <> @messageCount OR @hash <> @contentHash
+    BEGIN
+        SET @errors = CONCAT(N'Job ', @job, N', batch ', @batchId, N', partition ', @partitionId, N', chunk ', @chunk,
+            N' was sent at ', CONVERT(nvarchar(30), @sentUtc, 126), N' UTC with ', @messages,
+            N' messages, and this run has ', @messageCount, CASE WHEN @messages = @messageCount THEN N' others' END,
+            N'. Nothing was sent now. Next: make its input deterministic (no rand, no round robin over retries, a fixed order), or run it under a new job id.');
+        SET @errors = REPLACE(@errors, N'%', N'%%');    /* F-133 */
+        THROW 50243, @errors, 1;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 74_01_usp_RecycleConversation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -5903,6 +6122,121 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 78_usp_PurgeSendLedger.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_PurgeSendLedger]
+    @olderThanDays int = NULL,          /* 1 to 36500; NULL: 90 */
+    @batch int = 4000,                  /* rows of one transaction */
+    @WhatIf bit = 1,                    /* 1: only show; 0: delete */
+    @Debug bit = 0,
+    @Help bit = 0
+WITH EXECUTE AS N'orders_module'
+AS
+/* Redial 0.1.0, configuration orders */
+/* Forgets which pieces of jobs were sent long ago. A piece that is run again after that is sent again:
+   keep longer than any job may be run again. Returns one row: WhatIf bit, OlderThanUtc datetime2(3),
+   Affected bigint. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+
+    DECLARE @errors nvarchar(2048) = N'';
+    DECLARE @days int = ISNULL(@olderThanDays, 90);
+    DECLARE @before datetime2(3);
+    DECLARE @rows bigint = 0;
+    DECLARE @found int = 1;
+    DECLARE @pieces TABLE
+    (
+        JobId nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+        BatchId bigint NOT NULL,
+        PartitionId int NOT NULL,
+        Chunk int NOT NULL,
+        PRIMARY KEY CLUSTERED (JobId, BatchId, PartitionId, Chunk)
+    );
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help, inputs                                                                             */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_PurgeSendLedger: forgets which pieces of jobs were sent long ago. A forgotten piece that is run again is sent again.
+  @olderThanDays  age in days, 1 to 36500; 90 (retention.log_days) by default
+  @batch          rows of one transaction, 1 to 4900; default 4000
+  @WhatIf         1 (default): only show what would go; 0: delete
+  @Debug          1: print each step
+Example:
+  EXECUTE ' + N'[orders].[usp_PurgeSendLedger]' + N' @olderThanDays = 90, @WhatIf = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50182, N'usp_PurgeSendLedger must be called outside a transaction: it deletes in small ones.', 1;
+    IF ISNULL(@days, 0) NOT BETWEEN 1 AND 36500
+        SET @errors = @errors + N'@olderThanDays must be 1 to 36500 (NULL only where [retention].log_days is above 0). ';
+    IF ISNULL(@batch, 0) NOT BETWEEN 1 AND 4900
+        SET @errors = @errors + N'@batch must be 1 to 4900: from 5,000 row locks on the server locks the whole table. ';
+    IF @WhatIf IS NULL
+        SET @errors = @errors + N'@WhatIf must be 0 or 1. ';
+    IF @errors <> N''
+    BEGIN
+        SET @errors = RTRIM(@errors);
+        THROW 50244, @errors, 1;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  Oldest first, looked up holding nothing, deleted by key; a row in use is passed over       */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @before = DATEADD(day, -@days, SYSUTCDATETIME());
+
+    IF @WhatIf = 1
+    BEGIN
+        SELECT @rows = COUNT_BIG(*)
+        FROM [orders].[SendLedger] AS sl
+            /* READPAST, READCOMMITTEDLOCK: a figure to look at; waits for nobody. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)
+        WHERE sl.SentUtc < @before;
+    END;
+
+    WHILE @WhatIf = 0 AND @found > 0
+    BEGIN
+        DELETE FROM @pieces;
+        INSERT INTO @pieces (JobId, BatchId, PartitionId, Chunk)
+        SELECT TOP (@batch) sl.JobId, sl.BatchId, sl.PartitionId, sl.Chunk
+        FROM [orders].[SendLedger] AS sl
+            /* READPAST, READCOMMITTEDLOCK: waits for nobody; the index holds the old ones together. */
+            WITH (READPAST, READCOMMITTEDLOCK, INDEX ([IX_SendLedger_SentUtc]), FORCESEEK)
+        WHERE sl.SentUtc < @before
+        ORDER BY sl.SentUtc;
+
+        DELETE sl
+        FROM [orders].[SendLedger] AS sl
+            /* XLOCK, READPAST: a row somebody compares with just now stays; no lock that is got and then
+               has to wait for more, so the purge is in no circle with a sender. */
+            WITH (XLOCK, ROWLOCK, READPAST, READCOMMITTEDLOCK)
+        INNER JOIN @pieces AS p
+            ON p.JobId = sl.JobId AND p.BatchId = sl.BatchId AND p.PartitionId = sl.PartitionId AND p.Chunk = sl.Chunk;
+
+        SET @found = @@ROWCOUNT;
+        SET @rows = @rows + @found;
+        IF @Debug = 1
+            PRINT CONCAT(@found, N' rows deleted, ', @rows, N' in all');
+    END;
+
+    IF @WhatIf = 0 AND @rows > 0
+        INSERT INTO [orders].[OperatorLog] (Action, Detail)
+        VALUES (N'usp_PurgeSendLedger', CONCAT(@rows, N' rows older than ', CONVERT(nvarchar(30), @before, 126)));
+
+    SELECT @WhatIf AS WhatIf, @before AS OlderThanUtc, @rows AS Affected;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 78_usp_ReplayDeadLetter.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -6437,6 +6771,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[OwnedObject]'),
                (N'[orders].[PoisonAttempt]'),
                (N'[orders].[ReceivedBatch]'),
+               (N'[orders].[SendLedger]'),
                (N'[orders].[SessionConversations]'),
                (N'[orders].[Setting]'),
                (N'[orders].[ufn_Conversations]'),
@@ -6453,9 +6788,11 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_AcquireConversation]'),
                (N'[orders].[usp_ArmTimer]'),
                (N'[orders].[usp_BeginConversation]'),
+               (N'[orders].[usp_BeginPartition]'),
                (N'[orders].[usp_CloseGate]'),
                (N'[orders].[usp_Drain]'),
                (N'[orders].[usp_EndLeaked]'),
+               (N'[orders].[usp_EndPartition]'),
                (N'[orders].[usp_FindPoison]'),
                (N'[orders].[usp_Health]'),
                (N'[orders].[usp_LandBatch]'),
@@ -6466,6 +6803,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_PurgeLanding]'),
                (N'[orders].[usp_PurgeLogs]'),
                (N'[orders].[usp_PurgePoison]'),
+               (N'[orders].[usp_PurgeSendLedger]'),
                (N'[orders].[usp_ReadErrorBody]'),
                (N'[orders].[usp_RecordPoison]'),
                (N'[orders].[usp_RecycleConversation]'),
@@ -6525,6 +6863,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[OwnedObject]'),
                (N'[orders].[PoisonAttempt]'),
                (N'[orders].[ReceivedBatch]'),
+               (N'[orders].[SendLedger]'),
                (N'[orders].[SessionConversations]'),
                (N'[orders].[Setting]'),
                (N'[orders].[ufn_Conversations]'),
@@ -6541,9 +6880,11 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_AcquireConversation]'),
                (N'[orders].[usp_ArmTimer]'),
                (N'[orders].[usp_BeginConversation]'),
+               (N'[orders].[usp_BeginPartition]'),
                (N'[orders].[usp_CloseGate]'),
                (N'[orders].[usp_Drain]'),
                (N'[orders].[usp_EndLeaked]'),
+               (N'[orders].[usp_EndPartition]'),
                (N'[orders].[usp_FindPoison]'),
                (N'[orders].[usp_Health]'),
                (N'[orders].[usp_LandBatch]'),
@@ -6554,6 +6895,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_PurgeLanding]'),
                (N'[orders].[usp_PurgeLogs]'),
                (N'[orders].[usp_PurgePoison]'),
+               (N'[orders].[usp_PurgeSendLedger]'),
                (N'[orders].[usp_ReadErrorBody]'),
                (N'[orders].[usp_RecordPoison]'),
                (N'[orders].[usp_RecycleConversation]'),
@@ -6592,6 +6934,19 @@ BEGIN
         EXECUTE AS N'orders_module'
     );
 END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 85_ledger.grant.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Sending in pieces that may be run again: the sender's procedures, the operator's look and purge. The
+   table itself is nobody else's: a row made by hand would keep messages from being sent. */
+GRANT EXECUTE ON OBJECT::[orders].[usp_BeginPartition] TO [orders_sender];
+GRANT EXECUTE ON OBJECT::[orders].[usp_EndPartition] TO [orders_sender];
+GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeSendLedger] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[SendLedger] TO [orders_operator];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -6950,7 +7305,8 @@ INSERT INTO @kept (Name)
 VALUES
     (LEFT(CONCAT(N'Redial orders: retire, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial orders: purge poison, ', DB_NAME()), 128)),
-    (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128));
+    (LEFT(CONCAT(N'Redial orders: purge logs, ', DB_NAME()), 128)),
+    (LEFT(CONCAT(N'Redial orders: purge send ledger, ', DB_NAME()), 128));
 DECLARE @job nvarchar(128);
 DECLARE @lastJob nvarchar(128) = N'';
 WHILE 1 = 1
@@ -6993,10 +7349,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd57aec41f93054dccfed5ddf7786eb72cc339f398c9e1b5645836b880d4cd2f2'
+           ORDER BY h.DeploymentId DESC), N'') <> N'6934ab17790707fc79456be9c180c3a660cb484b21a705d7a980b9cf1f02481c'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'd57aec41f93054dccfed5ddf7786eb72cc339f398c9e1b5645836b880d4cd2f2');
+    VALUES (N'orders', N'0.1.0', N'6934ab17790707fc79456be9c180c3a660cb484b21a705d7a980b9cf1f02481c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -7165,6 +7521,60 @@ BEGIN
             ROLLBACK TRANSACTION;
         SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
             N' Schedule yourself, once a day: ', N'EXECUTE [orders].[usp_PurgeLogs] @WhatIf = 0;'), 2048);
+        PRINT @note;
+    END CATCH;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+DECLARE @job nvarchar(128) = LEFT(CONCAT(N'Redial orders: purge send ledger, ', DB_NAME()), 128);
+DECLARE @database nvarchar(128) = DB_NAME();
+DECLARE @note nvarchar(2048);
+IF CONVERT(int, SERVERPROPERTY(N'EngineEdition')) IN (4, 5)
+   OR OBJECT_ID(N'msdb.dbo.sp_add_job', N'P') IS NULL
+   OR ISNULL(HAS_PERMS_BY_NAME(N'msdb.dbo.sp_add_job', N'OBJECT', N'EXECUTE'), 0) = 0
+BEGIN
+    SET @note = CONCAT(N'No Agent here, or no right to make jobs. Schedule yourself, once a day: sqlcmd -d "', @database, N'" -b -I -Q "',
+        N'EXECUTE [orders].[usp_PurgeSendLedger] @WhatIf = 0;', N'"');
+    PRINT @note;
+END
+ELSE
+BEGIN
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        IF EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j
+                   WHERE j.name = @job AND ISNULL(j.description, N'') NOT LIKE N'Redial %, configuration orders')
+           AND NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+            THROW 50189, N'a job of this name is there and was not made by this configuration.', 1;
+        IF NOT EXISTS (SELECT 1 FROM msdb.dbo.sysjobs_view AS j WHERE j.name = @job)
+        BEGIN
+            EXECUTE msdb.dbo.sp_add_job @job_name = @job, @description = N'Redial 0.1.0, configuration orders';
+            EXECUTE msdb.dbo.sp_add_jobstep @job_name = @job, @step_id = 1, @step_name = N'purge send ledger', @subsystem = N'TSQL',
+                @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgeSendLedger] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_add_jobschedule @job_name = @job, @name = N'purge send ledger', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+            EXECUTE msdb.dbo.sp_add_jobserver @job_name = @job, @server_name = N'(local)';
+        END
+        ELSE
+        BEGIN
+            EXECUTE msdb.dbo.sp_update_jobstep @job_name = @job, @step_id = 1, @database_name = @database, @command = N'EXECUTE [orders].[usp_PurgeSendLedger] @WhatIf = 0;';
+            EXECUTE msdb.dbo.sp_update_jobschedule @job_name = @job, @name = N'purge send ledger', @freq_type = 4, @freq_interval = 1,
+                @freq_subday_type = 1, @active_start_time = 31000;
+        END;
+
+        IF NOT EXISTS (SELECT 1 FROM [orders].[OwnedObject] AS o WHERE o.Kind = N'AGENT JOB' AND o.Name = @job)
+        BEGIN
+            INSERT INTO [orders].[OwnedObject] (Kind, Name) VALUES (N'AGENT JOB', @job);
+        END;
+        COMMIT TRANSACTION;
+    END TRY
+    BEGIN CATCH
+        /* Somebody else's job of this name, say. The procedures of msdb raise and return, which ends no
+           batch: without TRY the job would count as ours for uninstall. The whole job or none. */
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET @note = LEFT(CONCAT(N'Job "', @job, N'" not made or changed: ', ERROR_MESSAGE(),
+            N' Schedule yourself, once a day: ', N'EXECUTE [orders].[usp_PurgeSendLedger] @WhatIf = 0;'), 2048);
         PRINT @note;
     END CATCH;
 END;
