@@ -21,8 +21,8 @@ AREAS = {
 that whatever is installed finds what it names; other templates ask ``here`` in their first line."""
 
 OBJECTS = {
-    **dict.fromkeys(("usp_OpenGate", "usp_CloseGate", "usp_Drain", "usp_RetireIdle", "usp_PurgeSendLedger"),
-        "initiator"),
+    **dict.fromkeys(("usp_OpenGate", "usp_CloseGate", "usp_Drain", "usp_RetireIdle"), "initiator"),
+    "usp_PurgeSendLedger": "initiator",
     **dict.fromkeys(("usp_AcknowledgeLanding", "usp_PurgeLanding", "usp_PurgeInbox"), "target"),
 }
 """Procedures of one side in directories that have both."""

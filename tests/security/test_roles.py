@@ -42,8 +42,8 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     # what operators and readers look at
     **each(
         "DeadLetter", "ErrorLog", "PoisonAttempt", "DeploymentHistory", "LandingAcknowledged",
-        "OperatorLog", "Migration", "Setting", "Gate", "SendLedger", "vw_Conversations", "vw_Queues",
-        "vw_Pending", "vw_Errors", "vw_DeadLetters", "vw_FailedConversations",
+        "OperatorLog", "Migration", "Setting", "Gate", "SendLedger", "vw_Conversations",
+        "vw_Queues", "vw_Pending", "vw_Errors", "vw_DeadLetters", "vw_FailedConversations",
         right={OPERATOR: SELECT}),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},
     "Landing": {READER: SELECT},

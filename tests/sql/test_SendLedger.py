@@ -1,5 +1,7 @@
 """usp_BeginPartition, usp_EndPartition, usp_PurgeSendLedger: a piece run twice is sent once."""
 
+import re
+
 import pytest
 
 from .lab import AUDIT, Client, Lab, send
@@ -106,6 +108,7 @@ def test_a_row_made_between_look_and_insert_is_found_and_dooms_nothing(lab):
     """The look is made to miss once; the INSERT is then refused with 2627, and it looks again."""
     ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_BeginPartition'));")
     assert text.count("WHERE sl.JobId") == 1
+    text = re.sub(r"^\s*CREATE( OR ALTER)?", "ALTER", text)
     lab.sa.execute(text.replace("WHERE sl.JobId", "WHERE @attempt > 1 AND sl.JobId"))
     lab.sa.execute("SET XACT_ABORT ON;")
     sent(lab.sa)
