@@ -118,3 +118,25 @@ def pytest_runtest_logfinish() -> None:
     """A test is over, its fixtures too."""
     installed.take_back()
     _GARBAGE.collect()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Generator[Any]:
+    """One local Spark session for all tests of a process; skips, with the reason, without one.
+
+    Microsoft's JDBC driver is in it where it can be had.
+    """
+    from harness.pipeline.errors import PipelineError
+    from harness.pipeline.jar import JarMissing, jdbc_jar
+    from harness.pipeline.session import spark_session
+
+    try:
+        jars = [jdbc_jar()]
+    except JarMissing:
+        jars = []
+    try:
+        session = spark_session("redial-tests", jars=jars)
+    except PipelineError as error:
+        pytest.skip(str(error))
+    yield session
+    session.stop()

@@ -1,0 +1,23 @@
+"""What a job of the pipeline cannot do here: object, cause, next step; never a traceback."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+
+class PipelineError(RuntimeError):
+    """what: the object concerned. why: the cause. next: what helps."""
+
+    def __init__(self, what: str, why: str, next: str) -> None:
+        self.what, self.why, self.next = what, why, next
+        super().__init__(f"{what}: {why}. Next: {next}")
+
+
+def status_of(function: Callable[[], int]) -> int:
+    """The exit status of a job; an expected error is shown on standard error and is status 2."""
+    try:
+        return function()
+    except PipelineError as error:
+        print(f"{error.what}: {error.why}\n  Next: {error.next}", file=sys.stderr)
+        return 2
