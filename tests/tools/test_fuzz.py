@@ -6,7 +6,7 @@ import pytest
 
 from tools.fuzz import MEMORY_MB, NAMES, RUNS, missing, run, show
 
-INPUTS = 3_000
+INPUTS = 1_000
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing())
 
