@@ -16,3 +16,13 @@ def caller_bytes(body: bytes | None) -> bytes | None:
     if size != LENGTHS + 8 + lengths or len(body) < size:
         return body
     return body[size:] or None
+
+
+def key_of(body: bytes | None) -> tuple[str, int] | None:
+    """(key, its sequence) out of an envelope; None where there is none or it carries no key."""
+    if body is None or caller_bytes(body) == body:
+        return None
+    length = int.from_bytes(body[LENGTHS : LENGTHS + 2], "big")
+    number = int.from_bytes(body[22:30], "big")
+    key = body[LENGTHS + 8 : LENGTHS + 8 + length].decode("utf-16-le", "replace")
+    return (key, number) if key and number else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 
@@ -21,3 +22,10 @@ def status_of(function: Callable[[], int]) -> int:
     except PipelineError as error:
         print(f"{error.what}: {error.why}\n  Next: {error.next}", file=sys.stderr)
         return 2
+
+
+def reason(log: str) -> str:
+    """The line of Spark's words that says most: the innermost cause, else the last line."""
+    causes = re.findall(r"(?m)^(?:Caused by: |: )?([\w.$]+(?:Exception|Error): .*)$", log)
+    lines = log.strip().splitlines()
+    return (causes[-1] if causes else lines[-1] if lines else "it said nothing")[:400]

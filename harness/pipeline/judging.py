@@ -80,7 +80,7 @@ def named(landed: DataFrame) -> DataFrame:
             kind = {"landed": "timestamp", "sent": "timestamp", "key_seq": "bigint"}
             columns.append(f.lit(None).cast(kind.get(name, "string")).alias(name))
     rows = landed.select(*columns)
-    # Without a conversation id (F-112) the target's handle tells dialogs apart as well.
+    # Where the id was not visible the target's handle tells dialogs apart as well.
     return rows.withColumn(
         "conversation", f.upper(f.coalesce("conversation", "handle"))
     ).drop("handle")  # fmt: skip

@@ -1,0 +1,160 @@
+"""What an audit looks at: files the landing job wrote, or the server's tables."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.config import Config
+from harness.operate.envelope import key_of
+from harness.pipeline.errors import PipelineError
+from harness.pipeline.judging import LOG, named
+from harness.render.quoting import quote_name
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from pyspark.sql import DataFrame, SparkSession
+
+GUIDS = frozenset({"Handle", "ConversationId", "ResendOf"})
+DEAD = "ConversationId string, MessageSequence bigint, MessageType string, "
+DEAD += "ConversationKey string, KeySequence bigint"
+
+
+@dataclass
+class Sources:
+    """The audit's inputs; see ``audit.audit`` and ``judging.Rules``."""
+
+    landed: DataFrame
+    log: DataFrame | None = None
+    dead: DataFrame | None = None
+    dropped: int = 0
+    horizon: datetime | None = None
+    label: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def sources(spark: SparkSession, config: Config, chosen: Namespace) -> Sources:
+    """What the command line names. Raises PipelineError.
+
+    From a server the order matters: first the log, so that whatever it calls ended has landed; then
+    the mark up to which Landing is read; then the dead letters, so that none of a batch below the
+    mark is missed.
+    """
+    server = chosen.server or os.environ.get("REDIAL_SERVER")
+    if not server and not chosen.landed:
+        raise PipelineError("--server, --landed", "there is nothing to look at",
+                            "name the database, or what the landing job wrote, or both")
+    found = Sources(landed=spark.createDataFrame([], "conversation string"))
+    if server:
+        _ask(spark, found, config, server, not chosen.landed)
+        found.label = f"configuration {config.name}"
+    if chosen.landed:
+        found.landed = files(spark, chosen.landed)
+        found.label = f"{chosen.landed}, configuration {config.name}"
+        if not chosen.settled:
+            found.horizon = newest(found.landed)
+    if chosen.log:
+        found.log = files(spark, chosen.log)
+    return found
+
+
+def _ask(
+    spark: SparkSession, found: Sources, config: Config, server: str, landing: bool
+) -> None:
+    """The server's tables, in the order ``sources`` explains."""
+    from harness.pipeline.connect import open_connection
+    from harness.pipeline.marks import present
+    from harness.pipeline.options import BatchReadOptions, parse
+    from harness.pipeline.ranges import mark_literal
+
+    given = {"odbc": server, "schema": config.schema_name}
+    options = parse(BatchReadOptions, given)
+    schema = quote_name(config.schema_name)
+    connection = open_connection(options)
+    try:
+        log = ", ".join(
+            f"CONVERT(char(36), cl.{name})" if name in GUIDS else f"cl.{name}" for name in LOG
+        )  # fmt: skip
+        found.log = _frame(spark, _rows(
+            connection, options, f"SELECT {log} FROM {schema}.[ConversationLog] AS cl;", "reader",
+        ), ", ".join(f"{name} {kind}" for name, kind in LOG.items()))  # fmt: skip
+        mark = present(connection, options).mark
+        found.dead = _frame(spark, [_letter(*row) for row in _rows(
+            connection, options, "SELECT CONVERT(char(36), d.ConversationId), d.MessageSequence, "
+            f"d.MessageType, {_envelope(config)} FROM {schema}.[DeadLetter] AS d;", "operator",
+        )], DEAD)  # fmt: skip
+        if config.conversation.delivery == "exactly_once":
+            _dropped(found, connection, schema)
+    finally:
+        connection.close()
+    if landing:
+        found.landed = spark.read.format("servicebroker").options(
+            **given, endingMark=mark_literal(mark), numPartitions="2").load().drop("body")
+
+
+def _rows(connection: Any, options: Any, sql: str, role: str) -> list[Any]:
+    from harness.pipeline.connect import told
+
+    try:
+        return connection.execute(sql).fetchall()
+    except Exception as error:  # whichever driver's
+        raise told(error, options, sql.partition(" FROM ")[2].partition(" ")[0],
+                   f"a login in the configuration's {role} role") from None
+
+
+def _frame(spark: SparkSession, rows: list[Any], schema: str) -> DataFrame:
+    """Rows of the driver; datetime2 is without a zone, and these are UTC by their names."""
+    values = [
+        tuple(v.replace(tzinfo=UTC) if isinstance(v, datetime) else v for v in row) for row in rows
+    ]
+    return spark.createDataFrame(values, schema)
+
+
+def _envelope(config: Config) -> str:
+    """The part of a dead letter's body that may have the key in it."""
+    return "SUBSTRING(d.Body, 1, 512)" if config.conversation.order == "key" else "NULL"
+
+
+def _letter(conversation: str, sequence: int, type_: str, head: bytes | None) -> tuple[Any, ...]:
+    return (conversation, sequence, type_, *(key_of(head) or (None, None)))
+
+
+def _dropped(found: Sources, connection: Any, schema: str) -> None:
+    """Repeats the target refused; only a db_owner may look."""
+    try:
+        row = connection.execute(f"SELECT SUM(ib.Repeats) FROM {schema}.[Inbox] AS ib;").fetchone()
+        found.dropped = int(row[0] or 0)
+    except Exception as error:  # whichever driver's
+        found.notes.append("Inbox cannot be read, so a repeat the target dropped looks lost: "
+                           f"{str(error.args[-1])[:200]}. Next: GRANT SELECT on it")
+
+
+def files(spark: SparkSession, path: str) -> DataFrame:
+    """A Parquet directory or a Delta table. Raises PipelineError when it is not there.
+
+    A Delta table's files are found with delta-rs, so no jar is needed; one with deletion vectors,
+    which the landing job never makes, needs delta-spark.
+    """
+    from pyspark.errors import AnalysisException
+
+    from harness.pipeline.tables import delta_files
+
+    try:
+        if (Path(path) / "_delta_log").exists():
+            return spark.read.option("basePath", path).parquet(*delta_files(path))
+        return spark.read.parquet(path)
+    except AnalysisException as error:
+        raise PipelineError(path, str(error).splitlines()[0][:300],
+                            "python -m harness.pipeline.land writes it") from None
+
+
+def newest(landed: DataFrame) -> datetime | None:
+    """When the newest row landed: what ended later may have rows that were not copied yet."""
+    from pyspark.sql import functions as f
+
+    last = named(landed).agg(f.unix_micros(f.max("landed").cast("timestamp"))).first()[0]
+    return None if last is None else datetime.fromtimestamp(last / 1e6, UTC)
