@@ -130,7 +130,7 @@ def connection_string(text: str) -> str:
         )
     if re.search(r"(?i)(?:^|;)\s*(driver|dsn)\s*=", text):
         return text
-    from harness.broker.tds.drivers import odbc_driver
+    from harness.odbc import odbc_driver
 
     return f"Driver={{{odbc_driver()}}};{text}"
 

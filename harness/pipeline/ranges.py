@@ -12,13 +12,21 @@ def rowversion_predicates(first: bytes, last: bytes, parts: int) -> list[str]:
     fewer values. Rowversions count upwards as big-endian numbers (rowversion page).
     """
     low, high = int.from_bytes(first, "big"), int.from_bytes(last, "big") + 1
+    return [range_condition(start, end) for start, end in cut(low, high, parts)]
+
+
+def cut(low: int, high: int, parts: int) -> list[tuple[int, int]]:
+    """``low`` <= rv < ``high`` as at most ``parts`` ranges of one width, at least one."""
     parts = max(1, min(parts, high - low))
     edges = [low + (high - low) * n // parts for n in range(parts + 1)]
-    return [
-        f"RowVersion >= {_literal(start)} AND RowVersion < {_literal(end)}"
-        for start, end in pairwise(edges)
-    ]
+    return list(pairwise(edges))
 
 
-def _literal(value: int) -> str:
+def range_condition(start: int, end: int, column: str = "RowVersion") -> str:
+    """The WHERE condition of one range; literals, so that it is a seek of the clustered key."""
+    return f"{column} >= {mark_literal(start)} AND {column} < {mark_literal(end)}"
+
+
+def mark_literal(value: int) -> str:
+    """A rowversion as T-SQL writes it: eight bytes, big-endian."""
     return f"0x{value:016X}"

@@ -3,26 +3,27 @@ from pathlib import Path
 
 import pytest
 
+from harness import odbc
 from harness.broker.tds import drivers
 
 
 def test_canary_the_odbc_driver_is_where_the_package_puts_it():
     """Fails when mssql-python-odbc changes its layout; the error's text names the fix."""
     pytest.importorskip("mssql_python_odbc")
-    assert Path(drivers.odbc_driver()).is_file()
+    assert Path(odbc.odbc_driver()).is_file()
 
 
 def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "mssql_python_odbc", None)
-    with pytest.raises(drivers.DriverNotFound, match="pip install mssql-python-odbc"):
-        drivers.odbc_driver()
+    with pytest.raises(odbc.DriverNotFound, match="pip install mssql-python-odbc"):
+        odbc.odbc_driver()
 
 
 def test_a_changed_layout_is_explained(monkeypatch):
     pytest.importorskip("mssql_python_odbc")
-    monkeypatch.setattr(drivers, "find_driver", lambda _: None)
-    with pytest.raises(drivers.DriverNotFound, match="layout has changed"):
-        drivers.odbc_driver()
+    monkeypatch.setattr(odbc, "find_driver", lambda _: None)
+    with pytest.raises(odbc.DriverNotFound, match="layout has changed"):
+        odbc.odbc_driver()
 
 
 @pytest.mark.parametrize(
@@ -36,18 +37,18 @@ def test_a_changed_layout_is_explained(monkeypatch):
     ],
 )
 def test_the_build_of_the_own_distribution_is_recognised(text, family):
-    assert drivers.linux_family(text) == family
+    assert odbc.linux_family(text) == family
 
 
 def test_only_a_driver_of_this_machine_is_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(drivers.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(odbc.platform, "machine", lambda: "x86_64")
     for machine in ("arm64", "x86_64"):
         directory = tmp_path / "linux" / "rhel" / machine / "lib"
         directory.mkdir(parents=True)
         (directory / "libmsodbcsql-18.9.so.1").touch()
-    assert "x86_64" in drivers.find_driver(tmp_path).parts
-    monkeypatch.setattr(drivers.platform, "machine", lambda: "riscv64")
-    assert drivers.find_driver(tmp_path) is None
+    assert "x86_64" in odbc.find_driver(tmp_path).parts
+    monkeypatch.setattr(odbc.platform, "machine", lambda: "riscv64")
+    assert odbc.find_driver(tmp_path) is None
 
 
 def test_passwords_are_quoted_in_both_forms():

@@ -1,0 +1,108 @@
+"""Options: every wrong one is named at once, and no secret is shown."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+
+import pytest
+
+from harness.pipeline.connect import SourceError, connection_string, hidden, told
+from harness.pipeline.options import (
+    EVERY,
+    BatchReadOptions,
+    BatchWriteOptions,
+    OptionsError,
+    StreamReadOptions,
+    WriteOptions,
+    described,
+    parse,
+)
+
+SECRET = "hunter2};PWD=x"
+READ = {
+    "server": "db:1433", "database": "shop", "user": "u", "password": SECRET, "schema": "audit",
+}  # fmt: skip
+WRITE = READ | {"fromService": "a", "toService": "b", "contract": "c"}
+
+
+def problems(model, given) -> list[str]:
+    with pytest.raises(OptionsError) as caught:
+        parse(model, given)
+    return caught.value.problems
+
+
+def test_all_that_is_wrong_is_named_together_with_rule_and_allowed_values():
+    found = problems(
+        StreamReadOptions,
+        {"password": SECRET, "numPartitions": "many", "STARTINGMARK": "0x1", "speed": "high",
+         "jobId": "j", "stalledMark": "ignore", "maxMessagesPerTrigger": "0"},
+    )  # fmt: skip
+    named = {line.split(":")[0] for line in found}
+    assert named == {
+        "server", "database", "user", "schema", "numPartitions", "startingMark", "speed", "jobId",
+        "stalledMark", "maxMessagesPerTrigger",
+    }  # fmt: skip
+    assert all("; allowed: " in line for line in found)
+    assert "numPartitions: is not allowed so; allowed: 1 to 1024" in found
+    assert any(line.startswith("jobId: is an option of df.write") for line in found)
+
+
+def test_names_are_taken_in_any_case_as_spark_passes_them():
+    found = parse(BatchReadOptions, {name.lower(): value for name, value in READ.items()})
+    assert found.schema_name == "audit" and found.num_partitions == 1
+
+
+@pytest.mark.parametrize("model", EVERY)
+def test_every_option_says_what_is_allowed(model):
+    assert all(described(model).values())
+
+
+def test_a_connection_is_told_in_one_way():
+    assert problems(BatchReadOptions, READ | {"odbc": "Server=x"})[0].startswith("server: ")
+    assert problems(BatchReadOptions, {"schema": "s", "server": "a b", "database": "d"}) == [
+        "server: is not allowed so; allowed: host, host,port or host:port"]
+    assert parse(BatchReadOptions, {"schema": "s", "odbc": "Server=x;PWD=y"}).server is None
+
+
+def test_chunks_need_a_declared_order():
+    (problem,) = problems(WriteOptions, WRITE | {"chunkRows": "10"})
+    assert problem.startswith("orderColumn: ")
+    (problem,) = problems(BatchWriteOptions, WRITE | {"orderColumn": "n"})
+    assert problem.startswith("chunkRows: ")
+
+
+def test_what_spark_adds_by_itself_is_no_unknown_option():
+    parse(WriteOptions, WRITE | {"checkpointlocation": "/tmp/x"})
+    assert problems(BatchReadOptions, READ | {"path": "x"})[0].startswith("path: ")
+
+
+def test_no_secret_is_in_a_repr_a_message_or_a_traceback():
+    options = parse(BatchReadOptions, READ)
+    shown = [repr(options), str(options), repr(pickle.loads(pickle.dumps(options)))]
+    error = told(Exception(f"Login failed {SECRET}"), options, "reading", "try")
+    shown += [str(error), repr(error)]
+    try:
+        parse(BatchReadOptions, READ | {"encrypt": SECRET, "nonsense": SECRET})
+    except OptionsError as wrong:
+        shown += traceback.format_exception(wrong)
+    assert not [text for text in shown if "hunter2" in text]
+
+
+def test_a_password_within_a_connection_string_is_hidden_too():
+    options = parse(BatchReadOptions, {"schema": "s", "odbc": "Server=x;UID=u;PWD={pa}}ss}"})
+    assert hidden("pa}ss was wrong", options) == "*** was wrong"
+
+
+def test_values_cannot_break_out_of_the_connection_string():
+    pytest.importorskip("mssql_python_odbc")
+    text = connection_string(parse(BatchReadOptions, READ))
+    assert "PWD={hunter2}};PWD=x}" in text
+    assert ";Server=db,1433;" in text and "TrustServerCertificate=no" in text
+    trusted = parse(BatchReadOptions, {"server": "db", "database": "d", "schema": "s"})
+    assert "Trusted_Connection=yes" in connection_string(trusted)
+
+
+def test_an_error_survives_the_way_from_a_task_to_the_driver():
+    error = pickle.loads(pickle.dumps(SourceError("text", 229)))
+    assert (str(error), error.number) == ("text", 229)
