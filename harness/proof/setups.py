@@ -64,6 +64,7 @@ ORDERS = ("CREATE TABLE dbo.Orders (Body varbinary(8) NOT NULL PRIMARY KEY);",
           f"EXECUTE audit.usp_Send {NAMES}, @body{{key}}; END;")
 RETIRE = "EXECUTE audit.usp_RetireIdle @olderThanSeconds = 1, @WhatIf = 0;"
 IDLE = (RETIRE, "UPDATE audit.IdleWatch SET SinceUtc = '2000-01-01';")
+LONG_AGO = "UPDATE audit.ConversationLog SET BegunUtc = '2000-01-01';"
 DRAIN = "EXECUTE audit.usp_Drain @reason = N'search', @waitSeconds = 1, @WhatIf = 0;"
 
 
@@ -75,9 +76,9 @@ class Setup:
     the database. caller: how a sender calls. senders: 1 to 4; warm: how many of them have a dialog
     already; messages: batches of each. shared: senders of key = application use one key. readers,
     target_readers: sessions that run each queue's procedure; 0 target readers: one, in a single
-    step. firings: conversation timers that fire. lifetimes: dialogs whose lifetime ends while their
-    messages pend (the target's queue is off), so that they are resent. retire: the retire job runs
-    once, after the first warm dialog has become idle. drain: an operator drains. slots: of a pool.
+    step. firings: conversation timers that fire. overdue: warm dialogs are, so a recycle queues up
+    for its row. lifetimes: dialogs whose lifetime ends while their messages pend (the target's
+    queue is off), so that they are resent. retire: the retire job runs once, after the first warm dialog has become idle. drain: an operator drains. slots: of a pool.
     faults: names of ``FAULTS``. mutant: known-bad scripts. switches: values of the engine's.
     """
 
@@ -96,6 +97,7 @@ class Setup:
     readers: int = 1
     target_readers: int = 0
     firings: int = 1
+    overdue: bool = False
     lifetimes: int = 0
     retire: bool = False
     drain: bool = False
@@ -213,6 +215,8 @@ class Setup:
             warm = (self._text(number, f"{letter}0"),) if number < self.warm else ()
             if self.retire and not number:
                 warm += IDLE
+            if warm and self.overdue:
+                warm += (LONG_AGO,)
             texts = tuple(self._text(number, f"{letter}{batch + 1}")
                           for batch in range(self.messages))
             clients.append(Client(f"sender {letter}", texts, DATABASE, warm, TIDY, TIDY))

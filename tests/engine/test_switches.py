@@ -69,7 +69,6 @@ ELSEWHERE = {
     "F-360": "an activation is looked up before it is dropped",
     "F-366": "the sender's side accounts for the message either way",
     "F-390": "switch applock_when_doomed decides it, whose fact is another",
-    "F-400": "the caller is told: his transaction is doomed then, never half done",
     "F-335": "the transaction is doomed then, never half a batch",
 }
 """Facts with an unknown that need no switch, and why."""

@@ -94,11 +94,18 @@ def test_transaction_one_is_committed_before_transaction_two_is_called():
         assert before.rindex("COMMIT TRANSACTION") > before.rindex("BEGIN TRANSACTION")
 
 
-def test_transaction_two_takes_the_row_without_waiting_and_before_the_group():
+def test_transaction_two_takes_the_row_before_the_group_and_waits_for_it_only_when_told_to():
     text = code(PROCEDURES["usp_RecycleConversation"])
     assert text.index("DELETE sc") < text.index("EXECUTE [audit].[usp_SendEndOfStream]")
-    for statement in statements_on_r("usp_RecycleConversation"):
-        assert "NOWAIT" in statement
+    assert "@waitMs int = 0" in text
+    reading, writing = statements_on_r("usp_RecycleConversation")
+    assert "NOWAIT" in reading
+    at = text.index(writing)
+    assert text[:at].rstrip().endswith("SET LOCK_TIMEOUT @waitMs;")
+    behind = text[at + len(writing):]
+    assert behind.index("SET LOCK_TIMEOUT @lockTimeout;") < behind.index("EXECUTE")
+    for name in PROCEDURES.keys() - {"usp_SenderActivation", "usp_RecycleConversation"}:
+        assert "@waitMs" not in code(PROCEDURES[name]), name
 
 
 def test_end_of_stream_is_sent_by_who_took_the_row_and_on_resend_dialogs_only():

@@ -190,3 +190,29 @@ def test_a_trigger_on_every_insert_recycles_by_count_and_loses_nothing():
         clients[i % 2].execute(f"INSERT INTO dbo.Orders VALUES ({i});")
     assert lab.bodies() == [b"\x07"] * 8
     assert sorted(log(lab), key=str) == [(3, 1, 1), (3, 1, 1), (None, 0, 0), (None, 0, 0)]
+
+
+FAILING = {
+    "the log's row of the next dialog": "CHECK (Handle = '00000000-0000-0000-0000-000000000000')",
+    "the end of the last one": "CHECK (EndOfStreamUtc IS NULL)",
+}
+
+
+@pytest.mark.parametrize("what", FAILING)
+@pytest.mark.parametrize("key", ["spid", "pool"])
+def test_a_caller_who_goes_on_after_an_error_leaves_no_way_to_a_dialog_that_is_closed(key, what):
+    """1 A dialog's time has come. 2 In a caller's transaction EndOfStream is sent, and what follows
+    fails. 3 The caller catches that and commits. 4 His next message is not sent behind EndOfStream,
+    where nobody would read it."""
+    lab = aged_lab(key, after_messages=1)
+    client = Client(lab)
+    client.execute(send("0x01"))
+    lab.sa.execute(f"ALTER TABLE audit.ConversationLog WITH NOCHECK ADD CONSTRAINT CK_Never "
+                   f"{FAILING[what]};")
+    client.execute(f"BEGIN TRANSACTION; BEGIN TRY {send('0x02')} END TRY BEGIN CATCH "
+                   "IF ERROR_NUMBER() <> 547 THROW; END CATCH; COMMIT TRANSACTION;")
+    assert lab.rows("SELECT ce.state FROM audit.SessionConversations AS sc INNER JOIN "
+                    "sys.conversation_endpoints AS ce ON ce.conversation_handle = sc.Handle;") == []
+    lab.sa.execute("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_Never;")
+    client.execute(send("0x03"))
+    assert lab.bodies() == [b"\x01", b"\x03"]

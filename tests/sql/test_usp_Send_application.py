@@ -79,6 +79,19 @@ def test_a_key_taken_meanwhile_does_not_cost_the_caller_its_work(lab, client, se
     assert lab.bodies() == [b"\x01", b"\x02"]
 
 
+def test_who_goes_on_after_a_first_use_that_failed_leaves_no_row_of_a_dead_dialog(lab, client):
+    """The dialog is begun, its handle in the row, the log's row fails; the caller commits."""
+    failing = send("0x01", key="N'k'")
+    lab.sa.execute("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Never "
+                   "CHECK (ConversationKey IS NULL);")
+    client.execute(f"BEGIN TRANSACTION; BEGIN TRY {failing} "
+                   "END TRY BEGIN CATCH SELECT 1; END CATCH; COMMIT TRANSACTION;")
+    assert keys(lab) == []
+    lab.sa.execute("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_Never;")
+    client.execute(send("0x02", key="N'k'"))
+    assert lab.bodies() == [b"\x02"]
+
+
 def test_sessions_of_different_keys_do_not_wait(lab, client):
     client.execute("BEGIN TRANSACTION;" + send("0x01", key="N'a'"))
     Client(lab).execute(send("0x02", key="N'b'"))

@@ -317,8 +317,9 @@ class Machine:
             position -= 1
         if position < 0:
             return False
-        # The setting where the error was raised, not where it is caught: a procedure that has set
-        # XACT_ABORT ON (in a trigger it is) dooms what is left (set-xact-abort)
+        # The setting where the error was raised decides: a procedure that has set XACT_ABORT ON (in
+        # a trigger it is) dooms what is left (set-xact-abort). Whether the one where it is caught
+        # does so too is unknown (F-400)
         strict = s.options.xact_abort
         while len(s.frames) - 1 > position:
             self.unwind(s)
@@ -329,8 +330,9 @@ class Machine:
                                        error.procedure or None, error.line, error.text))
         frame.pc = catch_pc
         transaction = s.transaction
-        if transaction is not None and (
-                error.aborts == BATCH or s.options.xact_abort or strict):
+        strict = strict or (s.options.xact_abort
+                            and value(s.engine, "xact_abort_counts") == "raised or caught")
+        if transaction is not None and (error.aborts == BATCH or strict):
             s.engine.journal.save(transaction)
             transaction.doomed = True
         return True

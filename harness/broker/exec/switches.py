@@ -14,6 +14,10 @@ declare("ownership_chain_over_broker_verbs", (True, False), "F-112",
 declare("broker_error_dooms", (False, True), "F-131",
         "8426, 8427 and 8429 caught with XACT_ABORT OFF leave a transaction that can only roll "
         "back.", "send_on_a_dead_dialog")
+declare("xact_abort_counts", ("raised", "raised or caught"), "F-400",
+        "An error raised under XACT_ABORT OFF that leaves its procedure for the CATCH of one that "
+        "runs with ON: the transaction can still commit, or it is doomed.",
+        "xact_abort_when_caught")
 declare("broker_error_state", (1, 2), "F-278",
         "State of the errors of Service Broker verbs where no source has seen one.")
 declare("rowcount_after_if", ("unchanged", "zero"), "F-279",

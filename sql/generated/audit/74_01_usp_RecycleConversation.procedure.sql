@@ -3,12 +3,14 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [audit].[usp_RecycleConversation]
     @handle uniqueidentifier,
-    @sendEndOfStream bit                /* 1: its time has come. 0: the dialog has ended, drop its row */
+    @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, drop its row */
+    @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* The second transaction of two_phase: takes R, then G, as usp_Send does, and waits for neither R
-   nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+/* The second transaction of two_phase: takes R, then G, as usp_Send does. It waits for R only
+   when told to, a bounded time and holding nothing, and for N not at all: nobody can wait for it then (F-127).
+   Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
    Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
    dialog (any more): nothing was done. */
 BEGIN
@@ -19,6 +21,7 @@ BEGIN
 
     DECLARE @conversationKey nvarchar(200);
     DECLARE @taken int = 0;
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -50,17 +53,21 @@ BEGIN
             BEGIN
                 BEGIN TRANSACTION;
 
+                SET LOCK_TIMEOUT @waitMs;       /* for R and no other wait; 0 is NOWAIT (F-132) */
+
                 DELETE sc
                 FROM [audit].[SessionConversations] AS sc
                     /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
                        Handle it would be the other way round and deadlock with a sender (F-120).
-                       NOWAIT: a busy row is in use by a sender; the re-armed timer asks again.
+                       A busy row is in use by a sender; the re-armed timer asks again.
                        ROWLOCK: one row. Handle is checked again, under the lock. */
-                    WITH (ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                    WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
                 WHERE sc.ConfigId = 1
                   AND sc.ConversationKey = @conversationKey
                   AND sc.Handle = @handle;
                 SET @taken = @@ROWCOUNT;
+
+                SET LOCK_TIMEOUT @lockTimeout;
 
                 IF @taken = 1 AND @sendEndOfStream = 1
                     EXECUTE [audit].[usp_SendEndOfStream] @handle = @handle;
@@ -80,6 +87,8 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
+
+            SET LOCK_TIMEOUT @lockTimeout;
 
             IF ERROR_NUMBER() = 1222
                 RETURN 1;

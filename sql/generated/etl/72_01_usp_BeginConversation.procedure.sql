@@ -58,11 +58,24 @@ BEGIN
         SET @handle = @newHandle;
     END TRY
     BEGIN CATCH
-        /* A caller who goes on after our error must not commit a dialog nobody knows. In a
+        /* A caller who goes on after our error must not commit a dialog nobody knows, nor a row that
+           leads to it or to the one before, which has ended or had its EndOfStream (S2, S6). In a
            transaction of our own usp_Send rolls all of it back. */
-        IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @newHandle IS NOT NULL
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1
         BEGIN
-            END CONVERSATION @newHandle;
+            UPDATE sc                       /* the slot stays, unused */
+            SET Handle = NEWID(),
+                BegunUtc = NULL,
+                RecycleAtUtc = NULL,
+                RecycleAtMessages = NULL
+            FROM [etl].[SessionConversations] AS sc
+                WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey
+              AND (sc.Handle = @rowHandle OR sc.Handle = @newHandle);
+
+            IF @newHandle IS NOT NULL
+                END CONVERSATION @newHandle;
         END;
 
         THROW;

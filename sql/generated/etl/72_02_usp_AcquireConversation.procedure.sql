@@ -163,7 +163,26 @@ BEGIN
                 /* 8426, 8429: dead already, so nobody can or need be told. In a transaction of our
                    own XACT_ABORT has doomed it, and usp_Send starts over. */
                 IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
+                BEGIN
+                    /* Any other error may have come after EndOfStream. A caller who goes on must not
+                       commit a row that leads to it: rather a dialog usp_EndLeaked has to end than
+                       a message nobody reads (S2). */
+                    IF @ownsTransaction = 0 AND XACT_STATE() = 1
+                    BEGIN
+                        UPDATE sc                       /* the slot stays, unused */
+                        SET Handle = NEWID(),
+                            BegunUtc = NULL,
+                            RecycleAtUtc = NULL,
+                            RecycleAtMessages = NULL
+                        FROM [etl].[SessionConversations] AS sc
+                            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                        WHERE sc.ConfigId = 1
+                          AND sc.ConversationKey = @slot
+                          AND sc.Handle = @rowHandle;
+                    END;
+
                     THROW;
+                END;
             END CATCH;
 
             IF @ownsTransaction = 0 AND @callerAborts = 1

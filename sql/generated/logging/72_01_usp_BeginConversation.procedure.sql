@@ -39,9 +39,10 @@ BEGIN
     BEGIN CATCH
         /* A caller who goes on after our error must not commit a dialog nobody knows. In a
            transaction of our own usp_Send rolls all of it back. */
-        IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @newHandle IS NOT NULL
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1
         BEGIN
-            END CONVERSATION @newHandle;
+            IF @newHandle IS NOT NULL
+                END CONVERSATION @newHandle;
         END;
 
         THROW;

@@ -11,13 +11,15 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
    owns the row R to its end: nobody closes the dialog before the caller's SEND commits.
-   Raises 2627 when another transaction made the key's row meanwhile (look it up again), 50102 when the
-   gate is closed. Locks: R; then the groups of dialogs closed or begun here (F-127). */
+   Raises 50102 when the gate is closed, and in a transaction of usp_Send's own 2627 when another one made
+   the key's row meanwhile (start over). Locks: R; then the groups of dialogs closed or begun here (F-127). */
 BEGIN
     SET NOCOUNT ON;
 
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
     DECLARE @rowHandle uniqueidentifier = NULL;
+    DECLARE @placeholder uniqueidentifier;
+    DECLARE @tries int = 0;
     DECLARE @placed bit = 0;            /* 1: the row is ours, a placeholder, not yet with a dialog */
     DECLARE @state char(2) = NULL;
 
@@ -28,38 +30,52 @@ BEGIN
         /* ------------------------------------------------------------------------------------- */
         /* 1  R                                                                                    */
         /* ------------------------------------------------------------------------------------- */
-        SET @handle = NULL;
-        SELECT @handle = sc.Handle
-        FROM [orders].[SessionConversations] AS sc
-            /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-               SEND commits; S locks would deadlock on conversion (F-122).
-               ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-               at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
-               message after EndOfStream is found. */
-            WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey = @conversationKey;
-
-        SET @rowHandle = @handle;
-
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  First use: the row comes before the dialog, with a placeholder that is unique        */
-        /* ------------------------------------------------------------------------------------- */
-        IF @rowHandle IS NULL
+        WHILE @rowHandle IS NULL
         BEGIN
-            SET @rowHandle = NEWID();
+            SET @tries = @tries + 1;
+            SET @handle = NULL;
+            SELECT @handle = sc.Handle
+            FROM [orders].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
+                   SEND commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
 
-            /* A key taken meanwhile must not doom what the caller did before. For this statement
-               only: with XACT_ABORT OFF a client's cancel leaves the transaction open. */
-            IF @ownsTransaction = 0
-                SET XACT_ABORT OFF;
+            SET @rowHandle = @handle;
 
-            INSERT INTO [orders].[SessionConversations] (ConfigId, ConversationKey, Handle)
-            VALUES (1, @conversationKey, @rowHandle);
-            SET @placed = 1;
+            /* --------------------------------------------------------------------------------- */
+            /* 2  First use: the row comes before the dialog, with a placeholder that is unique    */
+            /* --------------------------------------------------------------------------------- */
+            IF @rowHandle IS NULL
+            BEGIN
+                SET @placeholder = NEWID();
 
-            IF @callerAborts = 1
-                SET XACT_ABORT ON;
+                BEGIN TRY
+                    /* A key taken meanwhile must not doom what the caller did before. For this
+                       statement only: with XACT_ABORT OFF a client's cancel leaves the transaction
+                       open. Caught here, where it is still OFF: what a CATCH further out, under ON,
+                       would make of it is unknown (F-400). */
+                    IF @ownsTransaction = 0
+                        SET XACT_ABORT OFF;
+
+                    INSERT INTO [orders].[SessionConversations] (ConfigId, ConversationKey, Handle)
+                    VALUES (1, @conversationKey, @placeholder);
+                    SELECT @rowHandle = @placeholder, @placed = 1;
+                END TRY
+                BEGIN CATCH
+                    /* 2627: another transaction made the row first and has committed (F-124): look it
+                       up. In a transaction of our own it dooms, and usp_Send starts over. */
+                    IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1 OR @tries >= 5
+                        THROW;
+                END CATCH;
+
+                IF @callerAborts = 1
+                    SET XACT_ABORT ON;
+            END;
         END;
 
         /* ------------------------------------------------------------------------------------- */
