@@ -78,8 +78,9 @@ class Setup:
     target_readers: sessions that run each queue's procedure; 0 target readers: one, in a single
     step. firings: conversation timers that fire. overdue: warm dialogs are, so a recycle queues up
     for its row. lifetimes: dialogs whose lifetime ends while their messages pend (the target's
-    queue is off), so that they are resent. retire: the retire job runs once, after the first warm dialog has become idle. drain: an operator drains. slots: of a pool.
-    faults: names of ``FAULTS``. mutant: known-bad scripts. switches: values of the engine's.
+    queue is off), so that they are resent. retire: the retire job runs once, after the first warm
+    dialog has become idle. drain: an operator drains. slots: of a pool. faults: names of
+    ``FAULTS``. mutant: known-bad scripts. switches: values of the engine's.
     """
 
     key: str = "spid"

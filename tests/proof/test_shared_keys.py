@@ -44,7 +44,8 @@ def test_no_caller_is_told_that_another_transaction_made_the_row_of_his_key(call
           switches={"xact_abort_counts": "raised or caught"}),
     Setup(key="pool", overdue=True, caller="transaction"),
     Setup(senders=1, overdue=True, readers=2, caller="transaction"),
-    Setup(senders=1, overdue=True, caller="transaction", faults=("kill",)),
+    Setup(senders=1, overdue=True, caller="transaction", faults=("kill",),
+          switches={"killed_reader": "relaunched"}),
     Setup(senders=1, overdue=True, caller="transaction", faults=("lock_timeout",)),
     Setup(senders=1, overdue=True, caller="transaction", faults=("target_ends",)),
 ], ids=str)
