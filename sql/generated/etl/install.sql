@@ -2924,11 +2924,24 @@ BEGIN
         SET @handle = @newHandle;
     END TRY
     BEGIN CATCH
-        /* A caller who goes on after our error must not commit a dialog nobody knows. In a
+        /* A caller who goes on after our error must not commit a dialog nobody knows, nor a row that
+           leads to it or to the one before, which has ended or had its EndOfStream (S2, S6). In a
            transaction of our own usp_Send rolls all of it back. */
-        IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @newHandle IS NOT NULL
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1
         BEGIN
-            END CONVERSATION @newHandle;
+            UPDATE sc                       /* the slot stays, unused */
+            SET Handle = NEWID(),
+                BegunUtc = NULL,
+                RecycleAtUtc = NULL,
+                RecycleAtMessages = NULL
+            FROM [etl].[SessionConversations] AS sc
+                WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey
+              AND (sc.Handle = @rowHandle OR sc.Handle = @newHandle);
+
+            IF @newHandle IS NOT NULL
+                END CONVERSATION @newHandle;
         END;
 
         THROW;
@@ -3151,7 +3164,26 @@ BEGIN
                 /* 8426, 8429: dead already, so nobody can or need be told. In a transaction of our
                    own XACT_ABORT has doomed it, and usp_Send starts over. */
                 IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
+                BEGIN
+                    /* Any other error may have come after EndOfStream. A caller who goes on must not
+                       commit a row that leads to it: rather a dialog usp_EndLeaked has to end than
+                       a message nobody reads (S2). */
+                    IF @ownsTransaction = 0 AND XACT_STATE() = 1
+                    BEGIN
+                        UPDATE sc                       /* the slot stays, unused */
+                        SET Handle = NEWID(),
+                            BegunUtc = NULL,
+                            RecycleAtUtc = NULL,
+                            RecycleAtMessages = NULL
+                        FROM [etl].[SessionConversations] AS sc
+                            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                        WHERE sc.ConfigId = 1
+                          AND sc.ConversationKey = @slot
+                          AND sc.Handle = @rowHandle;
+                    END;
+
                     THROW;
+                END;
             END CATCH;
 
             IF @ownsTransaction = 0 AND @callerAborts = 1
@@ -3961,12 +3993,14 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_RecycleConversation]
     @handle uniqueidentifier,
-    @sendEndOfStream bit                /* 1: its time has come. 0: the dialog has ended, free its slot */
+    @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, free its slot */
+    @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
-/* Recycles one dialog: takes R, then G, as usp_Send does, and waits for neither R
-   nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+/* Recycles one dialog: takes R, then G, as usp_Send does. It waits for R only
+   when told to, a bounded time and holding nothing, and for N not at all: nobody can wait for it then (F-127).
+   Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
    Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
    dialog (any more): nothing was done. */
 BEGIN
@@ -3977,6 +4011,7 @@ BEGIN
 
     DECLARE @conversationKey nvarchar(200);
     DECLARE @taken int = 0;
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -4008,6 +4043,8 @@ BEGIN
             BEGIN
                 BEGIN TRANSACTION;
 
+                SET LOCK_TIMEOUT @waitMs;       /* for R and no other wait; 0 is NOWAIT (F-132) */
+
                 UPDATE sc               /* the slot stays, unused */
                 SET Handle = NEWID(),
                     BegunUtc = NULL,
@@ -4016,13 +4053,15 @@ BEGIN
                 FROM [etl].[SessionConversations] AS sc
                     /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
                        Handle it would be the other way round and deadlock with a sender (F-120).
-                       NOWAIT: a busy row is in use by a sender; its next visitor asks again.
+                       A busy row is in use by a sender; its next visitor asks again.
                        ROWLOCK: one row. Handle is checked again, under the lock. */
-                    WITH (ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                    WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
                 WHERE sc.ConfigId = 1
                   AND sc.ConversationKey = @conversationKey
                   AND sc.Handle = @handle;
                 SET @taken = @@ROWCOUNT;
+
+                SET LOCK_TIMEOUT @lockTimeout;
 
                 IF @taken = 1 AND @sendEndOfStream = 1
                     EXECUTE [etl].[usp_SendEndOfStream] @handle = @handle;
@@ -4035,6 +4074,8 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
+
+            SET LOCK_TIMEOUT @lockTimeout;
 
             IF ERROR_NUMBER() = 1222
                 RETURN 1;
@@ -7572,10 +7613,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6ea932152f3ac7501df5588f70fec391916e132d4e714c000e14e0f8c39f2e5d'
+           ORDER BY h.DeploymentId DESC), N'') <> N'4906d707772feb78e2648d4aadb54531bde2a86f33fa17968a7965c76353ece1'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'6ea932152f3ac7501df5588f70fec391916e132d4e714c000e14e0f8c39f2e5d');
+    VALUES (N'etl', N'0.1.0', N'4906d707772feb78e2648d4aadb54531bde2a86f33fa17968a7965c76353ece1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

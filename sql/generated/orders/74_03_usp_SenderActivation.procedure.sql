@@ -25,7 +25,6 @@ BEGIN
     DECLARE @pending int;
     DECLARE @result int;
     DECLARE @waitMs int;
-    DECLARE @patient bit = 1;           /* 0: this reader has waited for a row in vain */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
 
     WHILE 1 = 1
@@ -78,26 +77,20 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
 
-                /* A row that senders hand on to each other is never found free. The third time a dialog
-                   is overdue, and queues up with them for a second, holding nothing (F-410). Not after a
-                   wait in vain, before this reader has got a row again: else every dialog of a long
-                   transaction would keep it from its queue. */
+                /* A row that senders hand on to each other is never found free. A dialog that is overdue
+                   queues up with them for a second, holding nothing. In vain only behind a sender met
+                   between look-up and SEND whose transaction goes on: one that has sent holds G, and
+                   its timer is not even received (F-410). */
                 SET @waitMs = 0;
-                IF @patient = 1
-                   AND EXISTS (SELECT 1
-                               FROM [orders].[ConversationLog] AS cl
-                                   WITH (NOLOCK)    /* when it was begun never changes: wait for nobody */
-                               WHERE cl.Handle = @handle
-                                 AND cl.BegunUtc <= DATEADD(second, -4260, SYSUTCDATETIME()))
+                IF EXISTS (SELECT 1
+                           FROM [orders].[ConversationLog] AS cl
+                               WITH (NOLOCK)        /* when it was begun never changes: wait for nobody */
+                           WHERE cl.Handle = @handle
+                             AND cl.BegunUtc < DATEADD(second, -4245, SYSUTCDATETIME()))
                     SET @waitMs = 1000;
 
                 EXECUTE @result = [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1,
                     @waitMs = @waitMs;
-
-                IF @result = 0
-                    SET @patient = 1
-                ELSE IF @result = 1 AND @waitMs > 0
-                    SET @patient = 0;
 
                 /* Re-arming failed once, so it was kept out of transaction 1; but a busy row must be
                    asked again, or the dialog is never recycled. Here a failure is only logged. */

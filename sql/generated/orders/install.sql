@@ -3006,11 +3006,20 @@ BEGIN
         SET @handle = @newHandle;
     END TRY
     BEGIN CATCH
-        /* A caller who goes on after our error must not commit a dialog nobody knows. In a
+        /* A caller who goes on after our error must not commit a dialog nobody knows, nor a row that
+           leads to it or to the one before, which has ended or had its EndOfStream (S2, S6). In a
            transaction of our own usp_Send rolls all of it back. */
-        IF @ownsTransaction = 0 AND XACT_STATE() = 1 AND @newHandle IS NOT NULL
+        IF @ownsTransaction = 0 AND XACT_STATE() = 1
         BEGIN
-            END CONVERSATION @newHandle;
+            DELETE sc
+            FROM [orders].[SessionConversations] AS sc
+                WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey
+              AND (sc.Handle = @rowHandle OR sc.Handle = @newHandle);
+
+            IF @newHandle IS NOT NULL
+                END CONVERSATION @newHandle;
         END;
 
         THROW;
@@ -3033,13 +3042,15 @@ AS
 /* Redial 0.1.0, configuration orders */
 /* The dialog to send on, found by the row of its key, or begun. Called inside a transaction, which then
    owns the row R to its end: nobody closes the dialog before the caller's SEND commits.
-   Raises 2627 when another transaction made the key's row meanwhile (look it up again), 50102 when the
-   gate is closed. Locks: R; then the groups of dialogs closed or begun here (F-127). */
+   Raises 50102 when the gate is closed, and in a transaction of usp_Send's own 2627 when another one made
+   the key's row meanwhile (start over). Locks: R; then the groups of dialogs closed or begun here (F-127). */
 BEGIN
     SET NOCOUNT ON;
 
     DECLARE @callerAborts bit = CASE WHEN @@OPTIONS & 16384 = 16384 THEN 1 ELSE 0 END;
     DECLARE @rowHandle uniqueidentifier = NULL;
+    DECLARE @placeholder uniqueidentifier;
+    DECLARE @tries int = 0;
     DECLARE @placed bit = 0;            /* 1: the row is ours, a placeholder, not yet with a dialog */
     DECLARE @state char(2) = NULL;
 
@@ -3050,38 +3061,52 @@ BEGIN
         /* ------------------------------------------------------------------------------------- */
         /* 1  R                                                                                    */
         /* ------------------------------------------------------------------------------------- */
-        SET @handle = NULL;
-        SELECT @handle = sc.Handle
-        FROM [orders].[SessionConversations] AS sc
-            /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
-               SEND commits; S locks would deadlock on conversion (F-122).
-               ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
-               at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
-               message after EndOfStream is found. */
-            WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey = @conversationKey;
-
-        SET @rowHandle = @handle;
-
-        /* ------------------------------------------------------------------------------------- */
-        /* 2  First use: the row comes before the dialog, with a placeholder that is unique        */
-        /* ------------------------------------------------------------------------------------- */
-        IF @rowHandle IS NULL
+        WHILE @rowHandle IS NULL
         BEGIN
-            SET @rowHandle = NEWID();
+            SET @tries = @tries + 1;
+            SET @handle = NULL;
+            SELECT @handle = sc.Handle
+            FROM [orders].[SessionConversations] AS sc
+                /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
+                   SEND commits; S locks would deadlock on conversion (F-122).
+                   ROWLOCK, INDEX, FORCESEEK: this one row by its clustered key; a scan would stop
+                   at every other session's row (F-121). Proved by the explorer: without UPDLOCK the
+                   message after EndOfStream is found. */
+                WITH (UPDLOCK, ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
+            WHERE sc.ConfigId = 1
+              AND sc.ConversationKey = @conversationKey;
 
-            /* A key taken meanwhile must not doom what the caller did before. For this statement
-               only: with XACT_ABORT OFF a client's cancel leaves the transaction open. */
-            IF @ownsTransaction = 0
-                SET XACT_ABORT OFF;
+            SET @rowHandle = @handle;
 
-            INSERT INTO [orders].[SessionConversations] (ConfigId, ConversationKey, Handle)
-            VALUES (1, @conversationKey, @rowHandle);
-            SET @placed = 1;
+            /* --------------------------------------------------------------------------------- */
+            /* 2  First use: the row comes before the dialog, with a placeholder that is unique    */
+            /* --------------------------------------------------------------------------------- */
+            IF @rowHandle IS NULL
+            BEGIN
+                SET @placeholder = NEWID();
 
-            IF @callerAborts = 1
-                SET XACT_ABORT ON;
+                BEGIN TRY
+                    /* A key taken meanwhile must not doom what the caller did before. For this
+                       statement only: with XACT_ABORT OFF a client's cancel leaves the transaction
+                       open. Caught here, where it is still OFF: what a CATCH further out, under ON,
+                       would make of it is unknown (F-400). */
+                    IF @ownsTransaction = 0
+                        SET XACT_ABORT OFF;
+
+                    INSERT INTO [orders].[SessionConversations] (ConfigId, ConversationKey, Handle)
+                    VALUES (1, @conversationKey, @placeholder);
+                    SELECT @rowHandle = @placeholder, @placed = 1;
+                END TRY
+                BEGIN CATCH
+                    /* 2627: another transaction made the row first and has committed (F-124): look it
+                       up. In a transaction of our own it dooms, and usp_Send starts over. */
+                    IF ERROR_NUMBER() <> 2627 OR XACT_STATE() <> 1 OR @tries >= 5
+                        THROW;
+                END CATCH;
+
+                IF @callerAborts = 1
+                    SET XACT_ABORT ON;
+            END;
         END;
 
         /* ------------------------------------------------------------------------------------- */
@@ -3953,12 +3978,14 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [orders].[usp_RecycleConversation]
     @handle uniqueidentifier,
-    @sendEndOfStream bit                /* 1: its time has come. 0: the dialog has ended, drop its row */
+    @sendEndOfStream bit,               /* 1: its time has come. 0: the dialog has ended, drop its row */
+    @waitMs int = 0                     /* how long to queue up for the row with its senders; 0: not at all */
 WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
-/* The second transaction of two_phase: takes R, then G, as usp_Send does, and waits for neither R
-   nor N. Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
+/* The second transaction of two_phase: takes R, then G, as usp_Send does. It waits for R only
+   when told to, a bounded time and holding nothing, and for N not at all: nobody can wait for it then (F-127).
+   Deleting the row is the right to send EndOfStream, so it is sent once (F-128).
    Returns 0 done, 1 the row is busy (the timer comes again), 2 logged an error, 3 no row leads to the
    dialog (any more): nothing was done. */
 BEGIN
@@ -3969,6 +3996,7 @@ BEGIN
 
     DECLARE @conversationKey nvarchar(200);
     DECLARE @taken int = 0;
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The proof needs empty hands: no lock may be held on entry                                */
@@ -4000,17 +4028,21 @@ BEGIN
             BEGIN
                 BEGIN TRANSACTION;
 
+                SET LOCK_TIMEOUT @waitMs;       /* for R and no other wait; 0 is NOWAIT (F-132) */
+
                 DELETE sc
                 FROM [orders].[SessionConversations] AS sc
                     /* INDEX, FORCESEEK: locks the clustered key first, the Handle entry after it. By
                        Handle it would be the other way round and deadlock with a sender (F-120).
-                       NOWAIT: a busy row is in use by a sender; the re-armed timer asks again.
+                       A busy row is in use by a sender; the re-armed timer asks again.
                        ROWLOCK: one row. Handle is checked again, under the lock. */
-                    WITH (ROWLOCK, NOWAIT, INDEX ([PK_SessionConversations]), FORCESEEK)
+                    WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
                 WHERE sc.ConfigId = 1
                   AND sc.ConversationKey = @conversationKey
                   AND sc.Handle = @handle;
                 SET @taken = @@ROWCOUNT;
+
+                SET LOCK_TIMEOUT @lockTimeout;
 
                 IF @taken = 1 AND @sendEndOfStream = 1
                     EXECUTE [orders].[usp_SendEndOfStream] @handle = @handle;
@@ -4030,6 +4062,8 @@ BEGIN
         BEGIN CATCH
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
+
+            SET LOCK_TIMEOUT @lockTimeout;
 
             IF ERROR_NUMBER() = 1222
                 RETURN 1;
@@ -4275,6 +4309,7 @@ BEGIN
     DECLARE @resend bit;
     DECLARE @pending int;
     DECLARE @result int;
+    DECLARE @waitMs int;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
 
     WHILE 1 = 1
@@ -4327,7 +4362,20 @@ BEGIN
                 COMMIT TRANSACTION;
                 SET @phase = 2;
 
-                EXECUTE @result = [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1;
+                /* A row that senders hand on to each other is never found free. A dialog that is overdue
+                   queues up with them for a second, holding nothing. In vain only behind a sender met
+                   between look-up and SEND whose transaction goes on: one that has sent holds G, and
+                   its timer is not even received (F-410). */
+                SET @waitMs = 0;
+                IF EXISTS (SELECT 1
+                           FROM [orders].[ConversationLog] AS cl
+                               WITH (NOLOCK)        /* when it was begun never changes: wait for nobody */
+                           WHERE cl.Handle = @handle
+                             AND cl.BegunUtc < DATEADD(second, -4245, SYSUTCDATETIME()))
+                    SET @waitMs = 1000;
+
+                EXECUTE @result = [orders].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 1,
+                    @waitMs = @waitMs;
 
                 /* Re-arming failed once, so it was kept out of transaction 1; but a busy row must be
                    asked again, or the dialog is never recycled. Here a failure is only logged. */
@@ -7349,10 +7397,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6934ab17790707fc79456be9c180c3a660cb484b21a705d7a980b9cf1f02481c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9cad75c04821f9a5b6b669ccf573a22e4f9108f9ac6f9b227b8005d601cbc262'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'6934ab17790707fc79456be9c180c3a660cb484b21a705d7a980b9cf1f02481c');
+    VALUES (N'orders', N'0.1.0', N'9cad75c04821f9a5b6b669ccf573a22e4f9108f9ac6f9b227b8005d601cbc262');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
