@@ -207,12 +207,31 @@ def test_a_caller_who_goes_on_after_an_error_leaves_no_way_to_a_dialog_that_is_c
     lab = aged_lab(key, after_messages=1)
     client = Client(lab)
     client.execute(send("0x01"))
-    lab.sa.execute(f"ALTER TABLE audit.ConversationLog WITH NOCHECK ADD CONSTRAINT CK_Never "
-                   f"{FAILING[what]};")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; ALTER TABLE "
+                   f"audit.ConversationLog WITH NOCHECK ADD CONSTRAINT CK_Never {FAILING[what]};")
     client.execute(f"BEGIN TRANSACTION; BEGIN TRY {send('0x02')} END TRY BEGIN CATCH "
                    "IF ERROR_NUMBER() <> 547 THROW; END CATCH; COMMIT TRANSACTION;")
     assert lab.rows("SELECT ce.state FROM audit.SessionConversations AS sc INNER JOIN "
                     "sys.conversation_endpoints AS ce ON ce.conversation_handle = sc.Handle;") == []
     lab.sa.execute("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_Never;")
     client.execute(send("0x03"))
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     assert lab.bodies() == [b"\x01", b"\x03"]
+    assert [kind for _, kind, _ in lab.landed()].count("EndOfStream") == 1
+
+
+def test_a_dialog_that_could_not_be_closed_is_closed_by_the_next_send():
+    """The group does not come within the caller's LOCK_TIMEOUT, and the caller goes on."""
+    lab = aged_lab(after_messages=1)
+    client, other = Client(lab), Client(lab)
+    client.execute(send("0x01"))
+    other.execute("BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT Handle FROM "
+                  "audit.SessionConversations); BEGIN CONVERSATION TIMER (@h) TIMEOUT = 9999;")
+    client.submit(f"SET LOCK_TIMEOUT 100; BEGIN TRANSACTION; BEGIN TRY {send('0x02')} END TRY "
+                  "BEGIN CATCH IF ERROR_NUMBER() <> 1222 THROW; END CATCH; COMMIT TRANSACTION;")
+    lab.advance(1)
+    assert client.out.finished and not client.errors
+    other.execute("COMMIT TRANSACTION;")
+    client.execute(send("0x03"))
+    assert lab.bodies() == [b"\x01", b"\x03"]
+    assert log(lab) == [(1, 1, 1), (None, 0, 0)]
