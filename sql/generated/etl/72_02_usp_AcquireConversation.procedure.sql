@@ -164,10 +164,14 @@ BEGIN
                    own XACT_ABORT has doomed it, and usp_Send starts over. */
                 IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
                 BEGIN
-                    /* Any other error may have come after EndOfStream. A caller who goes on must not
-                       commit a row that leads to it: rather a dialog usp_EndLeaked has to end than
-                       a message nobody reads (S2). */
+                    /* Any other error: if EndOfStream went out before it, a caller who goes on must
+                       not commit a row that leads to it, or it goes out again, or a message behind it
+                       (S2). If not, the next send closes the dialog. */
                     IF @ownsTransaction = 0 AND XACT_STATE() = 1
+                       AND EXISTS (SELECT 1
+                                   FROM sys.conversation_endpoints AS ce
+                                       WITH (NOLOCK)    /* as above */
+                                   WHERE ce.conversation_handle = @handle AND ce.send_sequence > @sent)
                     BEGIN
                         UPDATE sc                       /* the slot stays, unused */
                         SET Handle = NEWID(),

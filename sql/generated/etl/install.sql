@@ -3165,10 +3165,14 @@ BEGIN
                    own XACT_ABORT has doomed it, and usp_Send starts over. */
                 IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
                 BEGIN
-                    /* Any other error may have come after EndOfStream. A caller who goes on must not
-                       commit a row that leads to it: rather a dialog usp_EndLeaked has to end than
-                       a message nobody reads (S2). */
+                    /* Any other error: if EndOfStream went out before it, a caller who goes on must
+                       not commit a row that leads to it, or it goes out again, or a message behind it
+                       (S2). If not, the next send closes the dialog. */
                     IF @ownsTransaction = 0 AND XACT_STATE() = 1
+                       AND EXISTS (SELECT 1
+                                   FROM sys.conversation_endpoints AS ce
+                                       WITH (NOLOCK)    /* as above */
+                                   WHERE ce.conversation_handle = @handle AND ce.send_sequence > @sent)
                     BEGIN
                         UPDATE sc                       /* the slot stays, unused */
                         SET Handle = NEWID(),
@@ -7613,10 +7617,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'4906d707772feb78e2648d4aadb54531bde2a86f33fa17968a7965c76353ece1'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e63784f6972cd394a69fa96355641e8b3845110eba8edfd440a056118bc7a9f0'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'4906d707772feb78e2648d4aadb54531bde2a86f33fa17968a7965c76353ece1');
+    VALUES (N'etl', N'0.1.0', N'e63784f6972cd394a69fa96355641e8b3845110eba8edfd440a056118bc7a9f0');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
