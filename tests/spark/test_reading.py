@@ -205,6 +205,7 @@ def test_a_batch_has_at_most_as_many_rows_as_it_may(lab, stream):
     assert [len(bodies(stream, *ends)) for ends in
             ((start, first), (first, second), (second, third))] == [2, 2, 1]  # fmt: skip
     assert stream.latestOffset(third, Limit(2)) == third
+    assert bodies(stream, first, second) == [b"2", b"3"]  # again, as after a restart
 
 
 def test_available_now_ends_where_it_began(lab, stream):

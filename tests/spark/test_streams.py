@@ -1,0 +1,125 @@
+"""Streams in and out, restarted, replayed and empty."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.driver, pytest.mark.jvm]
+
+
+def landing_stream(spark, lab, since: str, folder: Path, **more: str):
+    """One AvailableNow run of the landing table into Parquet; its progress."""
+    options = lab.options(startingMark=since) | more
+    query = (
+        spark.readStream.format("servicebroker").options(**options).load()
+        .writeStream.format("parquet").option("path", str(folder / "out"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True).start()
+    )  # fmt: skip
+    query.awaitTermination(60)
+    return query
+
+
+def sending_stream(spark, lab, folder: Path, **more: str):
+    """One AvailableNow run of a folder of JSON lines, a file a batch, into messages."""
+    options = lab.sending(**more)
+    query = (
+        spark.readStream.schema("body STRING").option("maxFilesPerTrigger", 1)
+        .json(str(folder / "in")).selectExpr("CAST(body AS binary) AS body")
+        .writeStream.format("servicebroker").options(**options)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True).start()
+    )  # fmt: skip
+    query.awaitTermination(60)
+    return query
+
+
+def file_of(folder: Path, name: str, *bodies: str) -> None:
+    (folder / "in").mkdir(exist_ok=True)
+    (folder / "in" / name).write_text("".join(json.dumps({"body": b}) + "\n" for b in bodies))
+
+
+def forget_last_batch(folder: Path) -> None:
+    """As a driver that was killed after its tasks and before the commit log: the batch again."""
+    commits = folder / "checkpoint" / "commits"
+    last = max((int(p.name) for p in commits.iterdir() if p.name.isdigit()))
+    for path in (commits / str(last), commits / f".{last}.crc"):
+        path.unlink(missing_ok=True)
+
+
+def read_back(spark, folder: Path) -> list[bytes]:
+    return sorted(bytes(r.body) for r in spark.read.parquet(str(folder / "out")).collect())
+
+
+def test_every_row_arrives_once_over_restarts_and_limits(spark, lab, tmp_path):
+    since = lab.mark()
+    lab.land(*(b"%d" % n for n in range(5)))
+    query = landing_stream(spark, lab, since, tmp_path, maxMessagesPerTrigger="2", reader="once")
+    assert [p["numInputRows"] for p in query.recentProgress if p["numInputRows"]] == [2, 2, 1]
+    lab.land(b"5", b"6")
+    landing_stream(spark, lab, since, tmp_path, numPartitions="2")
+    empty = landing_stream(spark, lab, since, tmp_path)
+    assert sum(p["numInputRows"] for p in empty.recentProgress) == 0
+    assert read_back(spark, tmp_path) == [b"%d" % n for n in range(7)]
+
+
+def test_a_batch_that_is_run_again_takes_no_later_row_with_it(spark, lab, tmp_path):
+    """Its commit is forgotten: it ends where it ended, and what landed since is the next batch."""
+    since = lab.mark()
+    lab.land(b"a", b"b")
+    landing_stream(spark, lab, since, tmp_path)
+    forget_last_batch(tmp_path)
+    lab.land(b"c")
+    landing_stream(spark, lab, since, tmp_path)
+    assert read_back(spark, tmp_path) == [b"a", b"b", b"c"]
+
+
+def test_a_checkpoint_of_another_database_is_refused_by_name(spark, lab, tmp_path):
+    """As after a restore WITH NEW_BROKER."""
+    since = lab.mark()
+    lab.land(b"a")
+    landing_stream(spark, lab, since, tmp_path)
+    offsets = tmp_path / "checkpoint" / "offsets"
+    for path in offsets.iterdir():
+        if path.name.isdigit():
+            guid = lab.value("CONVERT(char(36), service_broker_guid) FROM sys.databases "
+                             "WHERE database_id = DB_ID()")
+            path.write_text(path.read_text().replace(guid, "0" * 8 + guid[8:]))
+            (offsets / f".{path.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(Exception, match="restored WITH NEW_BROKER"):
+        landing_stream(spark, lab, since, tmp_path)
+
+
+def test_a_replayed_batch_sends_nothing_twice(spark, lab, tmp_path):
+    since = lab.mark()
+    file_of(tmp_path, "1.json", "a", "b")
+    sending_stream(spark, lab, tmp_path)
+    forget_last_batch(tmp_path)
+    file_of(tmp_path, "2.json", "c")
+    sending_stream(spark, lab, tmp_path)
+    assert sorted(lab.landed(since, 3)) == [b"a", b"b", b"c"]
+    metadata = json.loads((tmp_path / "checkpoint" / "metadata").read_text())
+    assert {batch for batch, *_ in lab.ledger(f"stream {metadata['id']}")} == {0, 1}
+
+
+def test_a_replay_that_makes_something_else_fails_by_name(spark, lab, tmp_path):
+    """The source has changed under the checkpoint: neither run is the right one."""
+    since = lab.mark()
+    file_of(tmp_path, "1.json", "a")
+    sending_stream(spark, lab, tmp_path)
+    forget_last_batch(tmp_path)
+    file_of(tmp_path, "1.json", "z")
+    with pytest.raises(Exception, match="50243.*batch 0"):
+        sending_stream(spark, lab, tmp_path)
+    assert lab.landed(since, 1) == [b"a"]
+
+
+def test_a_stream_cannot_be_given_a_job_id(spark, lab, tmp_path):
+    file_of(tmp_path, "1.json", "a")
+    with pytest.raises(Exception, match="jobId: is an option of df.write"):
+        sending_stream(spark, lab, tmp_path, jobId="x")
+    shutil.rmtree(tmp_path)
