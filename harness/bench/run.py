@@ -197,5 +197,6 @@ LONG = {
     "endpoints": "harness.bench.endpoints",
     "day": "harness.bench.day",
     "spikes": "harness.bench.spikes",
+    "reads": "harness.bench.reads",
 }
 """Loads that take minutes, by the name ``invoke bench`` takes."""

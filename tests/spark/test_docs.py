@@ -48,8 +48,8 @@ def test_the_columns_are_all_there():
 def test_the_python_of_the_page_runs_and_does_what_the_page_says(spark, lab, jdbc, tmp_path):
     url, _ = jdbc
     lab.sa.execute(
-        "CREATE OR ALTER PROCEDURE dbo.usp_Waiting @schema sysname, @rows bigint OUTPUT AS "
-        "SET @rows = (SELECT COUNT(*) FROM audit.Landing WHERE @schema = N'audit') * 0 + 42;")
+        "CREATE OR ALTER PROCEDURE dbo.usp_CountTables @schema sysname, @tables bigint OUTPUT AS "
+        "SET @tables = (SELECT COUNT(*) FROM sys.tables WHERE schema_id = SCHEMA_ID(@schema));")
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.json").write_text(json.dumps({"body": '{"id": 8}'}))
     since = lab.mark()
@@ -61,11 +61,12 @@ def test_the_python_of_the_page_runs_and_does_what_the_page_says(spark, lab, jdb
         exec(compile(block, str(PAGE), "exec"), names)
     found = sorted(json.loads(body)["id"] for body in lab.landed(since, 1 + 100 + 1 + 10 + 1))
     assert found == sorted([1, *range(100), 8, *range(10), 7])
-    assert (names["code"], names["waiting"]) == (0, 42)
+    tables = lab.value("COUNT(*) FROM sys.tables WHERE schema_id = SCHEMA_ID(N'audit')")
+    assert (names["code"], names["tables"]) == (0, tables)
     ((acknowledged,),) = lab.rows(
         "SELECT UpTo FROM audit.LandingAcknowledged WHERE Reader = N'lake';")
     assert acknowledged is not None
     assert lab.ledger("orders of 2026-11-21")
-    below = f"RowVersion < 0x{names['mark'].hex()}"
+    below = f"RowVersion < 0x{names['mark']:016X}"
     assert names["by_jdbc"].count() == lab.value(f"COUNT(*) FROM audit.Landing WHERE {below}")
     assert {1} <= {row.event.id for row in names["events"].collect()}

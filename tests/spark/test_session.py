@@ -41,8 +41,9 @@ def test_a_dataframe_goes_out_and_comes_back_in_order_of_its_keys(spark, lab, jo
     since = lab.mark()
     frame = spark.range(0, 40, 1, 2).selectExpr(
         "encode(to_json(struct(id, id * 2 AS twice)), 'UTF-8') AS body",
-        "concat('key ', id % 4) AS key")  # fmt: skip
-    write(frame.repartition(2, "key").sortWithinPartitions("key", "body"), lab, "orders", jobId=job)
+        "concat('order ', id % 4) AS key")  # fmt: skip
+    in_order = frame.repartition(2, "key").sortWithinPartitions("key", "body")
+    write(in_order, lab, "orders", jobId=job)
     lab.landed(since, 40, "orders")
     back = read(spark, lab, since, schema="orders", numPartitions="2")
     decoded = back.selectExpr(
@@ -69,7 +70,7 @@ def test_without_a_job_id_each_run_is_a_job_of_its_own(spark, lab):
     assert len(lab.landed(since, 4)) == 4
 
 
-def test_a_killed_task_of_a_nondeterministic_job_leaves_nothing_half_sent(spark, lab, job, tmp_path):
+def test_a_killed_task_of_a_random_job_leaves_nothing_half_sent(spark, lab, job, tmp_path):
     """The first attempt has sent five rows when its worker is killed; the second makes others."""
     from pyspark.sql import functions as f
 
@@ -93,7 +94,7 @@ def test_a_killed_task_of_a_nondeterministic_job_leaves_nothing_half_sent(spark,
         assert os.path.exists(killed)
         found = lab.landed(since, 20)
         assert len(found) == 20 and {body[:2] for body in found} == {b"1 "}
-        with pytest.raises(Exception, match="50243") as caught:  # the job run again makes others
+        with pytest.raises(Exception, match=r"50243") as caught:  # the job run again makes others
             write(frame, lab, jobId=job)
         assert f"Job {job}, batch 0, partition 0" in str(caught.value)
     finally:
@@ -113,7 +114,7 @@ def test_an_empty_dataframe_is_written_and_an_empty_range_read(spark, lab, job):
 def test_wrong_options_are_named_together_and_secrets_in_none_of_it(spark, lab):
     options = lab.options(password="hunter2", numPartitions="0", speed="high")
     frame = spark.read.format("servicebroker").options(**options)
-    with pytest.raises(Exception, match="servicebroker options") as caught:
+    with pytest.raises(Exception, match=r"servicebroker options") as caught:
         frame.load().count()
     text = str(caught.value)
     assert "numPartitions: " in text and "speed: " in text and "hunter2" not in text
@@ -129,13 +130,13 @@ def test_a_plan_shows_no_secret(spark, lab, capsys):
 
 def test_a_wrong_password_is_told_without_it(spark, lab):
     options = lab.options(password="wrong-hunter2")
-    with pytest.raises(Exception, match="Login failed") as caught:
+    with pytest.raises(Exception, match=r"Login failed") as caught:
         spark.read.format("servicebroker").options(**options).load().count()
     assert "hunter2" not in str(caught.value)
 
 
 def test_columns_that_cannot_be_sent_are_named_together(spark, lab):
-    with pytest.raises(Exception, match="servicebroker options") as caught:
+    with pytest.raises(Exception, match=r"servicebroker options") as caught:
         write(spark.range(1).selectExpr("id", "'x' AS body", "1.5 AS key"), lab)
     for line in ("column id: is none of ours", "column body: is string; allowed: binary",
                  "column key: is decimal"):
@@ -144,10 +145,10 @@ def test_columns_that_cannot_be_sent_are_named_together(spark, lab):
 
 def test_what_was_sent_cannot_be_overwritten_and_the_schema_not_chosen(spark, lab):
     frame = numbers(spark, 1).write.format("servicebroker").options(**lab.sending())
-    with pytest.raises(Exception, match="cannot be replaced|append"):
+    with pytest.raises(Exception, match=r"cannot be replaced|append"):
         frame.mode("overwrite").save()
     chosen = spark.read.format("servicebroker").schema("body string").options(**lab.options())
-    with pytest.raises(Exception, match="schema: is fixed"):
+    with pytest.raises(Exception, match=r"schema: is fixed"):
         chosen.load().count()
 
 
@@ -162,8 +163,8 @@ def test_times_ids_and_bytes_are_the_same_in_every_session_time_zone(spark, lab)
         "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType, Body, "
         "LandedUtc) VALUES (?, 0, N'event', 0x00FF80, '2026-03-08T02:30:00.123');", handle)
     frame = read(spark, lab, since).selectExpr(
-        "unix_micros(landed) AS at", "handle", "hex(body) AS body", "body_bytes", "hex(mark) AS mark"
-    )
+        "unix_micros(landed) AS at", "handle", "hex(body) AS body", "body_bytes",
+        "hex(mark) AS mark")  # fmt: skip
     (row,) = frame.collect()
     at = datetime.datetime(2026, 3, 8, 2, 30, 0, 123000, datetime.UTC)
     assert row.at == int(at.timestamp() * 1_000_000)

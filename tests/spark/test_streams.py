@@ -46,7 +46,7 @@ def file_of(folder: Path, name: str, *bodies: str) -> None:
 def forget_last_batch(folder: Path) -> None:
     """As a driver that was killed after its tasks and before the commit log: the batch again."""
     commits = folder / "checkpoint" / "commits"
-    last = max((int(p.name) for p in commits.iterdir() if p.name.isdigit()))
+    last = max(int(p.name) for p in commits.iterdir() if p.name.isdigit())
     for path in (commits / str(last), commits / f".{last}.crc"):
         path.unlink(missing_ok=True)
 
@@ -90,7 +90,7 @@ def test_a_checkpoint_of_another_database_is_refused_by_name(spark, lab, tmp_pat
                              "WHERE database_id = DB_ID()")
             path.write_text(path.read_text().replace(guid, "0" * 8 + guid[8:]))
             (offsets / f".{path.name}.crc").unlink(missing_ok=True)
-    with pytest.raises(Exception, match="restored WITH NEW_BROKER"):
+    with pytest.raises(Exception, match=r"restored WITH NEW_BROKER"):
         landing_stream(spark, lab, since, tmp_path)
 
 
@@ -113,13 +113,13 @@ def test_a_replay_that_makes_something_else_fails_by_name(spark, lab, tmp_path):
     sending_stream(spark, lab, tmp_path)
     forget_last_batch(tmp_path)
     file_of(tmp_path, "1.json", "z")
-    with pytest.raises(Exception, match="50243.*batch 0"):
+    with pytest.raises(Exception, match=r"50243.*batch 0"):
         sending_stream(spark, lab, tmp_path)
     assert lab.landed(since, 1) == [b"a"]
 
 
 def test_a_stream_cannot_be_given_a_job_id(spark, lab, tmp_path):
     file_of(tmp_path, "1.json", "a")
-    with pytest.raises(Exception, match="jobId: is an option of df.write"):
+    with pytest.raises(Exception, match=r"jobId: is an option of df.write"):
         sending_stream(spark, lab, tmp_path, jobId="x")
     shutil.rmtree(tmp_path)
