@@ -151,7 +151,7 @@ def prepare(only: tuple[str, ...] = ()) -> dict[str, Case]:
 
 def _as_shipped(case: Case) -> None:
     """Search a case without a mutant. Raises ValueError."""
-    answer = _forked(lambda: _search(case, None, set()), 300)
+    answer = forked(lambda: _search(case, None, set()), 300)
     if isinstance(answer, str):
         raise ValueError(f"setup {case.key}: {answer}")
     case.baseline, case.outcomes = answer
@@ -228,7 +228,7 @@ def hunt(name: str, cases: Mapping[str, Case]) -> Found:
 
 def _searched(case: Case, mutation: Mutation) -> Result | str:
     """The search's result, or why there was none."""
-    answer = _forked(lambda: _search(case, mutation)[0], 60)
+    answer = forked(lambda: _search(case, mutation)[0], 60)
     if not isinstance(answer, str):
         return answer
     kind, _, said = answer.partition(": ")
@@ -237,8 +237,11 @@ def _searched(case: Case, mutation: Mutation) -> Result | str:
     return f"L3 {answer}" if answer.startswith("no end") else answer
 
 
-def _forked(work: Callable[[], object], limit: float) -> Any:
-    """What work returns, from a process of its own; a text when it fails or takes too long."""
+def forked(work: Callable[[], object], limit: float) -> Any:
+    """What work returns, from a process of its own; a text when it fails or takes too long.
+
+    limit: seconds.
+    """
     receiving, sending = os.pipe()
     child = os.fork()
     if child == 0:

@@ -179,15 +179,11 @@ class Setup:
     def scenario(self) -> Scenario:
         """What the explorer searches."""
         config, ledger = self.config, self.ledger
-        subject = self._subject(ledger)
-        first = () if self.caller != "trigger" else (
-            ORDERS[0], ORDERS[1].format(key=", @key = N'k'" if self.key == "application" else ""))
-        if self.lifetimes:
-            first += (f"ALTER QUEUE {TARGET_QUEUE} WITH STATUS = OFF;",)
+        subject = self.subject
         kinds = {"ssb.timer": self.firings, "ssb.lifetime": self.lifetimes}
         one_go = frozenset() if self.target_readers else frozenset({"TargetQueue"})
         return Scenario(
-            str(self), lambda: deployed(config, rcsi=self.isolation == "rcsi", first=first,
+            str(self), lambda: deployed(config, rcsi=self.isolation == "rcsi", first=self.first,
                                         mutant=self.mutant),
             (*self._senders(), *self._others()),
             on_every_state=claims(subject, ON_EVERY_STATE),
@@ -199,12 +195,22 @@ class Setup:
             notes=(TARGET_IN_ONE_GO,) if one_go else (), account=ledger, livelock=LIVELOCK,
             asked=DATABASE)
 
-    def _subject(self, ledger: Ledger) -> Subject:
+    @property
+    def first(self) -> tuple[str, ...]:
+        """T-SQL run after the installation, before anybody sends."""
+        key = ", @key = N'k'" if self.key == "application" else ""
+        found = (ORDERS[0], ORDERS[1].format(key=key)) if self.caller == "trigger" else ()
+        return found + ((f"ALTER QUEUE {TARGET_QUEUE} WITH STATUS = OFF;",) if self.lifetimes
+                        else ())
+
+    @property
+    def subject(self) -> Subject:
+        """What the claims are told of it."""
         ours = self.key == "application" and self.shared
         keys = {"pool": self.slots, "single": 1, "message": self.senders * self.messages
                 + self.warm}.get(self.key, 1 if ours else self.senders)
         return Subject(
-            ledger, frozenset(f"sender {letter}" for letter in "ABCD"[:self.senders]),
+            self.ledger, frozenset(f"sender {letter}" for letter in "ABCD"[:self.senders]),
             alone=self.key in ("spid", "message"), keys=keys, numbered=self.order == "key",
             resends=bool(self.lifetimes) or bool({"target_ends", "error_message"}
                                                  & set(self.faults)),
