@@ -156,9 +156,16 @@ def stale(cell: Cell, judged: Judged | None, engine: str = "") -> bool:
         judged.stories_ != stories_digest(cell)) or bool(engine and judged.engine != engine)
 
 
+def missing(judged: Judged, cell: Cell) -> list[str]:
+    """Stories not searched yet."""
+    return [name for name in stories(cell) if name not in judged.told]
+
+
 def left(judged: Judged, story: str) -> list[str]:
     """Values a story is still to be searched under."""
-    told = judged.told[story]
+    told = judged.told.get(story)
+    if told is None:
+        return []
     return told.waiting() if STORIES[story].varied or told.found else []
 
 
@@ -212,19 +219,24 @@ class Run:
     """A run under way. results: filled. progress: told a line about each step."""
 
     def __init__(self, results: dict[Cell, Judged], progress: Callable[[str], None],
-                 path: Path | None = None) -> None:
+                 path: Path | None = None, again: bool = False) -> None:
         self.results, self.progress, self.path = results, progress, path
         self.lock = threading.Lock()
         self.engine, self.commit = engine_digest(), commit(ROOT)
+        self.stale_engine = self.engine if again else ""
 
-    def defaults(self, cells: list[Cell]) -> None:
-        """Search every story of cells of one installation at the defaults."""
-        wanted = [(cell, name) for cell in cells for name in stories(cell)]
-        found = self._apart(cells[0], wanted, "", frozenset())
+    def defaults(self, cells: list[Cell], varied: bool) -> None:
+        """Search stories of cells of one installation at the defaults: those that are varied (the
+        small ones), or the others."""
         with self.lock:
             for cell in cells:
-                self.results[cell] = Judged(essence(cell), stories_digest(cell), self.engine,
-                                            self.commit)
+                if stale(cell, self.results.get(cell), self.stale_engine):
+                    self.results[cell] = Judged(essence(cell), stories_digest(cell), self.engine,
+                                                self.commit)
+        wanted = [(cell, name) for cell in cells for name in missing(self.results[cell], cell)
+                  if STORIES[name].varied == varied]
+        found = self._apart(cells[0], wanted, "", frozenset())
+        with self.lock:
             for cell, name, told in found:
                 self.results[cell].told[name] = told
             self._save(f"{cells[0]}: {len(found)} searches at the defaults, "
@@ -243,6 +255,12 @@ class Run:
         with self.lock:
             self._save(f"{cells[0]}: {number} searches under other values, "
                        f"{transitions} transitions")
+
+    def open(self, cell: Cell, varied: bool) -> bool:
+        """Whether a story of that kind is still to be searched at the defaults."""
+        judged = self.results.get(cell)
+        names = stories(cell) if stale(cell, judged, self.stale_engine) else missing(judged, cell)
+        return any(STORIES[name].varied == varied for name in names)
 
     def _next_value(self, cells: list[Cell]) -> tuple[str, list[tuple[Cell, str]]] | None:
         """A value still to be tried, and the stories that ask for its switch."""
@@ -295,12 +313,16 @@ def same_text(cells: Iterable[Cell]) -> dict[Cell, Cell]:
 
 def run(cells: list[Cell], results: dict[Cell, Judged], progress: Callable[[str], None], *,
         workers: int = 2, again: bool = False, path: Path | None = None) -> None:
-    """Search what is missing or stale of cells: all at the defaults first, then all values."""
-    runner = Run(results, progress, path)
-    engine = runner.engine if again else ""
-    missing = [cell for cell in cells if stale(cell, results.get(cell), engine)]
+    """Search what is missing or stale of cells: all at the defaults first, then all values.
+
+    again: what was searched with another explorer or broker is stale too.
+    """
+    runner = Run(results, progress, path, again)
     with ThreadPoolExecutor(workers) as pool:
-        _all(pool, runner.defaults, list(installations(missing)))
+        for varied in (True, False):
+            open_ = [cell for cell in cells if runner.open(cell, varied)]
+            _all(pool, lambda unit, varied=varied: runner.defaults(unit, varied),
+                 list(installations(open_)))
         open_ = [cell for cell in cells
                  if any(left(results[cell], name) for name in stories(cell))]
         _all(pool, runner.values, list(installations(open_)))
