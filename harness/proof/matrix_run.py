@@ -1,28 +1,26 @@
-"""Searching the cells of the answer matrix: resumable, in processes of their own.
+"""Searching the cells of the answer matrix and the questions: resumable, in processes of their own.
 
-What was found lies in ``docs/answer-matrix.json``, one line for a cell, written after every step;
-a run goes on where the last one ended. A cell is searched again when the T-SQL it installs or its
-stories have changed; with ``again`` also when the explorer or the broker has.
+All at the defaults first, the small stories before the larger ones, then under every value of every
+switch. What was found is kept after every step (``matrix_kept``). A cell is searched again when the
+T-SQL it installs or its stories have changed; with ``again`` also when explorer or broker have.
 """
 
 from __future__ import annotations
 
 import gc
-import hashlib
-import json
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from harness.broker.engine.switches import SWITCHES, given, parse, shown
+from harness.broker.engine.switches import given, parse
 from harness.broker.instance.instance import Instance
 from harness.explore.report import commit
 from harness.explore.search import Limits, search
-from harness.proof.audit import deployed
+from harness.proof.audit import DATABASE, deployed
 from harness.proof.hunt import forked
 from harness.proof.matrix import (
     STORIES,
@@ -31,142 +29,25 @@ from harness.proof.matrix import (
     Story,
     Watch,
     essence,
-    every_cell,
     scenario,
     stories,
 )
+from harness.proof.matrix_kept import (
+    ROOT,
+    Judged,
+    Told,
+    bounds_digest,
+    engine_digest,
+    keep,
+    left,
+    missing,
+    stale,
+    stale_search,
+)
+from harness.proof.questions import SEARCHES
 
-ROOT = Path(__file__).resolve().parents[2]
-KEPT = ROOT / "docs" / "answer-matrix.json"
 SECONDS = 900.0
 """A process that needs longer for one installation's searches is given up."""
-
-
-@dataclass(slots=True)
-class Told:
-    """What a story found of a cell.
-
-    found: names of what is violated, at the defaults. waits: who waited for whose lock. bounded: by
-    what, '' when exhausted. asked: switches asked for, under any value. tried: values searched
-    besides the defaults, 'switch=value'. changed: of those, the ones under which something else is
-    found: what. (A story violated at the defaults is searched there up to the first violation.)
-    """
-
-    states: int = 0
-    transitions: int = 0
-    ends: int = 0
-    depth: int = 0
-    bounded: str = ""
-    found: list[str] = field(default_factory=list)
-    waits: list[str] = field(default_factory=list)
-    asked: list[str] = field(default_factory=list)
-    tried: list[str] = field(default_factory=list)
-    changed: dict[str, list[str]] = field(default_factory=dict)
-    more: list[int] = field(default_factory=lambda: [0, 0])  # states, transitions of tried
-
-    def waiting(self) -> list[str]:
-        """Values still to be tried."""
-        wanted = (f"{name}={shown(value)}" for name in self.asked
-                  for value in SWITCHES[name].values[1:])
-        return [each for each in wanted if each not in self.tried]
-
-
-@dataclass(slots=True)
-class Judged:
-    """A cell's results. text: its ``essence``; stories_: digest of its stories' bounds; engine:
-    digest of explorer and broker; commit: searched at."""
-
-    text: str
-    stories_: str
-    engine: str
-    commit: str
-    told: dict[str, Told] = field(default_factory=dict)
-
-
-# ---------------------------------------------------------------------- what was searched with
-def engine_digest() -> str:
-    """Digest of what a result depends on besides the cell: explorer, broker, parser, claims."""
-    found = hashlib.blake2b(digest_size=6)
-    rooms = [*(ROOT / "harness" / room for room in ("broker", "explore", "tsql")),
-             *(ROOT / "harness" / "proof" / f"{name}.py" for name in ("audit", "claims", "setups"))]
-    for room in rooms:
-        for path in sorted([room] if room.is_file() else room.rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.hexdigest()
-
-
-def stories_digest(cell: Cell) -> str:
-    """Digest of what a cell is judged by."""
-    told = {name: (dict(story.fields), story.varied) for name, story in stories(cell).items()}
-    return hashlib.blake2b(json.dumps([told, TRANSITIONS]).encode(), digest_size=6).hexdigest()
-
-
-# ---------------------------------------------------------------------- keeping
-def kept(path: Path | None = None) -> dict[Cell, Judged]:
-    """What was found so far."""
-    path = path or KEPT
-    if not path.exists():
-        return {}
-    data = json.loads(path.read_text("utf-8"))
-    sets = data["asked"]
-    found = {}
-    for name, entry in data["cells"].items():
-        told = {}
-        for story, values in entry["told"].items():
-            values["asked"] = sets[values["asked"]]
-            values["tried"] = _values(values["asked"], values["tried"])
-            told[story] = Told(**values)
-        found[Cell.parse(name)] = Judged(**{**entry, "told": told})
-    return found
-
-
-def keep(results: Mapping[Cell, Judged], path: Path | None = None) -> None:
-    """Write them, one line for a cell, in the matrix's order."""
-    sets: dict[str, list[str]] = {}
-    lines = []
-    for cell in every_cell():
-        judged = results.get(cell)
-        if judged is None:
-            continue
-        entry = asdict(judged)
-        for values in entry["told"].values():
-            number = next((key for key, names in sets.items() if names == values["asked"]),
-                          str(len(sets)))
-            sets[number] = values["asked"]
-            complete = values["tried"] == _values(values["asked"], "all")
-            values |= {"asked": number, "tried": "all" if complete else values["tried"]}
-        lines.append(f"{json.dumps(str(cell))}: {json.dumps(entry)}")
-    text = ('{"asked": {\n' + ",\n".join(f'"{key}": {json.dumps(names)}'
-                                        for key, names in sets.items())
-            + '},\n"cells": {\n' + ",\n".join(lines) + "}}\n")
-    path = path or KEPT
-    new = path.with_suffix(".new")
-    new.write_text(text, "utf-8")
-    new.replace(path)
-
-
-def _values(asked: Iterable[str], tried: str | list[str]) -> list[str]:
-    """The values behind what the file says; 'all' stands for every one of the switches asked for."""
-    return Told(asked=list(asked)).waiting() if tried == "all" else list(tried)
-
-
-def stale(cell: Cell, judged: Judged | None, engine: str = "") -> bool:
-    """Whether a result does not speak of the text there is now. engine: nor of another engine."""
-    return judged is None or judged.text != essence(cell) or (
-        judged.stories_ != stories_digest(cell)) or bool(engine and judged.engine != engine)
-
-
-def missing(judged: Judged, cell: Cell) -> list[str]:
-    """Stories not searched yet."""
-    return [name for name in stories(cell) if name not in judged.told]
-
-
-def left(judged: Judged, story: str) -> list[str]:
-    """Values a story is still to be searched under."""
-    told = judged.told.get(story)
-    if told is None:
-        return []
-    return told.waiting() if STORIES[story].varied or told.found else []
 
 
 # ---------------------------------------------------------------------- one search
@@ -177,7 +58,7 @@ def one(cell: Cell, story: Story, base: Instance, read: set[str], *, first: bool
     """
     setup = cell.setup(story)
     for text in setup.first:
-        session = base.connect("Redial")
+        session = base.connect(DATABASE)
         session.execute(text).ok()
         session.close()
         base.run()
@@ -190,6 +71,16 @@ def one(cell: Cell, story: Story, base: Instance, read: set[str], *, first: bool
         waits = sorted(watch.waits)
     return Told(result.states, result.transitions, result.ends, result.deepest,
                 "" if first and found else result.bounded_by, sorted(found), waits, sorted(read))
+
+
+def asked(name: str, value: str, first: bool) -> Told:
+    """Search for a question's answer, under a value of a switch ('': the defaults)."""
+    made, read = SEARCHES[name].made.scenario(), set()
+    made = replace(made, switches={**made.switches, **parse([value] if value else [])})
+    result = search(made, Limits(transitions=TRANSITIONS, first=first), read)
+    found = sorted(result.violations)
+    return Told(result.states, result.transitions, result.ends, result.deepest,
+                "" if first and found else result.bounded_by, found, [], sorted(read))
 
 
 def searched(installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
@@ -218,7 +109,7 @@ def _installed(cell: Cell) -> Instance:
 class Run:
     """A run under way. results: filled. progress: told a line about each step."""
 
-    def __init__(self, results: dict[Cell, Judged], progress: Callable[[str], None],
+    def __init__(self, results: dict[str, Judged], progress: Callable[[str], None],
                  path: Path | None = None, again: bool = False) -> None:
         self.results, self.progress, self.path = results, progress, path
         self.lock = threading.Lock()
@@ -230,15 +121,15 @@ class Run:
         small ones), or the others."""
         with self.lock:
             for cell in cells:
-                if stale(cell, self.results.get(cell), self.stale_engine):
-                    self.results[cell] = Judged(essence(cell), stories_digest(cell), self.engine,
-                                                self.commit)
-        wanted = [(cell, name) for cell in cells for name in missing(self.results[cell], cell)
+                if stale(cell, self.results.get(str(cell)), self.stale_engine):
+                    self.results[str(cell)] = Judged(
+                        essence(cell), bounds_digest(cell), self.engine, self.commit)
+        wanted = [(cell, name) for cell in cells for name in missing(self.results[str(cell)], cell)
                   if STORIES[name].varied == varied]
-        found = self._apart(cells[0], wanted, "", frozenset())
+        found = _searched(cells[0], wanted, "", frozenset())
         with self.lock:
             for cell, name, told in found:
-                self.results[cell].told[name] = told
+                self.results[str(cell)].told[name] = told
             self._save(f"{cells[0]}: {len(found)} searches at the defaults, "
                        f"{sum(told.transitions for _, _, told in found)} transitions")
 
@@ -249,8 +140,8 @@ class Run:
         while (step := self._next_value(cells)) is not None:
             value, wanted = step
             first = frozenset(each for each in wanted if self._told(*each).found)
-            for cell, name, told in self._apart(cells[0], wanted, value, first):
-                self._take(self._told(cell, name), value, told)
+            for cell, name, told in _searched(cells[0], wanted, value, first):
+                self._told(cell, name).take(value, told)
                 number, transitions = number + 1, transitions + told.transitions
         with self.lock:
             self._save(f"{cells[0]}: {number} searches under other values, "
@@ -258,40 +149,51 @@ class Run:
 
     def open(self, cell: Cell, varied: bool) -> bool:
         """Whether a story of that kind is still to be searched at the defaults."""
-        judged = self.results.get(cell)
+        judged = self.results.get(str(cell))
         names = stories(cell) if stale(cell, judged, self.stale_engine) else missing(judged, cell)
         return any(STORIES[name].varied == varied for name in names)
 
     def _next_value(self, cells: list[Cell]) -> tuple[str, list[tuple[Cell, str]]] | None:
         """A value still to be tried, and the stories that ask for its switch."""
-        open_ = {(cell, name): left(self.results[cell], name) for cell in cells
+        open_ = {(cell, name): left(self.results[str(cell)], name) for cell in cells
                  for name in stories(cell)}
         value = min((each for waiting in open_.values() for each in waiting), default=None)
         return None if value is None else (
             value, [each for each, waiting in open_.items() if value in waiting])
 
-    def _take(self, told: Told, value: str, other: Told) -> None:
-        """Add what was found under a value."""
-        told.tried = [each for each in _values(sorted({*told.asked, *other.asked}), "all")
-                      if each in {*told.tried, value}]
-        told.asked = sorted({*told.asked, *other.asked})
-        told.more = [told.more[0] + other.states, told.more[1] + other.transitions]
-        if bool(other.found) != bool(told.found) or (other.bounded and not told.bounded):
-            told.changed[value] = other.found or [other.bounded or "nothing"]
+    def question(self, name: str) -> None:
+        """Search for an answer at the defaults and under every value."""
+        if stale_search(name, self.results.get(name), self.stale_engine):
+            judged = Judged(SEARCHES[name].made.essence(), "", self.engine, self.commit)
+            judged.told[""] = _apart(lambda: asked(name, "", False))
+            self.results[name] = judged
+        judged = self.results[name]
+        told = judged.told[""]
+        while values := told.waiting():
+            value = values[0]
+            told.take(value, _apart(lambda value=value: asked(name, value, bool(told.found))))
+        with self.lock:
+            self._save(f"{name}: {told.transitions + told.more[1]} transitions")
 
     def _told(self, cell: Cell, name: str) -> Told:
-        return self.results[cell].told[name]
-
-    def _apart(self, installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
-               ) -> list[tuple[Cell, str, Told]]:
-        found = forked(lambda: searched(installed, wanted, value, first), SECONDS)
-        if isinstance(found, str):
-            raise RuntimeError(f"{installed} {value}: {found}")
-        return found
+        return self.results[str(cell)].told[name]
 
     def _save(self, line: str) -> None:
         keep(self.results, self.path)
         self.progress(line)
+
+
+def _searched(installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
+              ) -> list[tuple[Cell, str, Told]]:
+    return _apart(lambda: searched(installed, wanted, value, first))
+
+
+def _apart(work: Callable[[], object]) -> Any:
+    """What work returns, of a process of its own. Raises RuntimeError when it fails."""
+    found = forked(work, SECONDS)
+    if isinstance(found, str):
+        raise RuntimeError(found)
+    return found
 
 
 def installations(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
@@ -311,11 +213,12 @@ def same_text(cells: Iterable[Cell]) -> dict[Cell, Cell]:
             for cell in cells}
 
 
-def run(cells: list[Cell], results: dict[Cell, Judged], progress: Callable[[str], None], *,
-        workers: int = 2, again: bool = False, path: Path | None = None) -> None:
-    """Search what is missing or stale of cells: all at the defaults first, then all values.
+def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str], None], *,
+        questions: Iterable[str] = (), workers: int = 2, again: bool = False, values: bool = True,
+        path: Path | None = None) -> None:
+    """Search what is missing or stale: all at the defaults first, then, with values, under those.
 
-    again: what was searched with another explorer or broker is stale too.
+    again: what was searched with another explorer or broker is stale too. path: of the results.
     """
     runner = Run(results, progress, path, again)
     with ThreadPoolExecutor(workers) as pool:
@@ -323,13 +226,16 @@ def run(cells: list[Cell], results: dict[Cell, Judged], progress: Callable[[str]
             open_ = [cell for cell in cells if runner.open(cell, varied)]
             _all(pool, lambda unit, varied=varied: runner.defaults(unit, varied),
                  list(installations(open_)))
-        open_ = [cell for cell in cells
-                 if any(left(results[cell], name) for name in stories(cell))]
-        _all(pool, runner.values, list(installations(open_)))
+        _all(pool, runner.question, [
+            name for name in questions if stale_search(name, results.get(name), runner.stale_engine)
+            or left(results[name], "")])
+        if values:
+            open_ = [cell for cell in cells
+                     if any(left(results[str(cell)], name) for name in stories(cell))]
+            _all(pool, runner.values, list(installations(open_)))
 
 
-def _all(pool: ThreadPoolExecutor, work: Callable[[list[Cell]], None], units: list[list[Cell]]
-         ) -> None:
+def _all(pool: ThreadPoolExecutor, work: Callable[[Any], None], units: list[Any]) -> None:
     """Do it for every unit. Raises what the first that fails raises."""
     futures = [pool.submit(work, unit) for unit in units]
     try:
