@@ -219,6 +219,27 @@ def mutants(_: Context, only: str = "", generated: bool = False, write: bool = F
     run(only, generated, write, check, workers)
 
 
+@task(
+    help={
+        "only": "cells (key recycle strategy hint isolation caller) and searches whose names fit",
+        "limit": "at most so many of each; 0 searches nothing",
+        "write": "write docs/answer-matrix.md from what is kept in docs/answer-matrix.json",
+        "traces": "write the traces the page links: docs/traces-matrix",
+        "check": "only say what is stale on the page",
+        "workers": "processes",
+        "again": "search again what another explorer or broker has searched",
+        "defaults": "only at the defaults of the engine's switches",
+    }
+)
+def matrix(_: Context, only: str = "*", limit: int = -1, write: bool = False,
+           traces: bool = False, check: bool = False, workers: int = 2, again: bool = False,
+           defaults: bool = False) -> None:
+    """Search every combination of our choices: docs/answer-matrix.md."""
+    from harness.cli.matrix import matrix as run
+
+    run(only, limit, write, traces, check, workers, again, defaults)
+
+
 @task(help={"check": "only say whether the committed page is stale"})
 def coverage(_: Context, check: bool = False) -> None:
     """Make docs/coverage.md: what the embedded broker supports, refuses and does otherwise."""

@@ -163,3 +163,11 @@ def left(judged: Judged, story: str) -> list[str]:
     told = judged.told.get(story)
     varied = not story or STORIES[story].varied
     return told.waiting() if told is not None and (varied or told.found) else []
+
+
+def same_text(cells: Iterable[Cell]) -> dict[Cell, Cell]:
+    """Each cell and the one searched for it: the first that installs the same T-SQL and calls it
+    the same way, in the same isolation and key and recycle."""
+    seen: dict[tuple[str, ...], Cell] = {}
+    return {cell: seen.setdefault((essence(cell), cell.isolation, cell.caller), cell)
+            for cell in cells}

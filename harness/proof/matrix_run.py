@@ -205,14 +205,6 @@ def installations(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
         yield list(group)
 
 
-def same_text(cells: Iterable[Cell]) -> dict[Cell, Cell]:
-    """Each cell and the one searched for it: the first that installs the same T-SQL and calls it
-    the same way, in the same isolation and key and recycle."""
-    seen: dict[tuple[str, ...], Cell] = {}
-    return {cell: seen.setdefault((essence(cell), cell.isolation, cell.caller), cell)
-            for cell in cells}
-
-
 def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str], None], *,
         questions: Iterable[str] = (), workers: int = 2, again: bool = False, values: bool = True,
         path: Path | None = None) -> None:

@@ -1,0 +1,134 @@
+"""From results to verdicts: one cell of the page, in words, with what each word is evidence of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from harness.broker.engine.switches import SWITCHES
+from harness.explore.evidence import slug
+from harness.proof.matrix import CLASSES, Cell, class_of, classes, stories
+from harness.proof.matrix_kept import Judged, Told, left, missing, stale
+
+SAFE, NOT_RUN, STALE = "safe", "not run", "stale"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A violation and where it was met. story: '' for a question's search, whose name cell is then.
+    value: of the switch it needs, '' for the defaults."""
+
+    name: str
+    cell: str
+    story: str
+    value: str = ""
+
+    @property
+    def cause(self) -> str:
+        """Whose trace it shares, as a file's name: violation, strategy, hint and value of a switch;
+        a question's search has its own."""
+        parts = [self.cell, self.name]
+        if self.story:
+            cell = Cell.parse(self.cell)
+            parts = [cell.strategy, cell.hint, self.name]
+        return "-".join(slug(part) for part in (*parts, self.value) if part)
+
+    @property
+    def what(self) -> str:
+        """Its class, '' for what is no violation."""
+        try:
+            return class_of(self.name)
+        except KeyError:
+            return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is said of a cell. kind: safe, not run, stale, bounded, violated, depends or unfinished
+    (safe as far as it was searched). words: (text, proof or None). waits: a sender can wait for a
+    sender.
+    """
+
+    kind: str
+    words: tuple[tuple[str, Proof | None], ...]
+    waits: bool = False
+
+    def __str__(self) -> str:
+        return ", ".join(text for text, _ in self.words)
+
+
+def verdict(cell: Cell, judged: Judged | None, searched: Cell | None = None, *,
+            fault: str = "") -> Verdict:
+    """What is said of a cell. searched: the one whose results these are (the same T-SQL); fault:
+    judge by that story only, else by all that are none."""
+    owner = searched or cell
+    wanted = [name for name, story in stories(owner).items()
+              if (name == fault if fault else not story.fault)]
+    if not wanted:
+        return Verdict("", (("", None),))
+    if judged is None or stale(owner, judged):
+        return _plain(STALE if judged else NOT_RUN)
+    told = {name: judged.told[name] for name in wanted if name in judged.told}
+    if not told:
+        return _plain(NOT_RUN)
+    waits = any("a sender waits for a sender" in each.waits for each in told.values())
+    met = [Proof(name, str(owner), story) for story, each in told.items() for name in each.found]
+    if met:
+        return Verdict("violated", tuple(_violated(met, told)), waits)
+    if changed := list(_depends(owner, told)):
+        return Verdict("depends", tuple(changed), waits)
+    bounded = next((each.bounded for each in told.values() if each.bounded), "")
+    if bounded:
+        return Verdict("bounded", ((f"bounded ({bounded})", None),), waits)
+    open_ = sum(len(left(judged, name)) for name in told)
+    if open_ or set(missing(judged, owner)) & set(wanted):
+        return Verdict("unfinished", (("safe at the defaults", None),), waits)
+    return Verdict(SAFE, ((SAFE, None),), waits)
+
+
+def _plain(kind: str) -> Verdict:
+    return Verdict(kind, ((kind, None),))
+
+
+def _violated(met: list[Proof], told: dict[str, Told]) -> Iterable[tuple[str, Proof | None]]:
+    """Each class once, by the first proof of it; then the facts that decide whether it is met."""
+    said = classes(proof.name for proof in met)
+    for text in said:
+        yield text, next(proof for proof in met if text.startswith(proof.what))
+    red = [each for each in told.values() if each.found]
+    cures = set.intersection(*({value for value, found in each.changed.items()
+                                if found == ["nothing"]} for each in red))
+    for fact in sorted({fact_of(value) for value in cures}):
+        yield f"depends on {fact}", None
+
+
+def _depends(cell: Cell, told: dict[str, Told]) -> Iterable[tuple[str, Proof]]:
+    """Of a cell that is green at the defaults: what a value of a switch changes."""
+    found: dict[tuple[str, str], Proof] = {}
+    for story, each in told.items():
+        for value, names in each.changed.items():
+            for name in names:
+                proof = Proof(name, str(cell), story, value)
+                found.setdefault((fact_of(value), proof.what or "bounded"), proof)
+    order = [*CLASSES, "bounded"]
+    for (fact, what), proof in sorted(found.items(),
+                                      key=lambda each: (each[0][0], order.index(each[0][1]))):
+        yield f"depends on {fact}: {what}", proof if what != "bounded" else None
+
+
+def fact_of(value: str) -> str:
+    """The fact behind 'switch=value'."""
+    return SWITCHES[value.partition("=")[0]].fact
+
+
+def proofs(results: dict[str, Judged], cells: Iterable[Cell]) -> dict[str, Proof]:
+    """Every cause somebody links to, and the first that has it."""
+    found: dict[str, Proof] = {}
+    for cell in cells:
+        judged = results.get(str(cell))
+        faults = ["", *(name for name, story in stories(cell).items() if story.fault)]
+        for fault in faults:
+            for _, proof in verdict(cell, judged, fault=fault).words:
+                if proof is not None:
+                    found.setdefault(proof.cause, proof)
+    return found
