@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import cache
 
 from harness.config import Config
 from harness.render import render
@@ -25,32 +26,31 @@ def essence(config: Config, mutant: str | None = None) -> str:
     """Digest of the T-SQL that can be reached from ``ENTRIES``: equal for configurations that run
     the same. A comment, a stamp or an object nobody calls does not count.
     """
-    words: dict[str, list[str]] = {}
-    area: dict[str, str] = {}
+    texts = render(config, mutant=mutant)
     named: dict[str, list[str]] = {}
-    for file, text in sorted(render(config, mutant=mutant).items()):
-        found = FILE.fullmatch(file)
-        if found is not None:
-            words[file] = _words(text)
-            area[file] = found[1]
-            named.setdefault(found[2].lower(), []).append(file)
-    waiting = [file for file in words if area[file] in ALWAYS]
-    waiting += [file for name in ENTRIES for file in named.get(name.lower(), ())]
-    reached: set[str] = set()
+    waiting = []
+    for file in texts:
+        parts = FILE.fullmatch(file)
+        if parts is not None:
+            named.setdefault(parts[2].lower(), []).append(file)
+            if parts[1] in ALWAYS or parts[2] in ENTRIES:
+                waiting.append(file)
+    reached: dict[str, list[str]] = {}
     while waiting:
         file = waiting.pop()
         if file not in reached:
-            reached.add(file)
-            mentioned = {word.strip("[]").lower() for word in words[file]}
+            reached[file] = _words(texts[file])
+            mentioned = {word.strip("[]").lower() for word in reached[file]}
             waiting += [other for name in mentioned & named.keys() for other in named[name]]
     found = hashlib.blake2b(digest_size=9)
     for file in sorted(reached):
-        found.update("\0".join([file, *words[file]]).encode())
+        found.update("\0".join([file, *reached[file]]).encode())
     return found.hexdigest()
 
 
+@cache
 def _words(text: str) -> list[str]:
-    """The tokens of a script."""
+    """The tokens of a script. Most scripts of most configurations are the same."""
     found = []
     for sql, _, _ in split_batches(text):
         tokens = tokenize(Source(sql))

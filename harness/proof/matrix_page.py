@@ -89,8 +89,9 @@ def text(results: Mapping[str, Judged]) -> str:
                       _table(group, verdicts, results, shared), ""]
     for name, story in STORIES.items():
         if story.fault:
-            parts += [f"## {name.capitalize()}", "", f"{story.title[0].upper()}{story.title[1:]}.",
-                      "", _faults(name, results), ""]
+            parts += [f"## {name.capitalize()}", "", f"{story.title[0].upper()}{story.title[1:]}, "
+                      "at the defaults; where a claim is violated, under every value of every "
+                      "switch.", "", _faults(name, results), ""]
     parts += ["## Refused by the configuration", "", _refusals(), "", REPEAT + _commits(results)]
     return "\n".join(parts)
 
