@@ -197,14 +197,14 @@ ROLES = {"usp_SenderActivation": "the activated reader", "usp_TargetActivation":
 
 
 def deadlocks(world: World) -> list[str]:
-    """Every deadlock there has been, whoever took part: 'deadlock of ..., WHO dies'."""
+    """Every deadlock there has been, whoever took part: 'deadlock of ...: WHO dies'."""
     found = []
     for deadlock in world.incidents.deadlocks:
         who = {waiter.name: _outermost(waiter.procedures) for waiter in deadlock.waiters}
         name = who.get(deadlock.victim, "")
         victim = ROLES.get(name, "a sender" if deadlock.victim.startswith("sender") else
                            deadlock.victim)
-        found.append(f"deadlock of {' and '.join(sorted(who.values()))}, {victim} dies")
+        found.append(f"deadlock of {' and '.join(sorted(who.values()))}: {victim} dies")
     return found
 
 
@@ -298,7 +298,7 @@ def classes(names: Iterable[str]) -> list[str]:
     said = []
     for each in CLASSES:
         if each == "deadlocks" and each in found:
-            dead = sorted({name.rpartition(", ")[2].removesuffix(" dies") for name in names
+            dead = sorted({name.rpartition(": ")[2].removesuffix(" dies") for name in names
                            if class_of(name) == each})
             said.append(f"deadlocks ({' or '.join(dead)} dies)")
         elif each in found:

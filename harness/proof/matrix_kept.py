@@ -111,11 +111,11 @@ def kept(path: Path | None = None) -> dict[str, Judged]:
 
 
 def keep(results: Mapping[str, Judged], path: Path | None = None) -> None:
-    """Write them, one line for each, in the order of the page. Those of cells that are no more are
-    dropped."""
+    """Write them, one line for each, in the order of the page. Those of cells that are no more, or
+    have the text of another, are dropped."""
     sets: dict[str, list[str]] = {}
     lines = []
-    for name in (*SEARCHES, *map(str, every_cell())):
+    for name in (*SEARCHES, *map(str, dict.fromkeys(same_text(every_cell()).values()))):
         judged = results.get(name)
         if judged is None:
             continue

@@ -246,7 +246,7 @@ def linked(results: Mapping[str, Judged]) -> dict[str, Proof]:
             for each in judged.told[""].found:
                 proof = Proof(each, name, "")
                 found.setdefault(proof.cause, proof)
-    return found | proofs(dict(results), every_cell())
+    return found | proofs(dict(results), dict.fromkeys(same_text(every_cell()).values()))
 
 
 def problems(results: Mapping[str, Judged], page: Path = PAGE) -> list[str]:

@@ -188,7 +188,7 @@ RESTORED = "ALTER DATABASE Redial SET ERROR_BROKER_CONVERSATIONS WITH ROLLBACK I
 
 # ---------------------------------------------------------------------- the questions
 LOST = "S2 message after EndOfStream"
-ALIKE = "deadlock of usp_Send and usp_SenderActivation, "
+ALIKE = "deadlock of usp_Send and usp_SenderActivation: "
 POOL = "key=pool slots={} warm=0 firings=0 caller=transaction"
 
 QUESTIONS: dict[str, Question] = {
@@ -235,7 +235,7 @@ QUESTIONS: dict[str, Question] = {
             "holdlock-first-sends": Search(
                 "the first edition, two first sends in transactions",
                 _first_edition("transaction", warm=0, firings=0),
-                ("deadlock of usp_Send and usp_Send, ",), True),
+                ("deadlock of usp_Send and usp_Send: ",), True),
             "holdlock-recycled": Search(
                 "the first edition, a sender in a transaction, its timer fires",
                 _first_edition("transaction", senders=1), (ALIKE,), True),
@@ -271,12 +271,12 @@ QUESTIONS: dict[str, Question] = {
         {
             "as-posted": Search("his code, two senders in transactions, a timer fires",
                                 _pair("forum_pair"),
-                                ("deadlock of usp_InitiatorQueueHandler and usp_SendMessage, ",),
+                                ("deadlock of usp_InitiatorQueueHandler and usp_SendMessage: ",),
                                 True),
             "priority-verbatim": Search(
                 "his code with SET DEADLOCK_PRIORITY LOW in the activated procedure",
                 _pair("forum_low_priority"),
-                ("deadlock of usp_InitiatorQueueHandler and usp_SendMessage, the activated",),
+                ("deadlock of usp_InitiatorQueueHandler and usp_SendMessage: the activated",),
                 True),
             "priority-improved": Search(
                 "`low_priority`: ours, receives again after a rollback",
@@ -301,7 +301,7 @@ QUESTIONS: dict[str, Question] = {
             "aged-verbatim-job": Search(
                 "his last version, beside the nightly job",
                 _aged(job=True),
-                ("deadlock of usp_PurgeConversations and usp_SendMessage, ",), True),
+                ("deadlock of usp_PurgeConversations and usp_SendMessage: ",), True),
             "aged-improved": Search(
                 "`aged_out`: a sender past its age beside usp_RetireIdle, in transactions",
                 _cell("spid aged_out two_phase updlock rc transaction", senders=1, messages=2,

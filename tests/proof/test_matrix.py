@@ -66,8 +66,8 @@ def test_every_violation_of_a_cell_has_a_class():
                 assert name == "nothing" or "transitions" in name or class_of(name)
     with pytest.raises(KeyError, match="'nonsense' belongs to no class"):
         class_of("nonsense")
-    assert classes(["L2 x switched off", "S7 silent", "deadlock of a and b, b dies",
-                    "deadlock of a and b, a dies"]) == ["deadlocks (a or b dies)", "loses",
+    assert classes(["L2 x switched off", "S7 silent", "deadlock of a and b: b dies",
+                    "deadlock of a and b: a dies"]) == ["deadlocks (a or b dies)", "loses",
                                                         "stalls"]
 
 
