@@ -162,18 +162,21 @@ class Run:
             value, [each for each, waiting in open_.items() if value in waiting])
 
     def question(self, name: str) -> None:
-        """Search for an answer at the defaults and under every value."""
-        if stale_search(name, self.results.get(name), self.stale_engine):
-            judged = Judged(SEARCHES[name].made.essence(), "", self.engine, self.commit)
-            judged.told[""] = _apart(lambda: asked(name, "", False))
+        """Search for an answer at the defaults."""
+        judged = Judged(SEARCHES[name].made.essence(), "", self.engine, self.commit)
+        judged.told[""] = told = _apart(lambda: asked(name, "", False))
+        with self.lock:
             self.results[name] = judged
-        judged = self.results[name]
-        told = judged.told[""]
+            self._save(f"{name}: {told.transitions} transitions; {', '.join(told.found)}")
+
+    def question_values(self, name: str) -> None:
+        """Search for an answer under every value."""
+        told = self.results[name].told[""]
         while values := told.waiting():
             value = values[0]
             told.take(value, _apart(lambda value=value: asked(name, value, bool(told.found))))
         with self.lock:
-            self._save(f"{name}: {told.transitions + told.more[1]} transitions")
+            self._save(f"{name}: {told.more[1]} transitions under other values")
 
     def _told(self, cell: Cell, name: str) -> Told:
         return self.results[str(cell)].told[name]
@@ -213,15 +216,18 @@ def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str],
     again: what was searched with another explorer or broker is stale too. path: of the results.
     """
     runner = Run(results, progress, path, again)
+    questions = list(questions)
     with ThreadPoolExecutor(workers) as pool:
         for varied in (True, False):
             open_ = [cell for cell in cells if runner.open(cell, varied)]
             _all(pool, lambda unit, varied=varied: runner.defaults(unit, varied),
                  list(installations(open_)))
-        _all(pool, runner.question, [
-            name for name in questions if stale_search(name, results.get(name), runner.stale_engine)
-            or left(results[name], "")])
+            _all(pool, runner.question, [
+                name for name in questions
+                if stale_search(name, results.get(name), runner.stale_engine)])
         if values:
+            _all(pool, runner.question_values,
+                 [name for name in questions if left(results[name], "")])
             open_ = [cell for cell in cells
                      if any(left(results[str(cell)], name) for name in stories(cell))]
             _all(pool, runner.values, list(installations(open_)))
