@@ -12,6 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from harness.broker.engine.switches import value
+from harness.broker.ssb.monitor import NOTIFIED
 from harness.explore.accounting import Ledger, balanced
 from harness.explore.queries import ask
 from harness.explore.world import World
@@ -20,6 +22,7 @@ from harness.proof.audit import DATABASE, EVENT, bare, no_orphan_dialog, rows, t
 SENDING = frozenset({"usp_Send", "usp_SendBatch", "usp_SendMessages", "Outbox_Insert"})
 """Procedures of ours that callers run."""
 
+QUEUES = ("InitiatorQueue", "TargetQueue")
 OPEN = frozenset({"SO", "CO"})
 SWITCHED_OFF = frozenset({"queue_off"})
 """Faults after which nothing can be expected to come to its end."""
@@ -33,7 +36,7 @@ class Subject:
     of its own and one key per transaction (promise 3.2-7). keys: how many dialogs may be open for
     sending at once. numbered: order = key. resends: a message may be sent twice. rows: dialogs are
     found through SessionConversations; pool: unused ones have no BegunUtc. ends: a dialog that was
-    recycled can come to its end.
+    recycled can come to its end. oldest: seconds after which a dialog is recycled; 0: by no timer.
     """
 
     ledger: Ledger
@@ -45,6 +48,7 @@ class Subject:
     rows: bool = True
     pool: bool = False
     ends: bool = True
+    oldest: int = 0
 
 
 Claim = Callable[[Subject, World], list[str]]
@@ -133,7 +137,12 @@ def _numbers(world: World, by_client: dict[int, list[str]]) -> set[str]:
 def s5(subject: Subject, world: World) -> list[str]:
     """S5: dialogs are bounded: of the initiator's committed ones no more are open for sending than
     there are keys (sessions, slots); the others have had their EndOfStream or know that they ended.
+    And bounded in time: no conversation timer is further away than the configured age.
     """
+    now, timers = world.instance.clock.seconds, world.instance.engine.timers.entries
+    if subject.oldest and any(due - now > subject.oldest for key, due in timers.items()
+                              if key[0] == "ssb.timer"):
+        return ["S5 a dialog lives longer than configured"]
     recycled = told(world)
     open_ = [e for e in _endpoints(world) if e.is_initiator and e.state() in OPEN
              and e.creator is None and e.handle not in recycled]
@@ -143,9 +152,10 @@ def s5(subject: Subject, world: World) -> list[str]:
 def s6(subject: Subject, world: World) -> list[str]:
     """S6: at rest one row per key, and no row whose handle is dead.
 
-    A reader that dies between its two transactions leaves one until the key's next send, and so
-    does a sender that held the row when its dialog died and then gave up; then the claim is that
-    usp_EndLeaked deletes it (asked, and taken back).
+    Where a dialog can end by itself (``DIED``), a reader that dies between its two transactions
+    leaves one until the key's next send, and so does a sender that held the row when its dialog
+    died and then gave up. Then the claim is that there are no more of them than such faults, and
+    that usp_EndLeaked deletes them (asked, and taken back).
     """
     if not subject.rows or world.progress.struck & SWITCHED_OFF:
         return []
@@ -154,11 +164,21 @@ def s6(subject: Subject, world: World) -> list[str]:
     problems = set()
     if len({row[:2] for row in found}) < len(found):
         problems.add("S6 two rows of a key")
-    used = [row for row in found if row[3] is not None or not subject.pool]
-    if any(row[2] not in alive for row in used) and not (
-            world.progress.struck & GAVE_UP and ask(world, CLEANED) == []):
+    dead = [row for row in found if row[2] not in alive
+            and (row[3] is not None or not subject.pool)]
+    if dead and not (len(dead) <= _excused(subject, world) and ask(world, CLEANED) == []):
         problems.add("S6 row of a dead dialog")
     return sorted(problems)
+
+
+def _excused(subject: Subject, world: World) -> int:
+    """How many rows of dead dialogs faults account for: one each, if a dialog ended by itself."""
+    progress = world.progress
+    if subject.ends and not progress.struck & DIED:
+        return 0
+    return sum(fault.times - left for fault, left
+               in zip(world.scenario.all_faults, progress.left, strict=True)
+               if fault.kind in GAVE_UP)
 
 
 CLEANED = ("EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
@@ -171,6 +191,8 @@ CLEANED = ("EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
 
 GAVE_UP = frozenset({"kill", "cancel", "rollback", "lock_timeout", "reader_restart"})
 """Faults after which somebody has not done what was his to do."""
+DIED = frozenset({"target_ends", "error_message"})
+"""Faults that end a dialog nobody has recycled; a lifetime that ends does so too."""
 
 
 def s7(subject: Subject, world: World) -> list[str]:
@@ -192,19 +214,42 @@ def s7(subject: Subject, world: World) -> list[str]:
 
 
 def l1(subject: Subject, world: World) -> list[str]:
-    """L1: every dialog that was recycled is closed on both sides once everything is at rest."""
+    """L1: at rest every dialog that was recycled is closed on both sides, none that has ended is
+    left half closed, none is where nobody can find it, and no message lies unread at the initiator.
+
+    Depends on F-255, and says so by that name: a reader killed before its first RECEIVE may leave
+    its queue waiting for one (``killed_reader=stuck``), and then what lies in it waits too.
+    """
     if not subject.ends or world.progress.struck & SWITCHED_OFF:
         return []
-    recycled = told(world)
+    recycled, found = told(world), set()
     for endpoint in _endpoints(world):
-        if not endpoint.is_initiator or endpoint.handle not in recycled:
-            continue
-        peer = endpoint.peer
-        if endpoint.state() != "CD" or (peer is not None and peer.state() != "CD"):
-            return ["L1 a recycled dialog is not closed"]
+        if endpoint.is_initiator and endpoint.handle in recycled:
+            peer = endpoint.peer
+            if endpoint.state() != "CD" or (peer is not None and peer.state() != "CD"):
+                found.add("L1 a recycled dialog is not closed")
+        elif endpoint.state() in HALF:
+            found.add("L1 a dialog is left half closed")
+        if endpoint.is_initiator and any(status == 1 for status, _, _ in endpoint.inbox.stored()):
+            found.add("L1 a message nobody is started for")
     if subject.rows and no_orphan_dialog(world):
-        return ["L1 a dialog nobody can find again"]
-    return []
+        found.add("L1 a dialog nobody can find again")
+    return [ON_F255] if found and _stuck(world) else sorted(found)
+
+
+HALF = frozenset({"DI", "DO", "ER"})
+ON_F255 = "L1 depends on F-255: nobody is started after a reader that was killed"
+
+
+def _stuck(world: World) -> bool:
+    """A reader was killed, and one of our queues waits for ever for somebody to receive."""
+    if not world.progress.struck & {"kill", "reader_restart"} \
+            or value(world.instance.engine, "killed_reader") != "stuck":
+        return False
+    database = world.instance.server.database(DATABASE)
+    queues = [database.resolve("audit", name) for name in QUEUES]
+    return any(queue.monitor.state == NOTIFIED and not queue.monitor.running
+               and queue.has_receivable() for queue in queues)
 
 
 def l2(subject: Subject, world: World) -> list[str]:
@@ -212,7 +257,7 @@ def l2(subject: Subject, world: World) -> list[str]:
     if not subject.ends or any("queue_off" in kind for kind in world.progress.struck):
         return []
     database = world.instance.server.database(DATABASE)
-    off = [name for name in ("InitiatorQueue", "TargetQueue")
+    off = [name for name in QUEUES
            if not database.resolve("audit", name).enabled]
     return [f"L2 {name} switched off" for name in off]
 

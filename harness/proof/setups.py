@@ -214,7 +214,13 @@ class Setup:
             alone=self.key in ("spid", "message"), keys=keys, numbered=self.order == "key",
             resends=bool(self.lifetimes) or bool({"target_ends", "error_message"}
                                                  & set(self.faults)),
-            rows=self.config.has_rows, pool=self.key == "pool", ends=not self.lifetimes)
+            rows=self.config.has_rows, pool=self.key == "pool", ends=not self.lifetimes,
+            oldest=self._oldest)
+
+    @property
+    def _oldest(self) -> int:
+        timer = self.config.timer
+        return timer.after_seconds + timer.spread_seconds if self.recycle == "timer" else 0
 
     def _senders(self) -> tuple[Client, ...]:
         clients = []

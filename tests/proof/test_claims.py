@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from harness.explore import Limits, search
-from harness.proof.audit import EVENT
-from harness.proof.claims import DESCRIBED
+from harness.proof.audit import EVENT, TIDY
+from harness.proof.battery import HANDLE
+from harness.proof.claims import DESCRIBED, ON_F255
 from harness.proof.setups import FAULTS, Setup
 
 MOST = Limits(transitions=15_000)
@@ -26,8 +27,13 @@ BAD = {
     "S6 pool": (Setup(senders=1, key="pool", firings=0, faults=("target_ends",),
                       mutant="row_kept"), "S6 row of a dead dialog"),
     "S7": (Setup(senders=1, mutant="no_lock_hint"), "S7 silent: no error and no message"),
+    "S5": (Setup(senders=1, firings=0, warm=0, mutant="minutes_for_seconds"),
+           "S5 a dialog lives longer than configured"),
     "L1": (Setup(senders=1, firings=0, faults=("error_message",), mutant="error_not_ended"),
            "L1 a dialog nobody can find again"),
+    "L1 half closed": (Setup(senders=1, mutant="initiator_ends_first"),
+                       "L1 a dialog is left half closed"),
+    "L1 unread": (Setup(senders=1, mutant="stub_activation"), "L1 a message nobody is started for"),
     "L2": (Setup(senders=1, caller="transaction", strategy="lock_timeout"),
            "L2 InitiatorQueue switched off"),
 }
@@ -108,7 +114,7 @@ def test_a_reader_killed_before_its_first_receive_leaves_a_dialog_half_closed_by
         result = search(setup.scenario(), MOST)
         print(result)
         found[value] = set(result.violations)
-    assert found == {"stuck": {"L1 a recycled dialog is not closed"}, "relaunched": set()}
+    assert found == {"stuck": {ON_F255}, "relaunched": set()}
 
 
 def test_a_sender_that_stands_still_at_any_step_of_a_drain():
@@ -120,6 +126,14 @@ def test_a_sender_that_stands_still_at_any_step_of_a_drain():
     assert result.taken["pause"] > 0 and result.taken["resume"] > 0
     assert {"refused 0", "refused 1"} <= {
         part.strip() for account in result.accounts for part in account.split(",")}
+
+
+def test_s6_excuses_no_row_of_a_dialog_that_could_not_end_by_itself():
+    """A caller who is cancelled ends his dialog by hand: not what a cancel accounts for."""
+    made = Setup(senders=1, firings=0, faults=("cancel",)).scenario()
+    by_hand = f"{TIDY} {HANDLE.format(1)} END CONVERSATION @h WITH CLEANUP;"
+    made.clients = (replace(made.clients[0], on_cancel=by_hand),)
+    assert "S6 row of a dead dialog" in search(made, MOST).violations
 
 
 def test_a_reader_that_dies_between_its_transactions_leaves_a_row_the_operator_removes():
