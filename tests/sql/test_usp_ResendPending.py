@@ -152,6 +152,25 @@ def test_a_failing_resend_rolls_all_of_it_back_and_the_messages_stay_pending():
     assert ("CO", 1) in lab.endpoints()
 
 
+@pytest.mark.parametrize("code, table", [(50001, "DeadLetter"), (0, "ConversationLog")])
+def test_in_an_operators_transaction_a_copy_that_fails_does_not_go_on_to_end(code, table):
+    """With XACT_ABORT OFF and no TRY what failed was passed over, and END deleted the rest."""
+    lab = Lab(SHORT)
+    client = sender(lab)
+    client.execute(send("0x01"))
+    handle = lab.handle()
+    lab.sa.execute(f"ALTER TABLE audit.{table} WITH NOCHECK ADD CONSTRAINT CK_Never "
+                   f"CHECK ({'Body' if table == 'DeadLetter' else 'ResendOf'} IS NULL);")
+    operator = Client(lab)
+    call = f"EXECUTE audit.usp_ResendPending '{handle}', {code};"
+    assert operator.fail(f"BEGIN TRANSACTION; {call} COMMIT TRANSACTION;") == 547
+    assert operator.value("@@TRANCOUNT") == 0
+    assert lab.endpoints() == [("CO", 0), ("CO", 1)]
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    lab.advance(60)
+    assert lab.bodies() == [b"\xaa", b"\x01"]
+
+
 def test_in_activation_a_resend_that_fails_is_dead_lettered_at_the_second_attempt():
     lab = Lab(SHORT)
     client = sender(lab)
