@@ -3968,11 +3968,12 @@ BEGIN
                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/audit/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/audit/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
+    /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
+       over, and END below would delete what was not resent or copied. */
+    SET XACT_ABORT ON;
+
     IF @ownsTransaction = 1
-    BEGIN
-        SET XACT_ABORT ON;
         BEGIN TRANSACTION;
-    END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that what is pending
        cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
@@ -7239,10 +7240,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'403f1894e38ec7fcf0642e6f09ddea68a2ce5668768e3fbd3d432e51aa0b610e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'059de2ef69d213876e5c8cd7a9f789abe8d5a6b87266d86a349fe59498b4b0a7'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'403f1894e38ec7fcf0642e6f09ddea68a2ce5668768e3fbd3d432e51aa0b610e');
+    VALUES (N'audit', N'0.1.0', N'059de2ef69d213876e5c8cd7a9f789abe8d5a6b87266d86a349fe59498b4b0a7');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -50,11 +50,12 @@ BEGIN
                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/etl/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
+    /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
+       over, and END below would delete what was not resent or copied. */
+    SET XACT_ABORT ON;
+
     IF @ownsTransaction = 1
-    BEGIN
-        SET XACT_ABORT ON;
         BEGIN TRANSACTION;
-    END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that what is pending
        cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a

@@ -4151,11 +4151,12 @@ BEGIN
                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/etl/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/etl/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
+    /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
+       over, and END below would delete what was not resent or copied. */
+    SET XACT_ABORT ON;
+
     IF @ownsTransaction = 1
-    BEGIN
-        SET XACT_ABORT ON;
         BEGIN TRANSACTION;
-    END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that what is pending
        cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
@@ -7617,10 +7618,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e63784f6972cd394a69fa96355641e8b3845110eba8edfd440a056118bc7a9f0'
+           ORDER BY h.DeploymentId DESC), N'') <> N'65d71b71d0b4064f34ec0f5be2f352c68a7181f9fcceb371b8851c5cc4bf9fb1'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'e63784f6972cd394a69fa96355641e8b3845110eba8edfd440a056118bc7a9f0');
+    VALUES (N'etl', N'0.1.0', N'65d71b71d0b4064f34ec0f5be2f352c68a7181f9fcceb371b8851c5cc4bf9fb1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

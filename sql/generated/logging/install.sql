@@ -3840,11 +3840,12 @@ BEGIN
                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/logging/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
+    /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
+       over, and END below would delete what was not resent or copied. */
+    SET XACT_ABORT ON;
+
     IF @ownsTransaction = 1
-    BEGIN
-        SET XACT_ABORT ON;
         BEGIN TRANSACTION;
-    END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that what is pending
        cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
@@ -6928,10 +6929,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'd2f35fc90cb9a34c0197be37e014b541fb99feb397ab07b9b2030fb38077acf2'
+           ORDER BY h.DeploymentId DESC), N'') <> N'c1ab88e18a94bf5da4e2ddc1bbe5abbdfc82d513c78f54513f62a3ec6f9b8d7c'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'd2f35fc90cb9a34c0197be37e014b541fb99feb397ab07b9b2030fb38077acf2');
+    VALUES (N'logging', N'0.1.0', N'c1ab88e18a94bf5da4e2ddc1bbe5abbdfc82d513c78f54513f62a3ec6f9b8d7c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -4135,11 +4135,12 @@ BEGIN
                      AND s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/initiator')
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/orders/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
+    /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
+       over, and END below would delete what was not resent or copied. */
+    SET XACT_ABORT ON;
+
     IF @ownsTransaction = 1
-    BEGIN
-        SET XACT_ABORT ON;
         BEGIN TRANSACTION;
-    END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that what is pending
        cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
@@ -7397,10 +7398,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9cad75c04821f9a5b6b669ccf573a22e4f9108f9ac6f9b227b8005d601cbc262'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cb2f736e60ea879c4d5f3537936e65b319c25c9a23d9d84062270a0775e8b4fa'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'9cad75c04821f9a5b6b669ccf573a22e4f9108f9ac6f9b227b8005d601cbc262');
+    VALUES (N'orders', N'0.1.0', N'cb2f736e60ea879c4d5f3537936e65b319c25c9a23d9d84062270a0775e8b4fa');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
