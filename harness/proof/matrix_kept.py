@@ -26,8 +26,10 @@ class Told:
 
     found: names of what is violated, at the defaults. waits: who waited for whose lock. bounded: by
     what, '' when exhausted. asked: switches asked for, under any value. tried: values searched
-    besides the defaults, 'switch=value'. changed: of those, the ones under which something else is
-    found: what. (A story violated at the defaults is searched there up to the first violation.)
+    besides the defaults one at a time, 'switch=value'; together: those searched many at a time,
+    where nothing was found. changed: values ('a=b+c=d' where it takes both) under which something
+    else is found: what. (A story violated at the defaults is searched there up to the first
+    violation.) more: states and transitions of all searches under other values.
     """
 
     states: int = 0
@@ -39,8 +41,9 @@ class Told:
     waits: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
+    together: list[str] = field(default_factory=list)
     changed: dict[str, list[str]] = field(default_factory=dict)
-    more: list[int] = field(default_factory=lambda: [0, 0])  # states, transitions of tried
+    more: list[int] = field(default_factory=lambda: [0, 0])
 
     def take(self, value: str, other: Told) -> None:
         """Add what was found under a value."""
@@ -48,12 +51,20 @@ class Told:
         tried = {*self.tried, value}
         self.asked, self.tried = asked, []
         self.tried = [each for each in self.waiting() if each in tried]
-        self.more = [self.more[0] + other.states, self.more[1] + other.transitions]
+        self.count(other)
         if bool(other.found) != bool(self.found) or (other.bounded and not self.bounded):
             self.changed[value] = other.found or [other.bounded or "nothing"]
 
+    def count(self, other: Told) -> None:
+        """Add the size of another search."""
+        self.more = [self.more[0] + other.states, self.more[1] + other.transitions]
+
+    def untouched(self) -> list[str]:
+        """Values that were in force in no search yet."""
+        return [each for each in self.waiting() if each not in self.together]
+
     def waiting(self) -> list[str]:
-        """Values still to be tried."""
+        """Values still to be tried one at a time."""
         wanted = (f"{name}={shown(value)}" for name in self.asked
                   for value in SWITCHES[name].values[1:])
         return [each for each in wanted if each not in self.tried]
@@ -104,7 +115,8 @@ def kept(path: Path | None = None) -> dict[str, Judged]:
         told = {}
         for story, values in entry["told"].items():
             values["asked"] = list(sets[values["asked"]])
-            values["tried"] = _values(values["asked"], values["tried"])
+            for each in ("tried", "together"):
+                values[each] = _values(values["asked"], values.get(each, []))
             told[story] = Told(**values)
         found[name] = Judged(**{**entry, "told": told})
     return found
@@ -124,8 +136,10 @@ def keep(results: Mapping[str, Judged], path: Path | None = None) -> None:
             number = next((key for key, names in sets.items() if names == values["asked"]),
                           str(len(sets)))
             sets[number] = values["asked"]
-            complete = values["tried"] == _values(values["asked"], "all")
-            values |= {"asked": number, "tried": "all" if complete else values["tried"]}
+            every = _values(values["asked"], "all")
+            values["asked"] = number
+            values |= {each: "all" for each in ("tried", "together")
+                       if every and values[each] == every}
         lines.append(f"{json.dumps(name)}: {json.dumps(entry)}")
     text = ('{"asked": {\n' + ",\n".join(f'"{key}": {json.dumps(names)}'
                                         for key, names in sets.items())

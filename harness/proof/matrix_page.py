@@ -42,6 +42,8 @@ LEGEND = (
     ("safe", "every story of the cell was exhausted, in its bounds: every order of steps; no claim "
      "is violated and nobody deadlocks, at the defaults and under each other value of each switch "
      "of the engine the story asked for, one switch at a time"),
+    ("safe, values together", "as safe, but the switches took their other values many at a time, "
+     "and one at a time only where something was found; `bad_optimizer` by itself"),
     ("safe at the defaults",
      "exhausted at the defaults; not every value of every switch was tried"),
     ("bounded", "stopped after so many transitions, nothing found until then"),
@@ -82,6 +84,8 @@ def text(results: Mapping[str, Judged]) -> str:
         parts += [_question(key, question, results, verdicts), ""]
     for ours, title in ((True, "## What we ship"), (False, "## For comparison only")):
         parts += [title, ""]
+        if ours:
+            parts += [*_notes(verdicts, results), ""]
         chosen = [cell for cell in cells if cell.ours == ours]
         for key, group in groupby(chosen, key=lambda cell: cell.key):
             group = list(group)
@@ -96,7 +100,26 @@ def text(results: Mapping[str, Judged]) -> str:
     return "\n".join(parts)
 
 
+NOTES = {
+    "F-131": "when an error caught in a sender's transaction dooms it, a sender that finds its "
+             "dialog just dead cannot begin another: it is told so and rolls back, and the row it "
+             "held stays, leading to a dialog that has ended. The key's next send replaces it, and "
+             "usp_EndLeaked deletes it (docs/explorer.md, S6). No message is touched.",
+    "F-255": "a reader killed before its first RECEIVE may leave its queue waiting until somebody "
+             "receives; what is in it, EndDialog of a recycled dialog for one, waits that long.",
+}
+"""What a fact that decides a verdict comes to, for those who run what we ship."""
+
+
 # ---------------------------------------------------------------------- parts
+def _notes(verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged]) -> list[str]:
+    """The notes on facts that verdicts of ours name."""
+    said = [str(v) for cell, v in verdicts.items() if cell.ours]
+    said += [str(verdict(cell, results.get(str(cell)), fault=name)) for cell in verdicts
+             if cell.ours for name, story in STORIES.items() if story.fault]
+    return [f"{fact}: {note}" for fact, note in NOTES.items() if any(fact in each for each in said)]
+
+
 def _counts(verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged]) -> str:
     lines = []
     for ours, what in ((True, "what we ship"), (False, "for comparison only")):
@@ -115,7 +138,8 @@ def _counts(verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged]) -> 
     return "\n".join(lines)
 
 
-KINDS = {"safe": "safe", "unfinished": "safe at the defaults", "depends": "depends on a fact",
+KINDS = {"safe": "safe", "together": "safe with values together",
+         "unfinished": "safe at the defaults", "depends": "depends on a fact",
          "violated": "violated", "bounded": "bounded", NOT_RUN: "not run", STALE: "stale"}
 
 
@@ -130,6 +154,10 @@ def _bounds(results: Mapping[str, Judged]) -> str:
         most = max((each.states for each in told), default=0)
         values = "every one" if story.varied else "only where it is violated"
         lines.append(f"| {name} | {story.title} | {len(told)} | {most:,} | {values} |")
+    asked = list(used_switches(results))
+    values = sum(len(SWITCHES[name].values) for name in asked)
+    lines += ["", f"Switches asked for: {len(asked)} with {values} values "
+              f"([what each means](coverage.md)): {', '.join(asked)}."]
     return "\n".join(lines)
 
 

@@ -85,8 +85,9 @@ def asked(name: str, value: str, first: bool) -> Told:
 
 def searched(installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
              ) -> list[tuple[Cell, str, Told]]:
-    """Install under a value of a switch ('': the defaults), search each cell's story of a fork."""
-    switches, read = parse([value] if value else []), set()
+    """Install under a value of a switch ('a=b'; '': the defaults; 'a=b+c=d': both), search each
+    cell's story of a fork."""
+    switches, read = parse(value.split("+") if value else []), set()
     with given(switches, read):
         base = _installed(installed)
     gc.collect()
@@ -133,11 +134,12 @@ class Run:
             self._save(f"{cells[0]}: {len(found)} searches at the defaults, "
                        f"{sum(told.transitions for _, _, told in found)} transitions")
 
-    def values(self, cells: list[Cell]) -> None:
-        """Search the varied stories of cells of one installation under every value."""
+    def values(self, cells: list[Cell], red: bool) -> None:
+        """Search stories of cells of one installation under every value, one at a time: those in
+        which something is found at the defaults, or the varied ones of the others."""
         number = transitions = 0
         _installed(cells[0])  # the texts are parsed once here, not in every process forked
-        while (step := self._next_value(cells)) is not None:
+        while (step := self._next_value(cells, red)) is not None:
             value, wanted = step
             first = frozenset(each for each in wanted if self._told(*each).found)
             for cell, name, told in _searched(cells[0], wanted, value, first):
@@ -153,10 +155,61 @@ class Run:
         names = stories(cell) if stale(cell, judged, self.stale_engine) else missing(judged, cell)
         return any(STORIES[name].varied == varied for name in names)
 
-    def _next_value(self, cells: list[Cell]) -> tuple[str, list[tuple[Cell, str]]] | None:
+    def together(self, cells: list[Cell]) -> None:
+        """Search what is green at the defaults under all values of all switches, many at a time;
+        where something is found, the values that it takes."""
+        _installed(cells[0])
+        waves = 0
+        while wave := self._wave(cells):
+            self._blame(cells[0], *wave)
+            waves += 1
+        with self.lock:
+            self._save(f"{cells[0]}: all values, many at a time, {waves} times")
+
+    def _wave(self, cells: list[Cell]) -> tuple[list[str], list[tuple[Cell, str]]] | None:
+        """One value of each switch that was in force in no search yet, and the stories it is for;
+        the bad optimizer, which changes every plan, by itself."""
+        open_ = {(cell, name): self._told(cell, name).untouched() for cell in cells
+                 for name in stories(cell) if STORIES[name].varied
+                 and not self._told(cell, name).found}
+        every = sorted({each for values in open_.values() for each in values}, reverse=True)
+        wave = {each.partition("=")[0]: each for each in every}
+        if len(wave) > 1:
+            wave.pop("bad_optimizer", None)
+        chosen = sorted(wave.values())
+        wanted = [each for each, values in open_.items() if set(values) & set(chosen)]
+        return (chosen, wanted) if wanted else None
+
+    def _blame(self, installed: Cell, values: list[str], wanted: list[tuple[Cell, str]]) -> None:
+        """Search stories under many values; where something is found, under each half of them."""
+        red = []
+        for cell, name, other in _searched(installed, wanted, "+".join(values), frozenset(wanted)):
+            told = self._told(cell, name)
+            if len(values) == 1:
+                told.take(values[0], other)
+                continue
+            told.count(other)
+            told.asked = sorted({*told.asked, *other.asked})
+            if other.found or other.bounded:
+                red.append((cell, name, other, dict(told.changed)))
+            else:
+                touched = {*told.together, *values}
+                told.together = [each for each in told.waiting() if each in touched]
+        if not red:
+            return
+        half = len(values) // 2
+        for side in (values[:half], values[half:]):
+            self._blame(installed, side, [(cell, name) for cell, name, _, _ in red])
+        for cell, name, other, before in red:
+            told = self._told(cell, name)
+            if told.changed == before:  # neither half is enough: it takes something of both
+                told.changed["+".join(values)] = other.found or [other.bounded]
+
+    def _next_value(self, cells: list[Cell], red: bool
+                    ) -> tuple[str, list[tuple[Cell, str]]] | None:
         """A value still to be tried, and the stories that ask for its switch."""
         open_ = {(cell, name): left(self.results[str(cell)], name) for cell in cells
-                 for name in stories(cell)}
+                 for name in stories(cell) if bool(self._told(cell, name).found) == red}
         value = min((each for waiting in open_.values() for each in waiting), default=None)
         return None if value is None else (
             value, [each for each, waiting in open_.items() if value in waiting])
@@ -226,11 +279,18 @@ def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str],
                 name for name in questions
                 if stale_search(name, results.get(name), runner.stale_engine)])
         if values:
-            _all(pool, runner.question_values,
-                 [name for name in questions if left(results[name], "")])
-            open_ = [cell for cell in cells
-                     if any(left(results[str(cell)], name) for name in stories(cell))]
-            _all(pool, runner.values, list(installations(open_)))
+            open_ = [cell for cell in cells if any(
+                results[str(cell)].told[name].untouched() for name, story in stories(cell).items()
+                if story.varied and not results[str(cell)].told[name].found)]
+            _all(pool, runner.together, list(installations(open_)))
+            for red in (True, False):
+                open_ = [cell for cell in cells if any(
+                    left(results[str(cell)], name) for name in stories(cell)
+                    if bool(results[str(cell)].told[name].found) == red)]
+                _all(pool, lambda unit, red=red: runner.values(unit, red),
+                     list(installations(open_)))
+                _all(pool, runner.question_values, [
+                    name for name in questions if left(results[name], "")])
 
 
 def _all(pool: ThreadPoolExecutor, work: Callable[[Any], None], units: list[Any]) -> None:

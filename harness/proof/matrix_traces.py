@@ -31,7 +31,7 @@ SECONDS = 600.0
 
 def made(proof: Proof) -> Scenario:
     """The scenario a proof was met in; a deadlock ends a run only where one is looked for."""
-    switches = parse([proof.value] if proof.value else [])
+    switches = parse(proof.value.split("+") if proof.value else [])
     if not proof.story:
         plain = SEARCHES[proof.cell].made.scenario()
         return replace(plain, switches={**plain.switches, **switches})
@@ -41,7 +41,7 @@ def made(proof: Proof) -> Scenario:
 
 def command(proof: Proof) -> str:
     """What replays it with its word behind; '' where no option makes the scenario."""
-    if not proof.story:
+    if not proof.story or " " in proof.value:  # some values have spaces
         return ""
     setup = Cell.parse(proof.cell).setup(STORIES[proof.story])
     plain, words = Setup(), []

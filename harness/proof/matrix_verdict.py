@@ -44,8 +44,9 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is said of a cell. kind: safe, not run, stale, bounded, violated, depends or unfinished
-    (safe as far as it was searched). words: (text, proof or None). waits: a sender can wait for a
+    """What is said of a cell. kind: safe, together (safe, some values were tried many at a
+    time), unfinished (safe at the defaults), bounded, depends, violated, not run or stale.
+    words: (text, proof or None). waits: a sender can wait for a
     sender.
     """
 
@@ -80,10 +81,11 @@ def verdict(cell: Cell, judged: Judged | None, searched: Cell | None = None, *,
     bounded = next((each.bounded for each in told.values() if each.bounded), "")
     if bounded:
         return Verdict("bounded", ((f"bounded ({bounded})", None),), waits)
-    open_ = sum(len(left(judged, name)) for name in told)
-    if open_ or set(missing(judged, owner)) & set(wanted):
+    open_ = [each for name, each in told.items() if left(judged, name)]
+    if set(missing(judged, owner)) & set(wanted) or any(each.untouched() for each in open_):
         return Verdict("unfinished", (("safe at the defaults", None),), waits)
-    return Verdict(SAFE, ((SAFE, None),), waits)
+    return Verdict("together" if open_ else SAFE, (
+        ("safe, values together" if open_ else SAFE, None),), waits)
 
 
 def _plain(kind: str) -> Verdict:
@@ -117,8 +119,9 @@ def _depends(cell: Cell, told: dict[str, Told]) -> Iterable[tuple[str, Proof]]:
 
 
 def fact_of(value: str) -> str:
-    """The fact behind 'switch=value'."""
-    return SWITCHES[value.partition("=")[0]].fact
+    """The fact behind 'switch=value'; those of 'a=b+c=d'."""
+    facts = (SWITCHES[each.partition("=")[0]].fact for each in value.split("+"))
+    return " and ".join(dict.fromkeys(facts))
 
 
 def proofs(results: dict[str, Judged], cells: Iterable[Cell]) -> dict[str, Proof]:

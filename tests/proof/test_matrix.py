@@ -9,12 +9,14 @@ import pytest
 
 from harness.broker.engine.switches import SWITCHES
 from harness.config.choices import Key, LookupHint, Recycle, TimerStrategy
-from harness.proof import matrix_kept
+from harness.explore.search import search
+from harness.proof import matrix_kept, matrix_run
 from harness.proof.matrix import STORIES, Cell, class_of, classes, every_cell, refused, stories
 from harness.proof.matrix_kept import Judged, Told, kept, left, same_text
 from harness.proof.matrix_run import asked, run
 from harness.proof.matrix_verdict import verdict
 from harness.proof.questions import SEARCHES
+from harness.proof.setups import Setup
 
 OURS = Cell("single", "never", "two_phase", "updlock", "rc", "autocommit")
 # ---------------------------------------------------------------------- cells
@@ -69,6 +71,9 @@ def test_a_verdict_is_no_greener_than_what_was_searched():
     assert said(replace(complete(OURS), text="other")) == "stale"
     assert said(complete(OURS, bounded="9 transitions")) == "bounded (9 transitions)"
     assert said(complete(OURS, asked=["bad_optimizer"])) == "safe at the defaults"
+    assert said(complete(OURS, asked=["bad_optimizer"], together=["bad_optimizer=true"])) == (
+        "safe, values together")
+    assert said(complete(OURS, asked=["bad_optimizer"], tried=["bad_optimizer=true"])) == "safe"
     short = complete(OURS)
     del short.told["both die"]
     assert said(short) == "safe at the defaults"
@@ -117,3 +122,44 @@ def test_a_question_is_answered_by_its_search():
     assert asked("001.single", "bad_optimizer=true", False).found == ["a sender waits for a sender"]
     assert not SEARCHES["002.as-posted"].holds([])
     assert not SEARCHES["002.two-phase"].holds(["L2 x switched off"])
+
+
+ASKED = ["bad_optimizer", "broker_error_dooms", "poison_reset", "receive_status", "relaunch",
+         "target_queue_off_status"]
+
+
+@pytest.mark.parametrize("guilty", [
+    {"broker_error_dooms=true"}, {"bad_optimizer=true"}, {"relaunch=while messages"},
+    {"poison_reset=never", "receive_status=0"}, set()], ids=str)
+def test_values_many_at_a_time_name_the_ones_it_takes(guilty, monkeypatch, tmp_path):
+    """Every value was in force in some search; what is found is blamed on what it takes."""
+    story, seen = "first", set()
+
+    def fake(installed, wanted, value, first):
+        values = set(value.split("+"))
+        seen.update(values)
+        found = ["L2 x switched off"] if guilty and guilty <= values else []
+        return [(cell, name, Told(states=1, found=found, asked=list(ASKED)))
+                for cell, name in wanted]
+
+    monkeypatch.setattr(matrix_run, "_searched", fake)
+    monkeypatch.setattr(matrix_run, "_installed", lambda cell: None)
+    results = {str(OURS): complete(OURS)}
+    results[str(OURS)].told[story].asked = list(ASKED)
+    matrix_run.Run(results, print, tmp_path / "m.json").together([OURS])
+    told = results[str(OURS)].told[story]
+    assert told.untouched() == []
+    assert seen == set(Told(asked=ASKED).waiting())
+    assert {*told.tried} >= (guilty if len(guilty) == 1 else set())
+    blamed = {value for each in told.changed for value in each.split("+")}
+    assert guilty <= blamed if guilty else not blamed
+    assert len(guilty) != 1 or blamed == guilty
+
+
+def test_a_reader_that_finds_an_earlier_reader_at_a_changed_row_waits_for_who_changed_it():
+    """Found by the matrix: the writer's lock was asked for as if it could wait."""
+    result = search(Setup.parse(
+        "key=message recycle=never senders=1 firings=0 faults=target_ends "
+        "switches=endpoint_reads_wait:true").scenario())
+    assert result.exhausted
+    assert result.violations == {}

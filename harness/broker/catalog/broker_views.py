@@ -246,7 +246,7 @@ def wait_for_row(s: Any, owner: Any, row: tuple) -> None:
     transaction = s.work()
     if owner is not None and owner is not transaction:
         key = ("KEY", row[:2], row[2:])
-        s.engine.locks.acquire(owner, key, "X")
+        s.engine.locks.give(owner, key, "X")
         s.engine.locks.acquire(transaction, key, "S", short=True)
 
 

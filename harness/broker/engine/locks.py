@@ -151,6 +151,12 @@ class LockManager(Part):
             transaction.short_locks.append(key)
         raise Wait
 
+    def give(self, transaction: Transaction, key: tuple, mode: str) -> None:
+        """Let ``transaction`` own ``key`` whoever else does: what it has had since it changed a row
+        is asked for only when somebody reads that row, who may find an earlier reader there."""
+        if not self.try_acquire(transaction, key, mode):
+            self._grant(self.resources[key], transaction, mode)
+
     def try_acquire(self, transaction: Transaction, key: tuple, mode: str) -> bool:
         """Like ``acquire`` but never waits: False when it would (READPAST, skipped groups)."""
         held = transaction.locks.get(key)
