@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
+
+LIMITED = [2, 2, 1] if find_spec("pyspark.sql.streaming.datasource") else [2]
+"""Rows of the batches of five under a limit of two: before 4.2 AvailableNow is one batch."""
 
 
 def landing_stream(spark, lab, since: str, folder: Path, **more: str):
@@ -55,49 +58,48 @@ def read_back(spark, folder: Path) -> list[bytes]:
     return sorted(bytes(r.body) for r in spark.read.parquet(str(folder / "out")).collect())
 
 
-def test_every_row_arrives_once_over_restarts_and_limits(spark, lab, tmp_path):
+def another_broker(lab, folder: Path) -> None:
+    """The checkpoint's offsets as a database with another broker guid would have written them."""
+    guid = lab.value("CONVERT(char(36), service_broker_guid) FROM sys.databases "
+                     "WHERE database_id = DB_ID()")
+    for path in (folder / "checkpoint" / "offsets").iterdir():
+        if path.name.isdigit():
+            path.write_text(path.read_text().replace(guid, "0" * 8 + guid[8:]))
+            path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def test_every_row_arrives_once_over_limits_restarts_and_replays(spark, lab, tmp_path):
+    """1 batches of two; 2 the last one again, without what landed since, which is the next; 3
+    nothing new; 4 the database is another one, as after a restore WITH NEW_BROKER."""
     since = lab.mark()
     lab.land(*(b"%d" % n for n in range(5)))
     query = landing_stream(spark, lab, since, tmp_path, maxMessagesPerTrigger="2", reader="once")
-    assert [p["numInputRows"] for p in query.recentProgress if p["numInputRows"]] == [2, 2, 1]
+    assert [p["numInputRows"] for p in query.recentProgress if p["numInputRows"]] == LIMITED
+
+    forget_last_batch(tmp_path)
     lab.land(b"5", b"6")
     landing_stream(spark, lab, since, tmp_path, numPartitions="2")
+    expected = [b"%d" % n for n in range(7)]
+    if LIMITED == [2]:  # what was left over, and AvailableNow is one batch: the replay
+        landing_stream(spark, lab, since, tmp_path)
+    assert read_back(spark, tmp_path) == expected
+
     empty = landing_stream(spark, lab, since, tmp_path)
     assert sum(p["numInputRows"] for p in empty.recentProgress) == 0
-    assert read_back(spark, tmp_path) == [b"%d" % n for n in range(7)]
+    assert read_back(spark, tmp_path) == expected
 
-
-def test_a_batch_that_is_run_again_takes_no_later_row_with_it(spark, lab, tmp_path):
-    """Its commit is forgotten: it ends where it ended, and what landed since is the next batch."""
-    since = lab.mark()
-    lab.land(b"a", b"b")
-    landing_stream(spark, lab, since, tmp_path)
-    forget_last_batch(tmp_path)
-    lab.land(b"c")
-    landing_stream(spark, lab, since, tmp_path)
-    assert read_back(spark, tmp_path) == [b"a", b"b", b"c"]
-
-
-def test_a_checkpoint_of_another_database_is_refused_by_name(spark, lab, tmp_path):
-    """As after a restore WITH NEW_BROKER."""
-    since = lab.mark()
-    lab.land(b"a")
-    landing_stream(spark, lab, since, tmp_path)
-    offsets = tmp_path / "checkpoint" / "offsets"
-    for path in offsets.iterdir():
-        if path.name.isdigit():
-            guid = lab.value("CONVERT(char(36), service_broker_guid) FROM sys.databases "
-                             "WHERE database_id = DB_ID()")
-            path.write_text(path.read_text().replace(guid, "0" * 8 + guid[8:]))
-            (offsets / f".{path.name}.crc").unlink(missing_ok=True)
+    another_broker(lab, tmp_path)
     with pytest.raises(Exception, match=r"restored WITH NEW_BROKER"):
         landing_stream(spark, lab, since, tmp_path)
 
 
-def test_a_replayed_batch_sends_nothing_twice(spark, lab, tmp_path):
+def test_a_replayed_batch_sends_nothing_twice_and_nothing_else(spark, lab, tmp_path):
+    """1 a batch; 2 it is run again, then the next; 3 that one is run again and its source has
+    changed under the checkpoint: neither run is the right one, and it fails by name."""
     since = lab.mark()
     file_of(tmp_path, "1.json", "a", "b")
     sending_stream(spark, lab, tmp_path)
+
     forget_last_batch(tmp_path)
     file_of(tmp_path, "2.json", "c")
     sending_stream(spark, lab, tmp_path)
@@ -105,21 +107,14 @@ def test_a_replayed_batch_sends_nothing_twice(spark, lab, tmp_path):
     metadata = json.loads((tmp_path / "checkpoint" / "metadata").read_text())
     assert {batch for batch, *_ in lab.ledger(f"stream {metadata['id']}")} == {0, 1}
 
-
-def test_a_replay_that_makes_something_else_fails_by_name(spark, lab, tmp_path):
-    """The source has changed under the checkpoint: neither run is the right one."""
-    since = lab.mark()
-    file_of(tmp_path, "1.json", "a")
-    sending_stream(spark, lab, tmp_path)
     forget_last_batch(tmp_path)
-    file_of(tmp_path, "1.json", "z")
-    with pytest.raises(Exception, match=r"50243.*batch 0"):
+    file_of(tmp_path, "2.json", "z")
+    with pytest.raises(Exception, match=r"50243.*batch 1"):
         sending_stream(spark, lab, tmp_path)
-    assert lab.landed(since, 1) == [b"a"]
+    assert sorted(lab.landed(since, 3)) == [b"a", b"b", b"c"]
 
 
 def test_a_stream_cannot_be_given_a_job_id(spark, lab, tmp_path):
     file_of(tmp_path, "1.json", "a")
     with pytest.raises(Exception, match=r"jobId: is an option of df.write"):
         sending_stream(spark, lab, tmp_path, jobId="x")
-    shutil.rmtree(tmp_path)
