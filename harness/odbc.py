@@ -1,8 +1,9 @@
-"""Microsoft's ODBC Driver 18 as files of a Python package: for whoever connects through pyodbc."""
+"""Microsoft's ODBC Driver 18 as files of a Python package, and what it says through pyodbc."""
 
 from __future__ import annotations
 
 import platform
+import re
 from pathlib import Path
 
 _PACKAGE = "mssql_python_odbc"
@@ -12,6 +13,9 @@ _FAMILIES = {
     "centos": "rhel", "suse": "suse", "alpine": "alpine",
 }  # fmt: skip
 _MACHINES = {"amd64": "x86_64", "aarch64": "arm64"}
+
+_DRIVER_TAGS = re.compile(r"^\[\w{5}\]\s*(?:(?:\[[^\]]*\])*?\[SQL Server\]|(?:\[[^\]]*\])*)\s*")
+_NUMBER = re.compile(r"\((\d+)\)\s*\(SQL\w+\)")
 
 
 class DriverNotFound(RuntimeError):
@@ -66,3 +70,15 @@ def find_driver(libraries: Path) -> Path | None:
         return None
     family = linux_family(_RELEASE_FILE.read_text()) if _RELEASE_FILE.exists() else ""
     return next((path for path in found if family in path.parts), found[0])
+
+
+def server_message(error: BaseException) -> tuple[int | None, str]:
+    """Number and text of what the server said, out of a DB-API error's arguments.
+
+    ODBC text reads ``[42000] [Vendor][Driver][SQL Server]text (number) (SQLExecDirectW)``, several
+    of them joined by semicolons; the first is the cause, so its number is taken.
+    """
+    raw = str(error.args[-1]) if error.args else str(error)
+    found = _NUMBER.search(raw)
+    text = _DRIVER_TAGS.sub("", raw[: found.start()] if found else raw).strip()
+    return (int(found.group(1)) if found else None), text

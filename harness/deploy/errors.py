@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from harness.odbc import server_message
 
-_DRIVER_TAGS = re.compile(r"^\[\w{5}\]\s*(?:(?:\[[^\]]*\])*?\[SQL Server\]|(?:\[[^\]]*\])*)\s*")
-_NUMBER = re.compile(r"\((\d+)\)\s*\(SQL\w+\)")
+__all__ = ["DeployError", "server_message"]
 
 
 class DeployError(Exception):
@@ -22,15 +21,3 @@ class DeployError(Exception):
         self.text = text
         shown = f"Msg {number}: {text}" if number is not None else text
         super().__init__(f"{file}:{line}: {shown}")
-
-
-def server_message(error: BaseException) -> tuple[int | None, str]:
-    """Number and text of what the server said, out of a DB-API error's arguments.
-
-    ODBC text reads ``[42000] [Vendor][Driver][SQL Server]text (number) (SQLExecDirectW)``, several
-    of them joined by semicolons; the first is the cause, so its number is taken.
-    """
-    raw = str(error.args[-1]) if error.args else str(error)
-    found = _NUMBER.search(raw)
-    text = _DRIVER_TAGS.sub("", raw[: found.start()] if found else raw).strip()
-    return (int(found.group(1)) if found else None), text

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.pipeline.connect import told
 from harness.pipeline.options import StreamReadOptions
-from harness.render.quoting import quote_name
+from harness.quoting import quote_name
 
 
 def acknowledge(connection: Any, options: StreamReadOptions, mark: int) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from harness.deploy.errors import server_message
-from harness.odbc import DriverNotFound, odbc_driver
+from harness.odbc import DriverNotFound, odbc_driver, server_message
 from harness.pipeline.options import Options
 
 APP = "redial-spark"

@@ -23,7 +23,7 @@ from rich.table import Table
 from harness.config import Config
 from harness.pipeline.jar import JarMissing, jdbc_jar
 from harness.pipeline.ranges import rowversion_predicates
-from harness.render.quoting import literal, quote_name
+from harness.quoting import literal, quote_name
 from harness.scenarios.port import Server, database_of
 
 ROOT = Path(__file__).resolve().parents[2]

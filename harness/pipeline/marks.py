@@ -16,7 +16,7 @@ from typing import Any
 from harness.pipeline.connect import SourceError, told
 from harness.pipeline.options import Options
 from harness.pipeline.ranges import mark_literal
-from harness.render.quoting import quote_name
+from harness.quoting import quote_name
 
 LOWEST = 0
 

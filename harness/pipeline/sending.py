@@ -18,7 +18,7 @@ from typing import Any
 
 from harness.pipeline.connect import SourceError, open_connection, told
 from harness.pipeline.options import WriteOptions
-from harness.render.quoting import quote_name
+from harness.quoting import quote_name
 
 MODULUS = 1 << 256
 

@@ -12,7 +12,7 @@ from harness.config import Config
 from harness.operate.envelope import key_of
 from harness.pipeline.errors import PipelineError
 from harness.pipeline.judging import LOG, named
-from harness.render.quoting import quote_name
+from harness.quoting import quote_name
 
 if TYPE_CHECKING:
     from argparse import Namespace
