@@ -21,6 +21,7 @@ DENIED = frozenset({229, 230, 262, 300, 15151, 15247, 1088, 4902, 3701, 3704, 46
 """Numbers that say no; 208 where even the name is hidden."""
 
 WAYS_TO_SEND = {"usp_Send": ("EXECUTE {0}",), "usp_SendBatch": ("EXECUTE {0}",),
+                "usp_BeginPartition": ("EXECUTE {0}",), "usp_EndPartition": ("EXECUTE {0}",),
                 "Outbox": ("SELECT * FROM {0}", "INSERT {0} DEFAULT VALUES")}
 """What the role is granted, and the verbs on it that are not refused."""
 
