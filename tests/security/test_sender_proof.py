@@ -24,6 +24,8 @@ WAYS_TO_SEND = {"usp_Send": ("EXECUTE {0}",), "usp_SendBatch": ("EXECUTE {0}",),
                 "usp_BeginPartition": ("EXECUTE {0}",), "usp_EndPartition": ("EXECUTE {0}",),
                 "Outbox": ("SELECT * FROM {0}", "INSERT {0} DEFAULT VALUES")}
 """What the role is granted, and the verbs on it that are not refused."""
+PARAMETERS = 7 + 5 + 4 + 6
+"""Of its four procedures: the most rows a catalog view shows to it and not to everybody."""
 
 TYPE_VERBS = {
     "U ": ("SELECT * FROM {0}", "INSERT {0} DEFAULT VALUES", "UPDATE {0} SET {1} = {1}",
@@ -182,7 +184,7 @@ def test_the_catalog_shows_him_usp_send_and_what_everybody_sees(lab, sender):
         if name.startswith("sys.dm_") or "principal" in name or "token" in name:
             continue
         if name not in {"sys.conversation_endpoints", "sys.conversation_groups"}:
-            assert len(more) <= 12, (name, more)
+            assert len(more) <= PARAMETERS, (name, more)
 
 
 def test_no_text_of_a_module_is_shown_to_him(lab, sender):
