@@ -176,7 +176,8 @@ def left(judged: Judged, story: str) -> list[str]:
     """Values a story is still to be searched under."""
     told = judged.told.get(story)
     varied = not story or STORIES[story].varied
-    return told.waiting() if told is not None and (varied or told.found) else []
+    found = [] if told is None else [name for name in told.found if "depends on" not in name]
+    return told.waiting() if told is not None and (varied or found) else []
 
 
 def same_text(cells: Iterable[Cell]) -> dict[Cell, Cell]:

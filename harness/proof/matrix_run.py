@@ -1,15 +1,16 @@
 """Searching the cells of the answer matrix and the questions: resumable, in processes of their own.
 
-All at the defaults first, the small stories before the larger ones, then under every value of every
-switch. What was found is kept after every step (``matrix_kept``). A cell is searched again when the
-T-SQL it installs or its stories have changed; with ``again`` also when explorer or broker have.
+What says most comes first: what we ship at the defaults, the questions, the comparisons, values of
+switches many at a time, larger stories, values one at a time. What was found is kept after every
+step (``matrix_kept``). A cell is searched again when the T-SQL it installs or its stories have
+changed; with ``again`` also when explorer or broker have.
 """
 
 from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from itertools import groupby
@@ -139,7 +140,7 @@ class Run:
         which something is found at the defaults, or the varied ones of the others."""
         number = transitions = 0
         _installed(cells[0])  # the texts are parsed once here, not in every process forked
-        while (step := self._next_value(cells, red)) is not None:
+        while (step := self.next_value(cells, red)) is not None:
             value, wanted = step
             first = frozenset(each for each in wanted if self._told(*each).found)
             for cell, name, told in _searched(cells[0], wanted, value, first):
@@ -166,12 +167,17 @@ class Run:
         with self.lock:
             self._save(f"{cells[0]}: all values, many at a time, {waves} times")
 
+    def untouched(self, cells: list[Cell]) -> dict[tuple[Cell, str], list[str]]:
+        """Values in force in no search of a varied story yet that is green at the defaults."""
+        told = {(cell, name): self._told(cell, name) for cell in cells
+                for name in stories(cell) if STORIES[name].varied}
+        return {each: values for each, found in told.items()
+                if not found.found and (values := found.untouched())}
+
     def _wave(self, cells: list[Cell]) -> tuple[list[str], list[tuple[Cell, str]]] | None:
         """One value of each switch that was in force in no search yet, and the stories it is for;
         the bad optimizer, which changes every plan, by itself."""
-        open_ = {(cell, name): self._told(cell, name).untouched() for cell in cells
-                 for name in stories(cell) if STORIES[name].varied
-                 and not self._told(cell, name).found}
+        open_ = self.untouched(cells)
         every = sorted({each for values in open_.values() for each in values}, reverse=True)
         wave = {each.partition("=")[0]: each for each in every}
         if len(wave) > 1:
@@ -205,8 +211,8 @@ class Run:
             if told.changed == before:  # neither half is enough: it takes something of both
                 told.changed["+".join(values)] = other.found or [other.bounded]
 
-    def _next_value(self, cells: list[Cell], red: bool
-                    ) -> tuple[str, list[tuple[Cell, str]]] | None:
+    def next_value(self, cells: list[Cell], red: bool
+                   ) -> tuple[str, list[tuple[Cell, str]]] | None:
         """A value still to be tried, and the stories that ask for its switch."""
         open_ = {(cell, name): left(self.results[str(cell)], name) for cell in cells
                  for name in stories(cell) if bool(self._told(cell, name).found) == red}
@@ -262,35 +268,36 @@ def installations(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
 
 
 def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str], None], *,
-        questions: Iterable[str] = (), workers: int = 2, again: bool = False, values: bool = True,
+        questions: Collection[str] = (), workers: int = 2, again: bool = False, values: bool = True,
         path: Path | None = None) -> None:
     """Search what is missing or stale: all at the defaults first, then, with values, under those.
 
     again: what was searched with another explorer or broker is stale too. path: of the results.
     """
     runner = Run(results, progress, path, again)
-    questions = list(questions)
+    ours, others = ([cell for cell in cells if cell.ours == each] for each in (True, False))
     with ThreadPoolExecutor(workers) as pool:
-        for varied in (True, False):
-            open_ = [cell for cell in cells if runner.open(cell, varied)]
-            _all(pool, lambda unit, varied=varied: runner.defaults(unit, varied),
-                 list(installations(open_)))
-            _all(pool, runner.question, [
-                name for name in questions
-                if stale_search(name, results.get(name), runner.stale_engine)])
-        if values:
-            open_ = [cell for cell in cells if any(
-                results[str(cell)].told[name].untouched() for name, story in stories(cell).items()
-                if story.varied and not results[str(cell)].told[name].found)]
+        def defaults(chosen: list[Cell], varied: bool) -> None:
+            open_ = [cell for cell in chosen if runner.open(cell, varied)]
+            _all(pool, lambda unit: runner.defaults(unit, varied), list(installations(open_)))
+
+        def together(chosen: list[Cell]) -> None:
+            open_ = [cell for cell in chosen if runner.untouched([cell])] if values else []
             _all(pool, runner.together, list(installations(open_)))
-            for red in (True, False):
-                open_ = [cell for cell in cells if any(
-                    left(results[str(cell)], name) for name in stories(cell)
-                    if bool(results[str(cell)].told[name].found) == red)]
-                _all(pool, lambda unit, red=red: runner.values(unit, red),
-                     list(installations(open_)))
-                _all(pool, runner.question_values, [
-                    name for name in questions if left(results[name], "")])
+
+        defaults(ours, True)
+        _all(pool, runner.question, [name for name in questions if stale_search(
+            name, results.get(name), runner.stale_engine)])
+        defaults(others, True)
+        together(ours)
+        defaults(ours, False)
+        together(others)
+        defaults(others, False)
+        for red in (True, False) if values else ():
+            open_ = [cell for cell in cells if runner.next_value([cell], red)]
+            _all(pool, lambda unit, red=red: runner.values(unit, red), list(installations(open_)))
+            _all(pool, runner.question_values, [
+                name for name in questions if left(results[name], "")])
 
 
 def _all(pool: ThreadPoolExecutor, work: Callable[[Any], None], units: list[Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -9,6 +10,9 @@ from harness.broker.engine.switches import SWITCHES
 from harness.explore.evidence import slug
 from harness.proof.matrix import CLASSES, Cell, class_of, classes, stories
 from harness.proof.matrix_kept import Judged, Told, left, missing, stale
+
+DEPENDS = re.compile(r"depends on F-\d+")
+"""A claim that names the fact it needs (claims.l1) is no violation of the cell."""
 
 SAFE, NOT_RUN, STALE = "safe", "not run", "stale"
 
@@ -75,7 +79,8 @@ def verdict(cell: Cell, judged: Judged | None, searched: Cell | None = None, *,
     waits = any("a sender waits for a sender" in each.waits for each in told.values())
     met = [Proof(name, str(owner), story) for story, each in told.items() for name in each.found]
     if met:
-        return Verdict("violated", tuple(_violated(met, told)), waits)
+        kind = "depends" if all(DEPENDS.search(proof.name) for proof in met) else "violated"
+        return Verdict(kind, tuple(_violated(met, told)), waits)
     if changed := list(_depends(owner, told)):
         return Verdict("depends", tuple(changed), waits)
     bounded = next((each.bounded for each in told.values() if each.bounded), "")
@@ -94,14 +99,22 @@ def _plain(kind: str) -> Verdict:
 
 def _violated(met: list[Proof], told: dict[str, Told]) -> Iterable[tuple[str, Proof | None]]:
     """Each class once, by the first proof of it; then the facts that decide whether it is met."""
-    said = classes(proof.name for proof in met)
-    for text in said:
-        yield text, next(proof for proof in met if text.startswith(proof.what))
-    red = [each for each in told.values() if each.found]
+    own = [proof for proof in met if not DEPENDS.search(proof.name)]
+    for text in classes(proof.name for proof in own):
+        yield text, next(proof for proof in own if text.startswith(proof.what))
+    for proof in {DEPENDS.search(proof.name)[0]: proof for proof in met if proof not in own
+                  }.values():
+        yield f"{DEPENDS.search(proof.name)[0]}: {proof.what}", proof
+    red = [each for each in told.values() if each.found and not _named(each)]
     cures = set.intersection(*({value for value, found in each.changed.items()
-                                if found == ["nothing"]} for each in red))
+                                if found == ["nothing"]} for each in red)) if red else set()
     for fact in sorted({fact_of(value) for value in cures}):
         yield f"depends on {fact}", None
+
+
+def _named(told: Told) -> bool:
+    """Whether all that is found names its fact itself."""
+    return all(DEPENDS.search(name) for name in told.found)
 
 
 def _depends(cell: Cell, told: dict[str, Told]) -> Iterable[tuple[str, Proof]]:
