@@ -198,5 +198,6 @@ LONG = {
     "day": "harness.bench.day",
     "spikes": "harness.bench.spikes",
     "reads": "harness.bench.reads",
+    "spark": "harness.bench.spark",
 }
 """Loads that take minutes, by the name ``invoke bench`` takes."""

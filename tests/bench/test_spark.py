@@ -1,0 +1,30 @@
+"""The audit's load, scaled: it finds exactly the faults that were put in."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.bench.spark import ROWS, Faults, jdbc_rate, measure
+from harness.pipeline.jar import jar_path, usable
+
+
+def test_the_scaled_load_is_audited_beside_plain_scans(spark, tmp_path, capsys):
+    said = []
+    found = measure(spark, 24_000, tmp_path, said.append)
+    with capsys.disabled():
+        print(f"\nharness.bench.spark at a scale of {found['spark.scale']:.6f} of {ROWS:,} rows")
+    assert found["spark.rows"] == 24_000 - 2 * (1 + 10 + 1 + 300) + 2 * 2
+    for name in ("parquet_scan", "audit", "audit_exact"):
+        assert found[f"spark.{name}_rows_per_s"] > 0
+    assert "LOSS: 22 messages" in said[2]
+    assert Faults(2).expected["lost"] == 22
+
+
+@pytest.mark.jvm
+@pytest.mark.driver
+def test_the_jdbc_part_reads_every_row_of_a_landing_table(spark):
+    if not usable(jar_path()):
+        pytest.skip("Microsoft's JDBC driver is not here: invoke demo fetches it")
+    said = []
+    assert jdbc_rate(spark, 100, said.append) > 0
+    assert "128 rows" in said[0]
