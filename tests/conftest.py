@@ -120,23 +120,58 @@ def pytest_runtest_logfinish() -> None:
     _GARBAGE.collect()
 
 
-@pytest.fixture(scope="session")
-def spark() -> Generator[Any]:
-    """One local Spark session for all tests of a process; skips, with the reason, without one.
+SPARK = {
+    "spark.default.parallelism": "2",
+    "spark.sql.session.timeZone": "America/New_York",  # to see that no reading depends on it
+    "spark.sql.streaming.stopTimeout": "20s",
+    "spark.log.level": "OFF",  # tests fail tasks on purpose
+}
+"""Of the tests' Spark session, beside what every session of ours has."""
 
-    Microsoft's JDBC driver is in it where it can be had.
+
+@pytest.fixture(scope="session")
+def jars() -> dict[str, str]:
+    """Path of each jar that can be had; else why not, which begins with a blank.
+
+    A jar that Maven does not find costs many seconds: Spark's Avro is only looked for in the cache,
+    and fetched with REDIAL_FULL.
+    """
+    import pyspark
+
+    from harness.pipeline.jar import (
+        JarMissing,
+        avro_jar,
+        jar_path,
+        jdbc_jar,
+        spark_avro,
+        usable,
+    )
+    version = pyspark.__version__
+    avro = spark_avro(version)
+    here = full() or usable(jar_path(avro), avro)
+    found = {"avro": f" {avro.coordinates} is not in the cache; REDIAL_FULL=1 fetches it"}
+    for name, have in (("jdbc", jdbc_jar), *([("avro", lambda: avro_jar(version))] * here)):
+        try:
+            found[name] = str(have())
+        except JarMissing as error:
+            found[name] = f" {error}"
+    return found
+
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest) -> Generator[Any]:
+    """One local Spark session for all tests of a process, two slots, tasks tried twice.
+
+    Skips, with the reason, without Java or PySpark.
     """
     from harness.pipeline.errors import PipelineError
-    from harness.pipeline.jar import JarMissing, jdbc_jar
-    from harness.pipeline.session import spark_session
+    from harness.pipeline.session import need_java_and_spark, spark_session
 
     try:
-        jars = [jdbc_jar()]
-    except JarMissing:
-        jars = []
-    try:
-        session = spark_session("redial-tests", jars=jars)
+        need_java_and_spark()
     except PipelineError as error:
         pytest.skip(str(error))
+    paths = [p for p in request.getfixturevalue("jars").values() if not p.startswith(" ")]
+    session = spark_session("redial-tests", jars=paths, master="local[2,2]", settings=SPARK)
     yield session
     session.stop()

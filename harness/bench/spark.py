@@ -1,8 +1,8 @@
 """The delivery audit at scale, beside plain scans of the same rows.
 
-``python -m harness.bench.spark [ROWS]`` generates ROWS landed messages (100 million by default) with
-known faults as the landing job keeps them, but without bodies, which an audit never reads; audits
-them, and fails unless it finds exactly those faults. In the same run the same columns are scanned
+``python -m harness.bench.spark [ROWS]`` generates ROWS landed messages (100 million by default)
+with known faults as the landing job keeps them, but without bodies, which an audit never reads;
+audits them, and fails unless it finds exactly those faults. In the same run the same columns are scanned
 from the same Parquet without any audit, and a landing table of the embedded broker is read with
 plain ``spark.read.jdbc``: fewer rows, since the broker, not Spark, is what that measures.
 """
@@ -139,7 +139,7 @@ def _at(milliseconds: Any) -> Any:
 def measure(
     spark: SparkSession, rows: int, place: Path, tell: Callable[[str], None]
 ) -> dict[str, float]:
-    """Generate, scan, audit. Raises RuntimeError when the audit finds other faults than are there."""
+    """Generate, scan, audit. Raises RuntimeError when the audit finds other faults than these."""
     from harness.pipeline.audit import audit
     from harness.pipeline.judging import Rules
 

@@ -40,12 +40,13 @@ def spark_session(
     name: str,
     *,
     jars: Sequence[str | Path] = (),
+    master: str = "local[2]",
     java_options: str = SHORT_JOB,
     settings: dict[str, str] | None = None,
 ) -> SparkSession:
     """The session there is (spark-submit, a notebook's), else a local one on two cores.
 
-    name: the application's. jars: JDBC drivers. java_options, settings: of a session made here.
+    name: the application's. jars: JDBC drivers. The others are of a session made here.
     The workers run this interpreter and find this repository. Raises PipelineError.
     """
     need_java_and_spark()
@@ -61,7 +62,7 @@ def spark_session(
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     builder = SparkSession.builder.appName(name)
     if not submitted:
-        builder = builder.master("local[2]")
+        builder = builder.master(master)
     own = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

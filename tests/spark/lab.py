@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-from importlib.util import find_spec
 from typing import Any
 
 import pyodbc
@@ -19,15 +17,6 @@ from harness.scenarios.port import with_database
 DATABASE = "lab"
 PASSWORD = re.compile(r"PWD=\{((?:[^}]|\}\})*)\}")
 PROPERTIES = ("fromService", "toService", "contract", "messageType")
-
-
-def missing() -> str:
-    """Why Spark cannot run here; empty when it can."""
-    if find_spec("pyspark") is None or find_spec("pyarrow") is None:
-        return "PySpark is not installed: tools/setup --spark"
-    if shutil.which("java") is None:
-        return "Java is not installed: apt-get install -y openjdk-17-jre-headless"
-    return ""
 
 
 class Lab:

@@ -1,0 +1,127 @@
+"""From a caller's usp_Send to Parquet and an audit, over the wire."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pyodbc
+import pytest
+
+from harness.cli.configs import load_named
+from harness.deploy import apply, connect_odbc
+from harness.pipeline import audit, land
+from harness.pipeline.errors import PipelineError, status_of
+from harness.pipeline.sources import files
+from harness.scenarios.port import with_database
+
+pytestmark = [pytest.mark.driver, pytest.mark.jvm]
+
+KEYS, EACH = ("red", "green"), 7
+SEND = """
+EXECUTE orders.usp_Send N'//redial/orders/initiator', N'//redial/orders/target',
+    N'//redial/orders/contract', N'//redial/orders/event', @messageBody = ?, @key = ?;"""
+
+
+class Shop:
+    """A database with ``orders`` whose dialogs have all ended: two rounds, so two for each key."""
+
+    def __init__(self, broker) -> None:
+        self.odbc = with_database(broker.odbc, "shop")
+        with pyodbc.connect(broker.odbc, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE shop;")
+        apply(load_named("orders"), connect_odbc(self.odbc))
+        self.sa = pyodbc.connect(self.odbc, autocommit=True)
+        for first in (0, EACH):
+            for number in range(first, first + EACH):
+                for key in KEYS:
+                    self.sa.execute(SEND, json.dumps({"n": number}).encode(), key)
+            self.sa.execute("EXECUTE orders.usp_Drain @reason = N'a round is over', @WhatIf = 0;")
+            self.sa.execute("EXECUTE orders.usp_OpenGate @reason = N'the next one';")
+        for _ in range(600):
+            if not self.value("COUNT(*) FROM orders.ConversationLog WHERE EndedUtc IS NULL"):
+                return
+            self.sa.execute("WAITFOR DELAY '00:00:00.050';")
+        raise AssertionError("the dialogs did not end")
+
+    def value(self, rest: str):
+        return self.sa.execute(f"SELECT {rest};").fetchone()[0]
+
+
+@pytest.fixture(scope="module")
+def shop(lab):
+    return Shop(lab.broker)
+
+
+@pytest.fixture(scope="module")
+def landed(spark, shop, tmp_path_factory):
+    """What the landing job made of it, in batches of at most ten rows."""
+    target = str(tmp_path_factory.mktemp("landed") / "orders")
+    assert land.main(["--server", shop.odbc, "--config", "orders", "--to", target,
+                      "--max-rows", "10"]) == 0  # fmt: skip
+    return target
+
+
+def audited(tmp_path, *arguments: str) -> tuple[int, dict]:
+    page, figures = tmp_path / "audit.html", tmp_path / "audit.json"
+    status = audit.main([*arguments, "--config", "orders", "--html", str(page),
+                         "--json", str(figures)])  # fmt: skip
+    assert "<svg" in page.read_text(encoding="utf-8")
+    return status, json.loads(figures.read_text(encoding="utf-8"))
+
+
+def test_every_message_is_landed_and_acknowledged(spark, shop, landed):
+    rows = files(spark, landed)
+    assert rows.count() == shop.value("COUNT(*) FROM orders.Landing") == 2 * len(KEYS) * (EACH + 1)
+    events = rows.where("type = '//redial/orders/event'").selectExpr("cast(body as string) b")
+    assert sorted(row.b for row in events.collect()) == sorted(
+        json.dumps({"n": n}) for n in range(2 * EACH) for _ in KEYS)
+    assert shop.value("MAX(l.RowVersion) FROM orders.Landing AS l") < shop.value(
+        "la.UpTo FROM orders.LandingAcknowledged AS la WHERE la.Reader = N'redial-landing'")
+
+
+def test_started_again_it_lands_only_what_is_new(spark, shop, landed, tmp_path):
+    target = str(tmp_path / "copy")
+    shutil.copytree(landed, target)
+    before = files(spark, target).count()
+    shop.sa.execute("INSERT INTO orders.Landing (ConversationHandle, MessageSequence, MessageType) "
+                    "VALUES (NEWID(), 0, N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');")
+    assert land.main(["--server", shop.odbc, "--config", "orders", "--to", target]) == 0
+    assert files(spark, target).count() == before + 1
+
+
+def test_the_audit_of_files_and_of_the_server_say_that_nothing_is_lost(
+    spark, shop, landed, tmp_path
+):
+    for where in (["--landed", landed, "--settled"], []):
+        status, found = audited(tmp_path, "--server", shop.odbc, "--strict", *where)
+        assert status == 0, found
+        assert (found["complete"], found["open"], found["keys"]) == (2 * len(KEYS), 0, len(KEYS))
+        assert found["lost"] == found["lost_by_key"] == found["late"] == found["repeated"] == 0
+        assert found["profile"]["quantiles"], "orders' envelope says when a message was sent"
+
+
+def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(
+    spark, shop, landed, tmp_path
+):
+    shop.sa.execute("DELETE FROM orders.Landing WHERE ConversationKey = N'red' AND KeySequence = 3;")
+    status, found = audited(tmp_path, "--server", shop.odbc)
+    assert (status, found["lost"], found["lost_by_key"], found["gone"]) == (1, 1, 1, 1)
+    ((first, last),) = found["worst"][0]["ranges"]
+    shop.sa.execute(
+        "INSERT INTO orders.DeadLetter (Side, ConversationId, ConversationHandle, MessageSequence, "
+        "MessageType, Body) SELECT N'target', ?, NEWID(), ?, N'//redial/orders/event', "
+        "orders.ufn_WriteEnvelope(NULL, N'red', 3, 0x00);", found["worst"][0]["name"], first)
+    status, found = audited(tmp_path, "--server", shop.odbc)
+    assert (status, found["lost"], found["lost_by_key"], found["dead_lettered"]) == (0, 0, 0, 1)
+    assert first == last
+
+
+def test_what_is_missing_for_it_is_said(spark, monkeypatch, capsys):
+    monkeypatch.delenv("REDIAL_SERVER", raising=False)
+    with pytest.raises(PipelineError, match="there is nothing to look at"):
+        audit.main([])
+    with pytest.raises(PipelineError, match="no database is named"):
+        land.main(["--to", "x"])
+    assert status_of(lambda: audit.main(["--landed", "/nowhere/at/all"])) == 2
+    assert "Next: python -m harness.pipeline.land" in capsys.readouterr().err
