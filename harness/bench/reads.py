@@ -6,8 +6,6 @@ embedded broker serves them from one process, so both ways are mostly measured b
 
 from __future__ import annotations
 
-import os
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -15,10 +13,10 @@ from typing import Any
 
 from harness.broker.tds.process import BrokerProcess
 from harness.pipeline.connect import open_connection
-from harness.pipeline.jar import jdbc_jar
-from harness.pipeline.landing import DRIVER, JVM_OPTIONS, ROOT
+from harness.pipeline.jar import DRIVER, jdbc_jar
 from harness.pipeline.options import Options, parse
 from harness.pipeline.ranges import rowversion_predicates
+from harness.pipeline.session import spark_session
 
 ROWS = 100_000
 BODY = 200
@@ -36,9 +34,9 @@ def main(tell: Callable[[str], None] = print, rows: int = ROWS) -> dict[str, flo
     """Rows a second, by ways and partitions. Raises JarMissing without Microsoft's driver."""
     jar = str(jdbc_jar())
     with BrokerProcess() as broker:
-        connection = _fill(broker, rows)
+        connection = fill(broker, rows)
         tell(f"{rows:,} rows of {BODY} bytes (embedded broker, not SQL Server)")
-        spark = _session(jar)
+        spark = spark_session("redial-reads", jars=[jar], java_options="-XX:+UseSerialGC")
         first, last = connection.execute(
             "SELECT MIN(RowVersion), MAX(RowVersion) FROM audit.Landing;"
         ).fetchone()
@@ -70,7 +68,8 @@ def _options(broker: BrokerProcess) -> dict[str, str]:
     return {"odbc": broker.odbc, "schema": "audit"}
 
 
-def _fill(broker: BrokerProcess, rows: int) -> Any:
+def fill(broker: BrokerProcess, rows: int) -> Any:
+    """A landing table with that many rows in the database the broker begins with; a connection."""
     connection = open_connection(parse(Options, _options(broker)))
     connection.execute("CREATE SCHEMA audit;")
     connection.execute(TABLE)
@@ -90,21 +89,6 @@ def _fill(broker: BrokerProcess, rows: int) -> Any:
         )
         have += min(have, rows - have)
     return connection
-
-
-def _session(jar: str) -> Any:
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    builder = SparkSession.builder.master("local[2]").appName("redial-reads")
-    for key, value in {
-        "spark.jars": jar, "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1",
-        "spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": re.sub(r"-XX:TieredStopAtLevel=1 ", "", JVM_OPTIONS),
-    }.items():  # fmt: skip
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
 ``python -m harness.bench.spark [ROWS]`` generates ROWS landed messages (100 million by default)
 with known faults as the landing job keeps them, but without bodies, which an audit never reads;
-audits them, and fails unless it finds exactly those faults. In the same run the same columns are scanned
-from the same Parquet without any audit, and a landing table of the embedded broker is read with
-plain ``spark.read.jdbc``: fewer rows, since the broker, not Spark, is what that measures.
+audits them, and fails unless it finds exactly those faults. In the same run the same columns are
+scanned from the same Parquet without any audit, and a landing table of the embedded broker is read
+with plain ``spark.read.jdbc``: fewer rows, since the broker, not Spark, is what that measures.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ RECEIVED = 50
 FAULTY = 20
 """Dialogs with each of the faults, at most."""
 
-JDBC_ROWS = 16_384
+JDBC_ROWS = 20_000
 EXACT_SHARE = 10
 """Every conversation of one row in so many is verified number by number."""
 
@@ -172,18 +172,25 @@ def measure(
 
 def jdbc_rate(spark: SparkSession, rows: int, tell: Callable[[str], None]) -> float:
     """Rows a second of plain ``spark.read.jdbc`` over a landing table of the embedded broker."""
-    from harness.bench.landed import filled
+    from harness.bench.reads import fill
+    from harness.broker.tds.process import BrokerProcess
+    from harness.pipeline.jar import DRIVER
     from harness.pipeline.ranges import rowversion_predicates
 
-    with filled(rows) as (jdbc, first, last, count):
+    with BrokerProcess() as broker:
+        connection = fill(broker, rows)
+        first, last = connection.execute(
+            "SELECT MIN(l.RowVersion), MAX(l.RowVersion) FROM audit.Landing AS l;"
+        ).fetchone()
         read = spark.read.jdbc(
-            jdbc, "[audit].[Landing]", predicates=rowversion_predicates(first, last, 2),
-            properties={"driver": "com.microsoft.sqlserver.jdbc.SQLServerDriver",
-                        "fetchsize": "5000"},
+            broker.jdbc, "[audit].[Landing]",
+            predicates=rowversion_predicates(bytes(first), bytes(last), 2),
+            properties={"driver": DRIVER, "fetchsize": "5000"},
         ).drop("Body")  # fmt: skip
         _, seconds = _timed(lambda: read.write.format("noop").mode("overwrite").save())
-    tell(f"plain spark.read.jdbc from the embedded broker, {count:,} rows: {seconds:.1f} s")
-    return count / seconds
+        connection.close()
+    tell(f"plain spark.read.jdbc from the embedded broker, {rows:,} rows: {seconds:.1f} s")
+    return rows / seconds
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:

@@ -73,7 +73,7 @@ def demo(
         run, evidence = _tell(console, server, config, load)
         verdict = _show(console, run, evidence, load, mutant, list(broker.log))
         if spark and not (quick or mutant):
-            _spark(console, broker.jdbc, server, config, load)
+            _spark(console, server, config, load)
         times.demo = time.monotonic() - begun
     console.print(f"set-up {times.setup:.1f} s, demo {times.demo:.1f} s ({LABEL})")
     return 0 if verdict.clean else 1
@@ -175,22 +175,25 @@ def _show(
     return verdict
 
 
-def _spark(console: Console, jdbc: str, server: Server, config: Config, load: Load) -> None:
+def _spark(console: Console, server: Server, config: Config, load: Load) -> None:
     """The last step; whatever it lacks is said and spoils nothing."""
-    from harness.pipeline.landing import SparkMissing, land
+    from harness.pipeline.demo_step import take
+    from harness.pipeline.errors import PipelineError
 
-    console.print("[bold]Spark[/] reads the landing table over JDBC")
+    console.print("[bold]Spark[/] lands the landing table as Parquet and audits the delivery")
     expected = mean_departure_delay(load.records)
     try:
-        result = land(server, jdbc, config, VAR / "landing.parquet", expected)
-    except SparkMissing as error:
+        result = take(server, config, VAR / "landing", VAR / "audit.html", expected)
+    except PipelineError as error:
         console.print(f"  left out: {error}", highlight=False, markup=False)
         return
     console.print(result.table())
     console.print(
-        f"  {result.rows:,} rows in {result.seconds:.1f} s, {result.partitions} partitions, "
-        f"Parquet in {_shown(result.path)}; {result.compared()}"
+        f"  {result.rows:,} events in {result.seconds:.1f} s, Parquet in {_shown(result.path)}; "
+        f"{result.compared()}"
     )
+    colour = "green" if result.clean else "red"
+    console.print(f"  audit: [{colour}]{result.verdict}[/]; page: {_shown(result.page)}")
 
 
 def _shown(path: Path) -> str:

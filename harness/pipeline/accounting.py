@@ -23,6 +23,13 @@ million numbers on, and with spark.sql.ansi.enabled (Spark 4's default) that is 
 
 RANGES = 20
 """Missing ranges named per group; the count is of all."""
+VERIFIED = (
+    "group string, landed bigint, low bigint, high bigint, first_landed bigint, "
+    "last_landed bigint, late bigint, repeats bigint, dead bigint, after_end bigint, "
+    "missing bigint, ranges array<struct<first: bigint, last: bigint>>"
+)
+"""What ``verify`` gives."""
+
 
 def screen(rows: DataFrame) -> DataFrame:
     """One row per group: landed (rows), low, high, total, squares, first_landed, last_landed,

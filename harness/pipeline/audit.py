@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from harness.config import Config
 from harness.pipeline.errors import PipelineError, status_of
 from harness.pipeline.judging import BROKERS_OWN, Rules, conversations, keys, named
-from harness.pipeline.profile import profile
+from harness.pipeline.profile import Span, profile, span_of
 from harness.pipeline.report import SHOWN, Finding, Report, findings_table, report_table
 
 if TYPE_CHECKING:
@@ -43,18 +43,18 @@ def audit(
     judged = conversations(rows, log, dead, rules)
     report = Report(label=label, exact=rules.exact, dropped=dropped)
     try:
-        _count(report, judged)
+        span = _count(report, judged)
         _keys(report, rows, dead, judged, rules)
         report.resent = _resent(rows)
-        report.profile = profile(rows, judged, rules)
+        report.profile = profile(rows, judged, rules, span)
     finally:
         judged.unpersist()
     _notes(report, log)
     return report
 
 
-def _count(report: Report, judged: DataFrame) -> None:
-    """The totals, and the conversations that are worst."""
+def _count(report: Report, judged: DataFrame) -> Span:
+    """The totals, and the conversations that are worst; what the profile needs to know of them."""
     from pyspark.sql import functions as f
 
     def states(name: str) -> Any:
@@ -68,9 +68,19 @@ def _count(report: Report, judged: DataFrame) -> None:
         f.sum("lost").alias("lost"), f.sum("dead").alias("dead_lettered"),
         f.sum("pending").alias("pending"), f.sum("repeats").alias("repeated"),
         f.sum("late").alias("late"), f.sum("after_end").alias("after_end"),
-    ).first()  # fmt: skip
-    for name, value in total.asDict().items():
+        f.struct(*span_of()).alias("span"),
+    ).first().asDict()  # fmt: skip
+    span = Span(*total.pop("span"))
+    for name, value in total.items():
         setattr(report, name, int(value or 0))
+    if report.lost or report.repeated or report.late or report.after_end:
+        _worst(report, judged)
+    return span
+
+
+def _worst(report: Report, judged: DataFrame) -> None:
+    from pyspark.sql import functions as f
+
     wrong = f.col("lost") + f.col("repeats") + f.col("late") + f.col("after_end") > 0
     order = [f.desc(name) for name in ("lost", "repeats", "late")]
     report.worst = [

@@ -43,6 +43,9 @@ JDBC = Jar(
     "com.microsoft.sqlserver", "mssql-jdbc", "12.10.1.jre11",
     "com/microsoft/sqlserver/jdbc/SQLServerDriver.class",
 )  # fmt: skip
+DRIVER = "com.microsoft.sqlserver.jdbc.SQLServerDriver"
+"""Named in every use: with spark.jars alone, java.sql.DriverManager does not see the driver."""
+
 GROUP, ARTIFACT, VERSION, COORDINATES = JDBC.group, JDBC.artifact, JDBC.version, JDBC.coordinates
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from harness.pipeline.accounting import complete, screen, verify
+from harness.pipeline.accounting import VERIFIED, complete, screen, verify
 from harness.pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
@@ -243,8 +243,8 @@ def _verified(
     suspects = known.where("suspect").select(f.col(known.columns[0]).alias("group"), "stop")
     count = suspects.count()
     if not count:
-        numbers, letters = numbers.limit(0), letters.limit(0)
-    elif count <= FEW:
+        return known.sparkSession.createDataFrame([], VERIFIED)
+    if count <= FEW:
         suspects = f.broadcast(suspects)
     rows = numbers.withColumn("dead", f.lit(False)).unionByName(
         letters.select("group", "number", f.lit(0).cast("bigint").alias("landed"),

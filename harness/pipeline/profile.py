@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import log2
 from typing import TYPE_CHECKING, Any
@@ -60,24 +61,45 @@ def quantiles(buckets: list[tuple[int, int]], greatest: float | None) -> dict[st
     return found
 
 
-def profile(landed: DataFrame, judged: DataFrame, rules: Rules) -> Profile:
+@dataclass(frozen=True)
+class Span:
+    """Of all conversations, in microseconds since 1970: first and last row landed, begin of the
+    oldest open dialog; and whether any has a key."""
+
+    first: int | None
+    last: int | None
+    oldest: int | None
+    keyed: bool
+
+
+def span_of() -> list[Column]:
+    """Aggregates over judging.conversations that make a Span."""
+    from pyspark.sql import functions as f
+
+    is_open = (f.col("state") == "open") & ~f.coalesce("resend", f.lit(False))
+    return [f.min("first_landed"), f.max("last_landed"),
+            f.unix_micros(f.min(f.when(is_open, f.col("begun")))), f.count("key") > 0]
+
+
+def profile(landed: DataFrame, judged: DataFrame, rules: Rules, span: Span) -> Profile:
     """Of the messages in ``landed`` and the dialogs in ``judged`` (judging.conversations)."""
     found = Profile()
-    _over_time(found, landed, judged, rules)
+    if span.first is not None and span.last:  # else nothing landed, or nothing says when
+        _over_time(found, landed, rules, span.first, span.last)
+        if span.oldest is not None:
+            found.oldest_open = max(0.0, (span.last - span.oldest) / 1e6)
     _ages(found, judged)
-    _overlaps(found, judged)
+    if span.keyed:
+        _overlaps(found, judged)
     return found
 
 
-def _over_time(found: Profile, landed: DataFrame, judged: DataFrame, rules: Rules) -> None:
+def _over_time(found: Profile, landed: DataFrame, rules: Rules, first: int, last: int) -> None:
     """One pass: rows by slice of time and bucket of latency."""
     from pyspark.sql import functions as f
 
     from harness.pipeline.judging import micros
 
-    first, last = judged.agg(f.min("first_landed"), f.max("last_landed")).first()
-    if not last:  # nothing landed, or nothing says when
-        return
     width = max(1, -(-(last - first + 1) // SLICES))
     messages = landed.where(
         ~f.col("type").startswith(BROKERS_OWN) & (f.col("type") != rules.end_of_stream)
@@ -108,7 +130,7 @@ def _over_time(found: Profile, landed: DataFrame, judged: DataFrame, rules: Rule
 
 
 def _ages(found: Profile, judged: DataFrame) -> None:
-    """Seconds from begin to EndOfStream of dialogs callers sent on; and the oldest open one."""
+    """Seconds from begin to EndOfStream of the dialogs callers sent on."""
     from pyspark.sql import functions as f
 
     ours = judged.where(f.col("begun").isNotNull() & ~f.coalesce("resend", f.lit(False)))
@@ -122,10 +144,6 @@ def _ages(found: Profile, judged: DataFrame) -> None:
     found.ages = [(upper_edge(n) / 1000, count) for n, count in buckets if n >= 0]
     greatest = max((row.ms for row in rows), default=None)
     found.age_quantiles = {k: v / 1000 for k, v in quantiles(buckets, greatest).items()}
-    last = judged.agg(f.max("last_landed")).first()[0]
-    begun = ours.where(f.col("state") == "open").agg(f.unix_micros(f.min("begun"))).first()[0]
-    if last and begun is not None:
-        found.oldest_open = max(0.0, (last - begun) / 1e6)
 
 
 def _overlaps(found: Profile, judged: DataFrame) -> None:

@@ -28,7 +28,7 @@ DEAD += "ConversationKey string, KeySequence bigint"
 class Sources:
     """The audit's inputs; see ``audit.audit`` and ``judging.Rules``."""
 
-    landed: DataFrame
+    landed: DataFrame | None = None
     log: DataFrame | None = None
     dead: DataFrame | None = None
     dropped: int = 0
@@ -48,9 +48,9 @@ def sources(spark: SparkSession, config: Config, chosen: Namespace) -> Sources:
     if not server and not chosen.landed:
         raise PipelineError("--server, --landed", "there is nothing to look at",
                             "name the database, or what the landing job wrote, or both")
-    found = Sources(landed=spark.createDataFrame([], "conversation string"))
+    found = Sources()
     if server:
-        _ask(spark, found, config, server, not chosen.landed)
+        ask(spark, found, config, server, landing=not chosen.landed)
         found.label = f"configuration {config.name}"
     if chosen.landed:
         found.landed = files(spark, chosen.landed)
@@ -62,10 +62,11 @@ def sources(spark: SparkSession, config: Config, chosen: Namespace) -> Sources:
     return found
 
 
-def _ask(
-    spark: SparkSession, found: Sources, config: Config, server: str, landing: bool
+def ask(
+    spark: SparkSession, found: Sources, config: Config, server: str, landing: bool = False
 ) -> None:
-    """The server's tables, in the order ``sources`` explains."""
+    """The server's log and dead letters, with ``landing`` its landing table too, in the order
+    ``sources`` explains. server: an ODBC connection string. Raises SourceError."""
     from harness.pipeline.connect import open_connection
     from harness.pipeline.marks import present
     from harness.pipeline.options import BatchReadOptions, parse
@@ -92,8 +93,9 @@ def _ask(
     finally:
         connection.close()
     if landing:
-        found.landed = spark.read.format("servicebroker").options(
-            **given, endingMark=mark_literal(mark), numPartitions="2").load().drop("body")
+        reading = given | {"endingMark": mark_literal(mark), "numPartitions": "2"}
+        rows = spark.read.format("servicebroker").options(**reading).load().drop("body")
+        found.landed = rows.persist()  # the server is asked once, whatever is asked of the rows
 
 
 def _rows(connection: Any, options: Any, sql: str, role: str) -> list[Any]:

@@ -104,7 +104,8 @@ def test_the_audit_of_files_and_of_the_server_say_that_nothing_is_lost(
 def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(
     spark, shop, landed, tmp_path
 ):
-    shop.sa.execute("DELETE FROM orders.Landing WHERE ConversationKey = N'red' AND KeySequence = 3;")
+    shop.sa.execute(
+        "DELETE FROM orders.Landing WHERE ConversationKey = N'red' AND KeySequence = 3;")
     status, found = audited(tmp_path, "--server", shop.odbc)
     assert (status, found["lost"], found["lost_by_key"], found["gone"]) == (1, 1, 1, 1)
     ((first, last),) = found["worst"][0]["ranges"]
