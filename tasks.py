@@ -133,7 +133,7 @@ def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool 
 
 @task(
     help={
-        "what": "quick (every figure but the long loads), endpoints, day, spikes or spark",
+        "what": "quick (every figure but the long loads), endpoints, day, spikes, reads or spark",
         "json": "also write the figures to this file",
         "runs": "runs per quick figure",
     },

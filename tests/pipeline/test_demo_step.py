@@ -46,9 +46,8 @@ def test_without_pyspark_the_next_command_installs_it(monkeypatch, tmp_path):
         take(None, None, tmp_path, tmp_path, {})
 
 
-def test_what_made_the_process_fail_is_shown(monkeypatch, tmp_path):
-    monkeypatch.setattr(demo_step, "ROOT", tmp_path)  # no harness there
-    with pytest.raises(PipelineError, match="No module named"):
+def test_what_made_the_process_fail_is_shown():
+    with pytest.raises(PipelineError, match=r"failed: .*ValidationError: 6 validation errors"):
         demo_step._run(Step("", {}, "", ""))
 
 
