@@ -5,6 +5,7 @@ from __future__ import annotations
 from harness.scenarios import (
     day,
     deadlock_storm,
+    hot_keys,
     leak_and_clean_up,
     long_transactions,
     poison,
@@ -17,7 +18,7 @@ from harness.scenarios import (
 from harness.scenarios.story import Scenario
 
 STORIES = (deadlock_storm, recycle_race, resend_under_load, poison, leak_and_clean_up, target_down,
-           day, pool_contention, long_transactions, reader_crash_loop)
+           day, pool_contention, long_transactions, reader_crash_loop, hot_keys)
 
 SCENARIOS: dict[str, Scenario] = {story.SCENARIO.name: story.SCENARIO for story in STORIES}
 
