@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.explore.installation import Installation, installation
 from harness.explore.picture import page
 from harness.explore.play import PlayError, play
 from harness.explore.search import Violation
@@ -20,13 +21,16 @@ from harness.explore.world import Scenario
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A violation in all its forms. met: whether the windows met it too; verdict: in words."""
+    """A violation in all its forms. met: whether the windows met it too; verdict: in words;
+    installed: what is run before the windows.
+    """
 
     trace: Trace
     script: Script
     met: bool
     verdict: str
     html: str
+    installed: Installation
 
     @property
     def text(self) -> str:
@@ -35,8 +39,12 @@ class Evidence:
                           f"  replay: {self.trace.seed}", ""])
 
     def save(self, folder: Path, name: str) -> list[Path]:
-        """Write NAME.VIOLATION.txt, .html and .sql; returns their paths."""
+        """Write NAME.VIOLATION.txt, .html and .sql; returns their paths. Beside them, once for all
+        that share it, goes what is to be installed first (``Installation.name``).
+        """
         folder.mkdir(parents=True, exist_ok=True)
+        if self.installed.name and not self.script.plan.refused:
+            (folder / self.installed.name).write_text(self.installed.text, encoding="utf-8")
         stem = f"{slug(name)}.{slug(self.trace.violation)}"
         files = {"txt": self.text, "html": self.html, "sql": self.script.text}
         for suffix, text in files.items():
@@ -57,15 +65,18 @@ def evidence(
     command: what replays it, without the word. exact: the path is shown as it is (a replay).
     """
     trace = record(scenario, violation if exact else readable(scenario, violation))
-    made = script(trace)
+    installed = installation(scenario)
+    made = script(trace, installed)
     met, verdict = _played(made, trace)
     title, _, rest = made.text.partition("\n")
     made.text = f"{title}\n-- {verdict[0].upper()}{verdict[1:]}.\n{rest}"
     html = page(trace, made, f"{command} --replay {trace.seed}" if command else "")
-    return Evidence(trace, made, met, verdict, html)
+    return Evidence(trace, made, met, verdict, html, installed)
 
 
 def _played(made: Script, trace: Trace) -> tuple[bool, str]:
+    if made.plan.refused:
+        return False, f"no script for query windows: {made.plan.refused}"
     how = f"played on the embedded broker by {len(made.windows)} sessions"
     try:
         played = play(made.text, trace.scenario)

@@ -84,7 +84,7 @@ class Window:
 @dataclass(slots=True)
 class Plan:
     """Windows, turns and stops of a trace. early: ranks of timers fired before the first turn;
-    missing: what no window can do, in words.
+    missing: what no window can do, in words. refused: why no windows can play it at all, or ''.
     """
 
     trace: Trace
@@ -93,6 +93,7 @@ class Plan:
     stops: list[Stop] = field(default_factory=list)
     early: list[TraceStep] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    refused: str = ""
 
     def in_order(self) -> list[tuple[Turn, TraceStep]]:
         """Every step that is a window's, with its turn."""
@@ -106,6 +107,10 @@ class Plan:
 def plan(trace: Trace) -> Plan:
     """Cut a trace into turns of as few windows as it needs."""
     made = Plan(trace)
+    for step in trace.steps:
+        if step.step.kind == "timer" and step.step.who[0] != TIMER:
+            made.refused = (f"step {step.number} ({step.title}) cannot be hurried on a server, and "
+                            "without it windows would meet something else")
     _windows(made)
     _turns(made)
     _stops(made)

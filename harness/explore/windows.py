@@ -15,6 +15,7 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from harness.explore.installation import Installation
 from harness.explore.stops import NoPlace, create_or_alter, with_stops
 from harness.explore.trace import TIDIES, Lane, Place, Trace, TraceStep
 from harness.explore.turns import DEADLY, LIMIT, OWN, TIMER, Plan, Stop, Turn, Window, plan
@@ -62,8 +63,10 @@ class Script:
         return self.plan.windows
 
 
-def script(trace: Trace) -> Script:
-    """The script that plays a trace in query windows."""
+def script(trace: Trace, installed: Installation | None = None) -> Script:
+    """The script that plays a trace in query windows; a plan that is refused has none, its text is
+    the steps and the reason. installed: what is run before it.
+    """
     made = Script(plan(trace))
     places = dict.fromkeys(stop.place for stop in made.plan.stops)
     names = {place: f"p{number}" for number, place in enumerate(places, 1)}
@@ -71,7 +74,7 @@ def script(trace: Trace) -> Script:
     for window in made.plan.windows:
         made.parts[window.number] = list(_parts(made, window, texts))
     made.text = environment().get_template("windows.sql.j2").render(
-        trace=trace, plan=made.plan, script=made, names=names,
+        trace=trace, installed=installed, plan=made.plan, script=made, names=names,
         database=_database(trace), queues=sorted(trace.activated), quote=quote,
         rows=list(_rows(made.plan, names)), own=_own(made.plan),
         steps=list(_table(made.plan)), wrap=comment, numbered=numbered, limit=LIMIT,

@@ -15,7 +15,7 @@ def test_a_violation_is_kept_and_its_word_replays_it(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "windows: played on the embedded broker by 3 sessions: meets 'two dialogs'" in printed
     kept = sorted(path.suffix for path in tmp_path.iterdir())
-    assert kept == [".html", ".sql", ".txt"]
+    assert kept == [".html", ".sql", ".sql", ".txt"], "one is the installation"
     word = re.search(r"replay: (\S+)", printed)[1]
     assert f"invoke explore --scenario shared_dialog --replay {word}" in next(
         tmp_path.glob("*.html")).read_text(encoding="utf-8")

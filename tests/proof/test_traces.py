@@ -6,6 +6,7 @@ same violation.
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.broker.instance.instance import Instance
 from harness.explore import Limits, search
+from harness.explore.evidence import evidence
 from harness.explore.play import play
 from harness.explore.seed import decode
 from harness.explore.shorten import readable
@@ -21,8 +24,9 @@ from harness.explore.trace import record
 from harness.explore.windows import script
 from harness.proof.audit import accounted, article, callers
 from harness.proof.comparators import forum_aged, shared_dialog
+from harness.proof.setups import Setup
 from harness.proof.strategies import strategy
-from harness.tsql import parse_script
+from harness.tsql import parse_script, split_batches
 
 ORACLE = Path(__file__).resolve().parents[2] / "tools" / "tsql_oracle.py"
 
@@ -96,3 +100,34 @@ def test_seed_002_is_five_steps_and_the_graph_of_the_seed():
     assert str(standing["client"].waits).startswith("X CONVERSATION_GROUP")
     assert str(standing["reader"].waits).startswith("U KEY SessionConversations.PK")
     assert trace.lanes[trace.victim].name == "sender A"
+
+
+def test_what_is_installed_first_lies_beside_the_script_and_is_enough(tmp_path):
+    """From the two files alone: a new instance, the installation, the windows, the deadlock."""
+    scenario = article(in_transaction=True)
+    found = search(scenario, Limits(until="deadlock")).violations["deadlock"]
+    kept = evidence(scenario, found)
+    (path,) = [path for path in kept.save(tmp_path, "seed 002") if path.suffix == ".sql"]
+    text, installed = path.read_text("utf-8"), (tmp_path / kept.installed.name).read_text("utf-8")
+    assert f"Run {kept.installed.name}" in text
+    assert hashlib.sha256(installed.encode()).hexdigest() == kept.installed.sha
+    assert kept.installed.sha in text
+    parse_script(installed)
+    instance = Instance(seed=1)
+    session = instance.connect()
+    for sql, _, _ in split_batches(installed):
+        session.execute(sql).ok()
+    session.close()
+    assert "deadlock" in play(text, replace(scenario, prepare=lambda: instance)).met
+
+
+def test_a_trace_in_which_a_lifetime_ends_has_no_script_and_says_why(tmp_path):
+    """Windows without that step would meet something else and call it a message from nowhere."""
+    scenario = Setup(senders=1, firings=0, lifetimes=1, mutant="end_before_resend").scenario()
+    name = "S3 acknowledged message lost"
+    kept = evidence(scenario, search(scenario, Limits(until=name)).violations[name])
+    assert not kept.met
+    assert "ssb.lifetime" in kept.verdict and "cannot be hurried on a server" in kept.verdict
+    assert "WINDOW" not in kept.script.text and "NO SCRIPT: step " in kept.script.text
+    kept.save(tmp_path, "lifetime")
+    assert list(tmp_path.glob("installation-*")) == []

@@ -21,6 +21,7 @@ from harness.broker.exec.session import SessionState
 from harness.broker.exec.switches import value
 from harness.broker.instance.api_cursors import ApiCursor
 from harness.broker.instance.bulk import start_load
+from harness.broker.instance.overheard import heard
 from harness.broker.instance.prepared import Prepared
 from harness.broker.instance.requests import (
     Batch,
@@ -123,6 +124,7 @@ class Session(SessionState):
 
     def execute(self, text: str) -> Any:
         """Run a batch to its end or to a wait, in process; returns the (cleared) Collector."""
+        heard(self.database.name, text)
         self.sink.clear()
         self.submit(Batch(text))
         self.instance.run()
