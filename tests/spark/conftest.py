@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from .lab import Lab
+
+ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @pytest.fixture(scope="session")
