@@ -37,6 +37,9 @@ FAULTY = 20
 """Dialogs with each of the faults, at most."""
 
 JDBC_ROWS = 20_000
+DAY = 86_400_000
+"""Milliseconds over which the generated messages land."""
+
 EXACT_SHARE = 10
 """Every conversation of one row in so many is verified number by number."""
 
@@ -81,19 +84,26 @@ def generate(spark: SparkSession, rows: int, place: Path) -> Faults:
     ).where(f.col("dialog") < dialogs)  # fmt: skip
     fault = (f.col("dialog") % stride).alias("fault")
     spoilt = _spoilt(flat.withColumn("fault", fault))
+    # Spread over a day; a message lands 5 ms and a random time after it was sent.
+    blocks = -(-dialogs // LIVE)
+    turns = LIVE * LENGTH // RECEIVED
+    step = max(1, DAY // (blocks * turns))
+    draw = (f.pmod(f.xxhash64("dialog", "sequence"), f.lit(10**6)) + 1) / 10**6
+    latency = f.lit(5) + f.floor(-f.log(draw) * 200)
     landed = spoilt.join(f.broadcast(names), "dialog").select(
         "conversation", "sequence",
         f.when(f.col("sequence") == LENGTH - 1, "EndOfStream").otherwise("event").alias("type"),
-        _at(f.col("moment")).alias("landed"),
-        _at(f.col("moment") - f.pmod(f.xxhash64("dialog", "sequence"), f.lit(900))).alias("sent"),
+        _at(f.col("moment") * step).alias("landed"),
+        _at(f.col("moment") * step - latency).alias("sent"),
     )  # fmt: skip
     landed.write.parquet(str(place / "landed"))
     is_open = f.col("dialog") % stride == 6
-    over = f.when(~is_open, _at(f.lit(10**12)))
+    begun = f.floor(f.col("dialog") / LIVE) * turns * step
+    over = f.when(~is_open, _at(begun + (turns + f.col("dialog") % LIVE) * step))
     names.select(
         f.col("conversation").alias("Handle"), f.col("conversation").alias("ConversationId"),
         f.lit(None).cast("string").alias("ConversationKey"),
-        f.lit(None).cast("string").alias("ResendOf"), _at(f.col("dialog")).alias("BegunUtc"),
+        f.lit(None).cast("string").alias("ResendOf"), _at(begun).alias("BegunUtc"),
         over.alias("EndOfStreamUtc"), over.alias("EndedUtc"),
         f.when(~is_open, f.lit(LENGTH - 1)).cast("bigint").alias("Messages"),
         f.lit(None).cast("bigint").alias("Resent"),

@@ -11,12 +11,23 @@ from harness.broker.tds.process import BrokerProcess
 from harness.cli.configs import load_named
 from harness.config import Config
 from harness.deploy import apply, connect_odbc
+from harness.pipeline.errors import PipelineError
 from harness.pipeline.options import StreamReadOptions, WriteOptions, parse
+from harness.pipeline.session import need_java_and_spark
 from harness.scenarios.port import with_database
 
 DATABASE = "lab"
 PASSWORD = re.compile(r"PWD=\{((?:[^}]|\}\})*)\}")
 PROPERTIES = ("fromService", "toService", "contract", "messageType")
+
+
+def missing() -> str:
+    """Why Spark cannot run here; empty when it can."""
+    try:
+        need_java_and_spark()
+    except PipelineError as error:
+        return str(error)
+    return ""
 
 
 class Lab:
