@@ -95,8 +95,8 @@ class Progress(Part):
 
 
 class Moment(Part):
-    """The virtual clock, rewound with the rest. It does not count for the state: what is due when
-    is no question here, timers fire in any order.
+    """The virtual clock, rewound with the rest. Conversation timers fire in any order and do not
+    move it; whether it counts for the state is the world's to say (``timed``).
     """
 
     __slots__ = ("_journal", "clock")

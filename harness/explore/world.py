@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hashlib import blake2b
+from struct import pack
 
 from harness.broker.engine.clock import VirtualClock
 from harness.broker.engine.locks import Deadlock
@@ -13,6 +14,7 @@ from harness.broker.instance.session import Session
 from harness.explore.faults import KINDS
 from harness.explore.progress import Incidents, Moment, Progress, RecordingSink
 from harness.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
+from harness.explore.timed import reads_clock
 
 __all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
 
@@ -60,6 +62,7 @@ class World:
         self.observer = self.instance.connect(scenario.asked) if scenario.asked else None
         self.incidents = Incidents(self.journal)
         self.moment = Moment(self.journal, self.instance.clock)
+        self.timed = reads_clock(self.instance, scenario)
         self._report_deadlock = self.instance.engine.locks.on_deadlock
         self.instance.engine.locks.on_deadlock = self._deadlock
         self.journal.recording = self.instance.searched = True
@@ -229,13 +232,18 @@ class World:
             self.clients[number].submit(Batch(client.batches[position]))
 
     # ------------------------------------------------------------------ looking at it
-    def hash(self) -> bytes:
-        """The state hash: every part's own, in a fixed order."""
+    def hash(self, *, time: bool = True) -> bytes:
+        """The state hash: every part's own, in a fixed order, and the time where somebody asks.
+
+        time: False leaves it out, for the word of a path, which needs no more.
+        """
         found = [part.digest or part.hash() for part in self.instance.parts()]
         found += [sink.digest or sink.hash() for sink in self.sinks]
         found += [s.sink.digest or s.sink.hash() for s in self.operators.values()]
         found.append(self.progress.digest or self.progress.hash())
         found.append(self.incidents.digest or self.incidents.hash())
+        if time and self.timed:
+            found.append(pack("<d", self.instance.clock.seconds))
         return blake2b(b"".join(found), digest_size=16).digest()
 
     def describe(self, step: Step) -> str:

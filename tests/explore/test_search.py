@@ -123,3 +123,28 @@ def test_a_bounded_search_says_what_bounded_it():
 def test_a_search_needs_virtual_time():
     with pytest.raises(ValueError, match="virtual clock"):
         World(Scenario("real", lambda: Instance(clock=RealClock()), ()))
+
+
+LOOKS = "INSERT dbo.c SELECT 2, DATEDIFF(second, '20260101', SYSUTCDATETIME());"
+PAUSES = "IF EXISTS (SELECT 1 FROM dbo.c WHERE id = 1 AND n = 0) WAITFOR DELAY '00:00:20';"
+
+
+@pytest.mark.parametrize("first", ["T1", "T2"])
+def test_states_that_differ_in_the_time_only_are_two_for_who_reads_the_clock(first):
+    """T2 pauses if it comes before T1; T1 looks at the clock when T2 is done, in either case."""
+    def seen(world: World) -> list[str]:
+        table = world.instance.server.database("d").resolve("dbo", "c")
+        return [f"second {n}" for key, n in table.rows.entries.values() if key == 2]
+
+    clients = (Client("T1", ("UPDATE dbo.c SET n = 1 WHERE id = 1;",
+                             f"WAITFOR DELAY '00:00:01'; {LOOKS}"), "d"),
+               Client("T2", (PAUSES,), "d"))
+    made = Scenario("clock", counter, tuple(sorted(
+        clients, key=lambda client: client.name != first)), at_the_end=seen)
+    assert sorted(search(made).violations) == ["second 1", "second 20"]
+
+
+def test_who_polls_for_ever_and_never_reads_the_clock_has_finitely_many_states():
+    text = ("WHILE EXISTS (SELECT 1 FROM dbo.c WHERE id = 1) WAITFOR DELAY '00:00:05';")
+    result = search(Scenario("poll", counter, (Client("T1", (text,), "d"),)))
+    assert result.exhausted and result.states < 20 and result.circles > 0
