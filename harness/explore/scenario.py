@@ -64,6 +64,8 @@ class Scenario:
     every message, at rest. livelock: name of the violation that states go round without time
     passing; '' where nobody asks. asked: database in which checks put questions in T-SQL
     (``queries.ask``).
+    watched: what of a state the checks of every state look at and that may change back, as a value
+    to compare; None where nobody knows: then the search of ``persistent`` leaves nothing out.
     on_every_state and at_the_end: checks; each returns the names of what is violated.
     """
 
@@ -84,6 +86,7 @@ class Scenario:
     account: Callable[[World], Any] | None = None
     livelock: str = ""
     asked: str = ""
+    watched: Callable[[World], Any] | None = None
 
     @property
     def all_faults(self) -> tuple[Fault, ...]:

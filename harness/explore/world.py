@@ -120,6 +120,19 @@ class World:
                       if not fault.spares(self, session) and may(self, session)]
         return steps
 
+    def spent(self) -> list[Step]:
+        """What might happen now if its budget were not spent."""
+        progress, found = self.progress, []
+        for key in self.instance.engine.timers.entries:
+            if key[0] in self.scenario.timer_kinds and not (
+                    progress.firings > 0 and self._may_fire(key[0])):
+                found.append(Step("timer", key))
+        if not all(progress.left):
+            sessions = [s.id for s in self.instance.sessions.values() if s.frames]
+            found += [Step(fault.kind, who) for fault, left in zip(self.faults, progress.left)
+                      if not left for who in sessions]
+        return found
+
     # ------------------------------------------------------------------ letting it happen
     def take(self, step: Step) -> None:
         """Let one transition happen."""

@@ -270,6 +270,18 @@ LIVELOCK = "livelock"
 DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
 
 
+def watched(world: World) -> tuple:
+    """What the claims on every state look at: dialogs open for sending (S5) and queues that are on
+    (L2). The deadlocks of S1 stay with the state.
+    """
+    database = world.instance.server.database(DATABASE)
+    return (frozenset(told(world)),
+            frozenset(e.handle for e in database.broker.endpoints.values()
+                      if e.is_initiator and e.state() in OPEN and e.creator is None),
+            database.resolve("audit", "InitiatorQueue").enabled,
+            database.resolve("audit", "TargetQueue").enabled)
+
+
 def claims(subject: Subject, chosen: dict[str, Claim]) -> Callable[[World], list[str]]:
     """Those claims as one check."""
     return lambda world: [name for claim in chosen.values() for name in claim(subject, world)]

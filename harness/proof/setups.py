@@ -33,7 +33,7 @@ from harness.proof.audit import (
     small_config,
     undelivered,
 )
-from harness.proof.claims import AT_REST, LIVELOCK, ON_EVERY_STATE, Subject, claims
+from harness.proof.claims import AT_REST, LIVELOCK, ON_EVERY_STATE, Subject, claims, watched
 
 INITIATOR_QUEUE, TARGET_QUEUE = "audit.InitiatorQueue", "audit.TargetQueue"
 NAMES = ("N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', "
@@ -193,7 +193,7 @@ class Setup:
             timer_limits={kind: times for kind, times in kinds.items() if times},
             faults=tuple(FAULTS[name] for name in self.faults), switches=self.switches,
             notes=(TARGET_IN_ONE_GO,) if one_go else (), account=ledger, livelock=LIVELOCK,
-            asked=DATABASE)
+            asked=DATABASE, watched=watched)
 
     @property
     def first(self) -> tuple[str, ...]:

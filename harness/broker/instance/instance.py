@@ -123,7 +123,6 @@ class Instance:
         self.programs = TextCache()
         self.error_log = ErrorLog(self.engine)
         self.registry = Registry()
-        self.sessions = self.registry.sessions
         self.searched = False
         self._ready: deque[Session] = deque()
         self.activation = Activation(self)
@@ -134,6 +133,11 @@ class Instance:
         self.engine.locks.on_deadlock = self._deadlock
 
     # ------------------------------------------------------------------ sessions
+    @property
+    def sessions(self) -> dict[int, Session]:
+        """The live sessions by id."""
+        return self.registry.sessions
+
     def login(
         self,
         user: str,

@@ -1,0 +1,389 @@
+"""State search that leaves out orders of independent steps: fewer states, the same outcomes.
+
+In each state a step of one session is searched first. When that is done it is known what the others
+can still do from there (``Rest``): where nothing of it depends on that step unless it comes after
+it anyway, the other steps need not be searched in this state, since the same follows whether they
+come before or after (a persistent set: Godefroid 1996; found by looking back, as dynamic partial
+order reduction does: Flanagan and Godefroid 2005, with a summary per visited state: Yang, Chen,
+Gopalakrishnan and Kirby 2008). Otherwise those it depends on are searched too.
+
+What it keeps: every state at rest, every run up to the order of independent steps, so every
+outcome, deadlock and error. What it does not keep: each state in between. Therefore a step that
+changes what the checks of every state look at (``Scenario.watched``) depends on every other such
+step. Where a state's future is not known to its end (a bound, a violation, a circle), everything
+counts as dependent. Faults and timers whose budget is spent count as if they could still come.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.explore.footprints import ALL, NONE, Footprint, Lookout
+from harness.explore.scenario import GOING_ON, Scenario, Step
+from harness.explore.search import Limits, Result, _collecting_seldom
+from harness.explore.world import OWN_TIMERS, World
+
+UNKNOWN = -1
+"""Of a state whose future is not known: anything may follow."""
+
+LATE = ("late",)
+"""Who acts where nobody else can: time. It never comes before a session's step."""
+
+
+def actor(world: World, step: Step) -> Hashable:
+    """Who acts: its next step is one thing, whoever acts before."""
+    if step.kind == "run":
+        return step.who
+    if step.kind in {"expire", "resume"} or (
+            step.kind == "timer" and step.who[0] in OWN_TIMERS
+            and step.who[0] not in world.scenario.timer_kinds):
+        return LATE
+    return step.kind, step.who
+
+
+class Futures:
+    """What may follow a state, as numbers: sets of elements, each a step and what it comes after.
+
+    An element is (actor, its footprint, actors and footprint of the steps since the state that it
+    depends on). All are kept once and compared by number; what is asked often is remembered.
+    """
+
+    def __init__(self) -> None:
+        self.actors: dict[Hashable, int] = {}
+        self.prints: dict[tuple, int] = {}
+        self.print_list: list[tuple[int, Footprint]] = []
+        self.elements: dict[tuple, int] = {}
+        self.element_list: list[tuple[int, int, Footprint]] = []
+        self.sets: dict[tuple, int] = {}
+        self.set_list: list[tuple] = []
+        self._after: dict[tuple[int, int], int] = {}
+        self._behind: dict[tuple[int, int], int] = {}
+        self._races: dict[tuple[int, int], tuple[int, ...] | None] = {}
+
+    def actor(self, who: Hashable) -> int:
+        """The bit of an actor."""
+        return self.actors.setdefault(who, 1 << len(self.actors))
+
+    def step(self, who: Hashable, footprint: Footprint) -> int:
+        """The number of a step: an actor and a footprint."""
+        return self.step_of(self.actor(who), footprint)
+
+    def step_of(self, who: int, footprint: Footprint) -> int:
+        """The same, of an actor's bit."""
+        key = (who, footprint)
+        found = self.prints.get(key)
+        if found is None:
+            found = self.prints[key] = len(self.print_list)
+            self.print_list.append(key)
+        return found
+
+    def element(self, step: int, actors: int, cone: Footprint) -> int:
+        """The number of a step with what it comes after."""
+        key = (step, actors, cone)
+        found = self.elements.get(key)
+        if found is None:
+            found = self.elements[key] = len(self.element_list)
+            self.element_list.append(key)
+        return found
+
+    def set_of(self, elements: tuple) -> int:
+        """The number of a set of elements."""
+        found = self.sets.get(elements)
+        if found is None:
+            found = self.sets[elements] = len(self.set_list)
+            self.set_list.append(elements)
+        return found
+
+    def union(self, sets: set[int]) -> int:
+        """All of them together, without what another element covers."""
+        if UNKNOWN in sets:
+            return UNKNOWN
+        if len(sets) == 1:
+            return next(iter(sets))
+        return self.set_of(self._least(sorted(set().union(*(self.set_list[n] for n in sets)))))
+
+    def _least(self, elements: Iterable[int]) -> tuple:
+        """The same in fewer elements: all steps of an actor that come after the same actors are one
+        that reads and changes what they do and comes after what they all come after. That can only
+        add to what seems to depend on what.
+        """
+        kept: dict[tuple[int, int], int] = {}
+        for number in elements:
+            step, actors, cone = self.element_list[number]
+            who, footprint = self.print_list[step]
+            other = kept.setdefault((who, actors), number)
+            if other != number:
+                step, _, less = self.element_list[other]
+                more = self.print_list[step][1]
+                kept[who, actors] = self.element(
+                    self.step_of(who, more | footprint), actors, cone & less)
+        return tuple(sorted(kept.values()))
+
+    def after(self, step: int, rest: int) -> int:
+        """What follows a state in which ``step`` is taken, ``rest`` following that."""
+        if rest == UNKNOWN:
+            return UNKNOWN
+        key = (step, rest)
+        found = self._after.get(key)
+        if found is None:
+            moved = {self._come_after(step, number) for number in self.set_list[rest]}
+            moved.add(self.element(step, 0, NONE))
+            found = self._after[key] = self.set_of(self._least(sorted(moved)))
+        return found
+
+    def _come_after(self, step: int, number: int) -> int:
+        """An element seen from before ``step``, which it comes after if it depends on it."""
+        key = (step, number)
+        found = self._behind.get(key)
+        if found is None:
+            who, footprint = self.print_list[step]
+            later, actors, cone = self.element_list[number]
+            whose, print_ = self.print_list[later]
+            if who == whose or actors & who or footprint.touches(print_) or footprint.touches(cone):
+                number = self.element(later, actors | who, cone | footprint)
+            found = self._behind[key] = number
+        return found
+
+    def races(self, step: int, rest: int, runs: bool) -> tuple[int, ...] | None:
+        """Who else might have acted instead: for each later step that depends on ``step`` and on
+        nothing that comes after it, the actors one of which has to be tried. None: anybody.
+
+        runs: it is a session's own step: what only time brings does not come before it.
+        """
+        if rest == UNKNOWN:
+            return None
+        key = (step, rest)
+        if key in self._races:
+            return self._races[key]
+        who, footprint = self.print_list[step]
+        found = set()
+        late = self.actor(LATE) if runs else 0
+        for number in self.set_list[rest]:
+            later, actors, cone = self.element_list[number]
+            whose, print_ = self.print_list[later]
+            if whose in (who, late) or actors & who or footprint.touches(cone):
+                continue
+            if footprint.touches(print_):
+                found.add(actors | whose)
+        result = self._races[key] = tuple(sorted(found))
+        return result
+
+
+@dataclass(slots=True)
+class Entry:
+    """A state on the way. chosen: actors to be searched; done: those that have been."""
+
+    mark: int
+    key: bytes
+    steps: dict[int, Step]
+    watched: Any
+    runs: int
+    spent: list[int] = field(default_factory=list)
+    chosen: int = 0
+    done: int = 0
+    futures: set[int] = field(default_factory=set)
+    under_way: int = 0
+
+
+class Persistent:
+    """The search. ``run`` gives the result; its states are those of the reduced graph."""
+
+    def __init__(self, world: World, limits: Limits) -> None:
+        self.world = world
+        self.limits = limits
+        self.look = Lookout(world)
+        self.futures = Futures()
+        self.result = Result(world.scenario.name)
+        self.rest: dict[bytes, int | None] = {}
+        self.path: list[Step] = []
+        self.stack: list[Entry] = []
+        self.watched = world.scenario.watched
+        self.visible = self.look.bit(("watched",))
+        self.misses: dict[Hashable, int] = {}
+
+    def run(self) -> Result:
+        """Search; the world is at its start again afterwards."""
+        started = time.perf_counter()
+        journal = self.world.journal
+        self._enter(journal.mark(), self.world.hash())
+        while self.stack:
+            entry = self.stack[-1]
+            number = self._next(entry)
+            if number:
+                self._take(entry, number)
+            else:
+                self._leave(entry)
+        self.result.states = len(self.rest)
+        self.result.seconds = time.perf_counter() - started
+        return self.result
+
+    # ------------------------------------------------------------------ a state
+    def _enter(self, mark: int, key: bytes) -> None:
+        """A state that is new: check it and see what may happen."""
+        world, futures = self.world, self.futures
+        self.rest[key] = None
+        names, steps = self.result.meet(world, self.path)
+        self.result.deepest = max(self.result.deepest, len(self.path))
+        watched = self.watched(world) if self.watched is not None else None
+        entry = Entry(mark, key, {}, watched, 0)
+        if names:
+            entry.futures.add(UNKNOWN)
+        else:
+            for step in steps:
+                bit = futures.actor(actor(world, step))
+                if bit in entry.steps:  # time: all of it is searched
+                    bit = futures.actor((step.kind, step.who))
+                entry.steps[bit] = step
+                if step.kind == "run":
+                    entry.runs |= bit
+            entry.spent = [futures.step((step.kind, step.who), self.look.possible(step))
+                           for step in world.spent()]
+            entry.chosen = self._first(entry)
+        self.stack.append(entry)
+
+    def _first(self, entry: Entry) -> int:
+        """Whose step is searched first: of the sessions the one that was seldom enough."""
+        if not entry.runs or self.watched is None:
+            return self._all(entry)
+        best, least = 0, None
+        for bit, step in entry.steps.items():
+            if bit & entry.runs:
+                cost = self.misses.get(self._place(step), 0)
+                if least is None or cost < least:
+                    best, least = bit, cost
+        return best
+
+    def _place(self, step: Step) -> Hashable:
+        session = self.world.instance.sessions[step.who]
+        frame = session.frames[-1]
+        return session.stream, frame.program.name, frame.pc
+
+    @staticmethod
+    def _all(entry: Entry) -> int:
+        found = 0
+        for bit in entry.steps:
+            found |= bit
+        return found
+
+    def _next(self, entry: Entry) -> int:
+        """The next actor to search in a state; 0 when that is enough."""
+        waiting = entry.chosen & ~entry.done
+        if not waiting or self._enough():
+            if waiting:
+                entry.futures.add(UNKNOWN)
+            return 0
+        return waiting & -waiting
+
+    def _enough(self) -> bool:
+        limits, result = self.limits, self.result
+        if limits.until is not None and limits.until in result.violations:
+            result.bounded_by = f"the first {limits.until!r}"
+            return True
+        if limits.first and result.violations:
+            result.bounded_by = "the first violation"
+            return True
+        if limits.transitions is not None and result.transitions >= limits.transitions:
+            result.bounded_by = f"{limits.transitions} transitions"
+            return True
+        return False
+
+    def _leave(self, entry: Entry) -> None:
+        """All of a state that is to be searched has been."""
+        futures = self.futures
+        entry.futures |= {futures.set_of((futures.element(step, 0, NONE),))
+                          for step in entry.spent}
+        rest = futures.union(entry.futures) if entry.futures else futures.set_of(())
+        self.rest[entry.key] = rest
+        self.stack.pop()
+        self.world.journal.rewind(entry.mark)
+        if self.stack:
+            self.path.pop()
+            self._done(self.stack[-1], rest)
+
+    # ------------------------------------------------------------------ a step
+    def _take(self, entry: Entry, bit: int) -> None:
+        world, result = self.world, self.result
+        step = entry.steps[bit]
+        mark = world.journal.mark()
+        footprint = self.look.take(step)
+        who = actor(world, step)
+        if who is LATE:
+            footprint = ALL
+        result.transitions += 1
+        result.taken[step.kind] += 1
+        if self.watched is not None and self.watched(world) != entry.watched:
+            footprint |= Footprint(self.visible, self.visible, 0)
+        entry.done |= bit
+        entry.under_way = self.futures.step(who, footprint)
+        if entry.chosen != self._all(entry):
+            self._disabled(entry, bit)
+        self.path.append(step)
+        key = world.hash()
+        depth = self.limits.depth
+        if key in self.rest:
+            rest = self.rest[key]
+            if rest is None:
+                result.circles += 1
+                self._circle(key)
+                rest = UNKNOWN
+        elif depth is not None and len(self.path) > depth:
+            result.bounded_by = result.bounded_by or f"depth {depth}"
+            rest = UNKNOWN
+        else:
+            self._enter(mark, key)
+            return
+        world.journal.rewind(mark)
+        self.path.pop()
+        self._done(entry, rest)
+
+    def _disabled(self, entry: Entry, bit: int) -> None:
+        """What the step made impossible has to be tried before it."""
+        possible = set(self.world.steps())
+        for other, step in entry.steps.items():
+            if other != bit and step not in possible:
+                entry.chosen |= other
+
+    def _done(self, entry: Entry, rest: int) -> None:
+        """The step under way is searched to its end: who else has to be?"""
+        futures = self.futures
+        entry.futures.add(futures.after(entry.under_way, rest))
+        everybody = self._all(entry)
+        if entry.chosen == everybody:
+            return
+        who = futures.print_list[entry.under_way][0]
+        races = futures.races(entry.under_way, rest, bool(who & entry.runs))
+        before = entry.chosen
+        if races is None:
+            entry.chosen = everybody
+        else:
+            for actors in races:
+                able = actors & everybody
+                if able and not able & entry.chosen:
+                    entry.chosen |= able & -able
+        if entry.chosen != before and who in entry.steps and who & entry.runs:
+            place = self._place(entry.steps[who])
+            self.misses[place] = self.misses.get(place, 0) + 1
+
+    def _circle(self, key: bytes) -> None:
+        """As of ``search``: a livelock when nobody who could run stood still on the way round."""
+        name = self.world.scenario.livelock
+        at = next(n for n, entry in enumerate(self.stack) if entry.key == key)
+        way = self.path[at:]
+        if not name or name in self.result.violations or any(s.kind != "run" for s in way):
+            return
+        able = {step.who for step in self.world.steps() if step.kind == "run"}
+        if able <= {step.who for step in way}:
+            from harness.explore.search import Violation
+
+            self.result.violations[name] = Violation(name, tuple(self.path))
+
+
+def persistent(scenario: Scenario, limits: Limits | None = None,
+               read: set[str] | None = None) -> Result:
+    """Search a scenario's reduced graph. Deterministic. read: as of ``World``."""
+    searcher = Persistent(World(scenario, read), limits or Limits())
+    with _collecting_seldom():
+        return searcher.run()
