@@ -156,17 +156,19 @@ def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> Non
         "changes": "PCT with so many changes of priority; without it every step is as likely",
         "vary": "search again under every value of every switch of the engine that is asked for",
         "orders": "every order of dependent steps, without hashing; for small scenarios",
+        "fewer": "leave out orders of independent steps: fewer states, the same outcomes",
         "replay": "take exactly the steps of a word a search has printed (docs/traces.md)",
         "out": "folder for each violation's steps, picture and script for query windows",
     }
 )
 def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
             setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
-            vary: bool = False, orders: bool = False, replay: str = "", out: str = "") -> None:
+            vary: bool = False, orders: bool = False, fewer: bool = False, replay: str = "",
+            out: str = "") -> None:
     """Search every state of T-SQL, ours or yours; show the shortest trace of what goes wrong."""
     from harness.cli.explore import explore as run
 
-    run(scenario, transitions, file, setup, walks, seed, changes, vary, orders, replay, out)
+    run(scenario, transitions, file, setup, walks, seed, changes, vary, orders, replay, out, fewer)
 
 
 @task(

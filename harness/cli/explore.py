@@ -8,7 +8,8 @@ from harness.cli.errors import UserError, command
 @command
 def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
             setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
-            vary: bool = False, orders: bool = False, replay: str = "", out: str = "") -> int:
+            vary: bool = False, orders: bool = False, replay: str = "", out: str = "",
+            fewer: bool = False) -> int:
     """Search or walk a scenario, a setup or a user's own file; 1 when a check is violated."""
     from harness.broker.engine.switches import SwitchError
     from harness.explore.own import OwnError
@@ -22,10 +23,12 @@ def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str
         )  # fmt: skip
     if transitions < 1:
         raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
+    if fewer and (vary or orders or walks):
+        raise UserError("--fewer", "is a search of its own", "leave out --vary, --orders, --walks")
     if walks < 0:
         raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
-    wanted = Wanted(scenario, setup, file, transitions, walks, seed, changes, vary, orders, replay,
-                    out)
+    wanted = Wanted(scenario, setup, file, transitions, walks, seed, changes, vary, orders, fewer,
+                    replay, out)
     try:
         wanted.scenario()
     except OwnError as error:

@@ -66,6 +66,7 @@ def _kill(world: World, session: Session) -> None:
     if session in world.clients:
         world.progress.killed |= {world.clients.index(session)}
     session.killed()
+    world.client_progress()  # now, not with whoever runs next: the two would not commute
 
 
 def _waits_for_a_lock(world: World, session: Session) -> bool:

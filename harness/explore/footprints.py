@@ -1,10 +1,10 @@
 """What a step reads and changes, seen while it runs, in cells small enough to tell rows apart.
 
-Changes are what the journal says. Reads are seen by putting a look-out (``__getattribute__``) on the
+Changes are what the journal says. Reads are seen by a look-out (``__getattribute__``) on the
 classes of the engine's parts while a step runs: whatever code asks a part for something that can
 change is noted, so no statement's meaning has to be known here. A cell is a row of an index (absent
-ones too), a lock, a timer, an endpoint, a queue's field ...; a look at many keys of a mapping is a
-read of the mapping, which every change of one of its keys touches.
+ones too), a lock, a timer, an endpoint, a field of a queue ... A look at many keys of a mapping is
+a read of the mapping, which every change of one of its keys touches.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class Lookout:
         self.own = world.instance.sessions.get(who)
         reads = self.known.reads(self.own) if step.kind == "run" else None
         if reads is None:
-            reads = self._watch(step)
+            reads = self.watch(step)
         before = world.progress.memento()
         world.take(step)
         writes: set[Hashable] = set() if who is None else {("session", who)}
@@ -225,7 +225,7 @@ class Lookout:
         self.known.changed(found.writes | found.member)
         return found
 
-    def _watch(self, step: Step) -> Reads:
+    def watch(self, step: Step) -> Reads:
         """Let a step happen, watched, and take it back: what it reads."""
         world = self.world
         self.read.clear()

@@ -81,7 +81,7 @@ class Known:
 
 
 class Cells:
-    """How the cells of a world are found: values that are equal when no step can tell them apart."""
+    """How the cells of a world are found: values that are equal where no step sees a difference."""
 
     def __init__(self, world: World) -> None:
         instance = world.instance

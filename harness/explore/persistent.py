@@ -22,12 +22,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.explore.footprints import ALL, NONE, Footprint, Lookout
-from harness.explore.scenario import GOING_ON, Scenario, Step
-from harness.explore.search import Limits, Result, _collecting_seldom
+from harness.explore.scenario import Scenario, Step
+from harness.explore.search import Limits, Result, collecting_seldom
 from harness.explore.world import OWN_TIMERS, World
 
 UNKNOWN = -1
 """Of a state whose future is not known: anything may follow."""
+
+REMEMBERED = 200_000
+"""So many answers are kept of each question about futures; then they are forgotten."""
 
 LATE = ("late",)
 """Who acts where nobody else can: time. It never comes before a session's step."""
@@ -131,7 +134,8 @@ class Futures:
         if found is None:
             moved = {self._come_after(step, number) for number in self.set_list[rest]}
             moved.add(self.element(step, 0, NONE))
-            found = self._after[key] = self.set_of(self._least(sorted(moved)))
+            found = self.set_of(self._least(sorted(moved)))
+            _remember(self._after, key, found)
         return found
 
     def _come_after(self, step: int, number: int) -> int:
@@ -144,7 +148,8 @@ class Futures:
             whose, print_ = self.print_list[later]
             if who == whose or actors & who or footprint.touches(print_) or footprint.touches(cone):
                 number = self.element(later, actors | who, cone | footprint)
-            found = self._behind[key] = number
+            found = number
+            _remember(self._behind, key, found)
         return found
 
     def races(self, step: int, rest: int, runs: bool) -> tuple[int, ...] | None:
@@ -156,8 +161,9 @@ class Futures:
         if rest == UNKNOWN:
             return None
         key = (step, rest)
-        if key in self._races:
-            return self._races[key]
+        known = self._races.get(key)
+        if known is not None:
+            return known
         who, footprint = self.print_list[step]
         found = set()
         late = self.actor(LATE) if runs else 0
@@ -168,8 +174,15 @@ class Futures:
                 continue
             if footprint.touches(print_):
                 found.add(actors | whose)
-        result = self._races[key] = tuple(sorted(found))
+        result = tuple(sorted(found))
+        _remember(self._races, key, result)
         return result
+
+
+def _remember(answers: dict, key: tuple, answer: Any) -> None:
+    if len(answers) >= REMEMBERED:
+        answers.clear()
+    answers[key] = answer
 
 
 @dataclass(slots=True)
@@ -196,7 +209,7 @@ class Persistent:
         self.limits = limits
         self.look = Lookout(world)
         self.futures = Futures()
-        self.result = Result(world.scenario.name)
+        self.result = Result(world.scenario.name, fewer=True)
         self.rest: dict[bytes, int | None] = {}
         self.path: list[Step] = []
         self.stack: list[Entry] = []
@@ -271,24 +284,11 @@ class Persistent:
     def _next(self, entry: Entry) -> int:
         """The next actor to search in a state; 0 when that is enough."""
         waiting = entry.chosen & ~entry.done
-        if not waiting or self._enough():
+        if not waiting or self.result.enough(self.limits):
             if waiting:
                 entry.futures.add(UNKNOWN)
             return 0
         return waiting & -waiting
-
-    def _enough(self) -> bool:
-        limits, result = self.limits, self.result
-        if limits.until is not None and limits.until in result.violations:
-            result.bounded_by = f"the first {limits.until!r}"
-            return True
-        if limits.first and result.violations:
-            result.bounded_by = "the first violation"
-            return True
-        if limits.transitions is not None and result.transitions >= limits.transitions:
-            result.bounded_by = f"{limits.transitions} transitions"
-            return True
-        return False
 
     def _leave(self, entry: Entry) -> None:
         """All of a state that is to be searched has been."""
@@ -326,8 +326,8 @@ class Persistent:
         if key in self.rest:
             rest = self.rest[key]
             if rest is None:
-                result.circles += 1
-                self._circle(key)
+                at = next(n for n, other in enumerate(self.stack) if other.key == key)
+                result.circle(world, self.path, at)
                 rest = UNKNOWN
         elif depth is not None and len(self.path) > depth:
             result.bounded_by = result.bounded_by or f"depth {depth}"
@@ -367,23 +367,10 @@ class Persistent:
             place = self._place(entry.steps[who])
             self.misses[place] = self.misses.get(place, 0) + 1
 
-    def _circle(self, key: bytes) -> None:
-        """As of ``search``: a livelock when nobody who could run stood still on the way round."""
-        name = self.world.scenario.livelock
-        at = next(n for n, entry in enumerate(self.stack) if entry.key == key)
-        way = self.path[at:]
-        if not name or name in self.result.violations or any(s.kind != "run" for s in way):
-            return
-        able = {step.who for step in self.world.steps() if step.kind == "run"}
-        if able <= {step.who for step in way}:
-            from harness.explore.search import Violation
-
-            self.result.violations[name] = Violation(name, tuple(self.path))
-
 
 def persistent(scenario: Scenario, limits: Limits | None = None,
                read: set[str] | None = None) -> Result:
     """Search a scenario's reduced graph. Deterministic. read: as of ``World``."""
     searcher = Persistent(World(scenario, read), limits or Limits())
-    with _collecting_seldom():
+    with collecting_seldom():
         return searcher.run()

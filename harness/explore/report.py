@@ -34,7 +34,8 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
     lines = [
         f"scenario     {result.scenario}",
         f"result       {', '.join(result.violations) or 'no violation'}; {bound}",
-        f"states       {result.states}, {result.ends} at rest, depth {result.deepest}"
+        f"states       {result.states}{' of the reduced graph' * result.fewer}, "
+        f"{result.ends} at rest, depth {result.deepest}"
         + ("" if result.walks else f", {result.circles} circles"),
         f"transitions  {result.transitions} ({_counted(going)})",
         f"faults       {_counted(faults) if scenario.all_faults else 'none in this scenario'}",

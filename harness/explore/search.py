@@ -48,6 +48,7 @@ class Result:
     ends: states at rest. circles: steps that led back to a state they came from; none means that
     every run is over after at most ``deepest`` steps (where the search is exhausted). taken: steps
     by kind. accounts: of the states at rest, how many had each total. walks, seed: of walks.
+    fewer: states of the reduced graph (``persistent``), not of the whole one.
     """
 
     scenario: str
@@ -59,6 +60,7 @@ class Result:
     bounded_by: str = ""
     circles: int = 0
     walks: int = 0
+    fewer: bool = False
     seed: int | None = None
     taken: Counter = field(default_factory=Counter)
     accounts: Counter = field(default_factory=Counter)
@@ -82,6 +84,30 @@ class Result:
             if known is None or len(path) < len(known.path):
                 self.violations[name] = Violation(name, tuple(path), walk)
         return names, steps
+
+    def circle(self, world: World, path: list[Step], depth: int) -> None:
+        """The path has come back to the state it was in after ``depth`` steps. A livelock when
+        nobody who could run stood still on the way round and no time has passed.
+        """
+        self.circles += 1
+        name, way = world.scenario.livelock, path[depth:]
+        if not name or name in self.violations or any(step.kind != "run" for step in way):
+            return
+        able = {step.who for step in world.steps() if step.kind == "run"}
+        if able <= {step.who for step in way}:
+            self.violations[name] = Violation(name, tuple(path))
+
+    def enough(self, limits: Limits) -> bool:
+        """Whether a bound is reached; says which."""
+        if limits.until is not None and limits.until in self.violations:
+            self.bounded_by = f"the first {limits.until!r}"
+        elif limits.first and self.violations:
+            self.bounded_by = "the first violation"
+        elif limits.transitions is not None and self.transitions >= limits.transitions:
+            self.bounded_by = f"{limits.transitions} transitions"
+        else:
+            return False
+        return True
 
     @property
     def exhausted(self) -> bool:
@@ -128,7 +154,7 @@ class _Searcher:
         stack = [(origin, iter(self._enter()))]
         while stack:
             step = next(stack[-1][1], None)
-            if step is None or self._enough():
+            if step is None or self.result.enough(self.limits):
                 mark, _ = stack.pop()
                 journal.rewind(mark)
                 del self.depth_of[self.keys.pop()]
@@ -153,19 +179,6 @@ class _Searcher:
         self.visited[key] = self.depth_of[key] = len(self.path)
         self.keys.append(key)
 
-    def _enough(self) -> bool:
-        limits, result = self.limits, self.result
-        if limits.until is not None and limits.until in result.violations:
-            result.bounded_by = f"the first {limits.until!r}"
-            return True
-        if limits.first and result.violations:
-            result.bounded_by = "the first violation"
-            return True
-        if limits.transitions is not None and result.transitions >= limits.transitions:
-            result.bounded_by = f"{limits.transitions} transitions"
-            return True
-        return False
-
     def _new(self) -> bool:
         """Whether this state is to be searched: not seen, or seen only by a longer way."""
         depth = len(self.path)
@@ -175,7 +188,7 @@ class _Searcher:
         key = self.world.hash()
         known = self.visited.get(key)
         if key in self.depth_of:
-            self._circle(self.depth_of[key])
+            self.result.circle(self.world, self.path, self.depth_of[key])
         if known is not None and (known <= depth or not self.result.violations):
             return False
         if known is None:
@@ -183,19 +196,6 @@ class _Searcher:
         self._push(key)
         self.result.deepest = max(self.result.deepest, depth)
         return True
-
-    def _circle(self, depth: int) -> None:
-        """The path has come back to a state it was in. A livelock when nobody who could run stood
-        still on the way round and no time has passed.
-        """
-        self.result.circles += 1
-        name = self.world.scenario.livelock
-        way = self.path[depth:]
-        if not name or name in self.result.violations or any(s.kind != "run" for s in way):
-            return
-        able = {step.who for step in self.world.steps() if step.kind == "run"}
-        if able <= {step.who for step in way}:
-            self.result.violations[name] = Violation(name, tuple(self.path))
 
     def _enter(self) -> list[Step]:
         """Check the state just entered; returns what may happen next."""
@@ -210,12 +210,12 @@ def search(scenario: Scenario, limits: Limits | None = None,
     read: filled with the names of the engine's switches that were asked for.
     """
     searcher = _Searcher(World(scenario, read), limits or Limits())
-    with _collecting_seldom():
+    with collecting_seldom():
         return searcher.run()
 
 
 @contextmanager
-def _collecting_seldom() -> Iterator[None]:
+def collecting_seldom() -> Iterator[None]:
     """Garbage is collected in large heaps: walking what stays took a fifth of a search's time."""
     before, frozen = gc.get_threshold(), gc.get_freeze_count()
     gc.freeze()

@@ -272,7 +272,7 @@ DESCRIBED = {**ON_EVERY_STATE, **AT_REST}
 
 def watched(world: World) -> tuple:
     """What the claims on every state look at: dialogs open for sending (S5) and queues that are on
-    (L2). The deadlocks of S1 stay with the state.
+    (L2). The deadlocks of S1 stay with the state, and each timer's time (S5) is one step's doing.
     """
     database = world.instance.server.database(DATABASE)
     return (frozenset(told(world)),

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from harness.explore.evidence import Evidence, evidence
 from harness.explore.own import load
+from harness.explore.persistent import persistent
 from harness.explore.reduce import reduced
 from harness.explore.report import report
 from harness.explore.search import Limits, Result, search
@@ -49,7 +50,8 @@ class Wanted:
     """What the command line asks for. name: of ``SCENARIOS``; setup: as ``Setup.parse`` reads it;
     file: a user's own TOML. transitions: bound of a search. walks: so many walks instead of a
     search, from seed, PCT with changes unless that is below 0. vary: every value of every switch.
-    orders: every order of dependent steps, without hashing. replay: a word of an earlier violation,
+    orders: every order of dependent steps, without hashing. fewer: no order of independent steps
+    that makes no difference. replay: a word of an earlier violation,
     played instead. out: folder for what is kept of each violation.
     """
 
@@ -62,6 +64,7 @@ class Wanted:
     changes: int = -1
     vary: bool = False
     orders: bool = False
+    fewer: bool = False
     replay: str = ""
     out: str = ""
 
@@ -108,6 +111,9 @@ def _results(scenario: Scenario, wanted: Wanted
     limits = Limits(transitions=wanted.transitions)
     if wanted.orders:
         yield scenario, reduced(scenario, limits), None
+        return
+    if wanted.fewer:
+        yield scenario, persistent(scenario, limits, read), read
         return
     if not wanted.vary:
         yield scenario, search(scenario, limits, read), read

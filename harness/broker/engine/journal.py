@@ -43,6 +43,14 @@ class Part:
         self.digest: bytes | None = None
         self.saved_step = -1
 
+    def __repr__(self) -> str:
+        """The same in every run: what is hashed may hold parts (undo records, keys of timers)."""
+        for name in ("handle", "group_id", "name", "id", "key"):
+            found = getattr(self, name, None)
+            if found is not None:
+                return f"{type(self).__name__} {found}"
+        return type(self).__name__
+
     def memento(self) -> Any:
         """Everything ``restore`` needs to bring this part back."""
         raise NotImplementedError

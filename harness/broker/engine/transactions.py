@@ -46,6 +46,10 @@ class Transaction(Part):
         self.snapshot: int | None = None
         self.statement: int | None = None
 
+    def __repr__(self) -> str:
+        """By its owner."""
+        return f"transaction of {self.owner!r}"
+
     def memento(self) -> Any:
         """All mutable fields, copied."""
         return (

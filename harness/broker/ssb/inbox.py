@@ -52,6 +52,10 @@ class Inbox(Part):
         self.writer: Transaction | None = None
         self.ready_key: tuple | None = None
 
+    def __repr__(self) -> str:
+        """By its endpoint."""
+        return f"Inbox {self.endpoint.handle}"
+
     def end(self, transaction: Transaction | None, own: bool = True) -> int:
         """The first number ``transaction`` cannot see. own: its own uncommitted ones count."""
         if self.writer is None or (own and self.writer is transaction):

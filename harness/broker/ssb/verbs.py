@@ -346,7 +346,7 @@ def _own(transaction: Transaction, endpoint: Endpoint, own: str) -> None:
 
 
 def _drop_pending(transaction: Transaction, endpoint: Endpoint) -> None:
-    for sequence in list(endpoint.pending):
+    for sequence in sorted(endpoint.pending):
         endpoint.broker.engine.journal.put(
             transaction, endpoint, endpoint.pending, sequence, MISSING)
         endpoint.broker.counters.add(endpoint.broker.engine.journal, DEQUEUED)
