@@ -197,6 +197,7 @@ LONG = {
     "endpoints": "harness.bench.endpoints",
     "day": "harness.bench.day",
     "spikes": "harness.bench.spikes",
+    "explore": "harness.bench.explore",
     "reads": "harness.bench.reads",
     "spark": "harness.bench.spark",
 }

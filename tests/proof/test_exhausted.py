@@ -1,0 +1,27 @@
+"""The shipped default, three senders and two readers, one recycle and one resend: as far as a bound
+of transitions goes; with REDIAL_FULL about three minutes' worth. To the end: invoke bench explore.
+"""
+
+import pytest
+
+from harness.explore import Limits
+from harness.explore.persistent import persistent
+from harness.proof.setups import Setup
+from tests.sampling import full
+
+TRANSITIONS = 350_000 if full() else 4_000
+
+
+@pytest.mark.parametrize("isolation", ["rc", "rcsi"])
+def test_three_senders_two_readers_a_recycle_and_a_resend(isolation):
+    setup = Setup(senders=3, readers=2, lifetimes=1, isolation=isolation)
+    found = persistent(setup.scenario(), Limits(transitions=TRANSITIONS, depth=None))
+    print(found)
+    assert not found.violations
+    assert found.exhausted or found.transitions == TRANSITIONS
+    assert found.ends and not found.circles
+
+
+def test_one_sender_to_the_end():
+    found = persistent(Setup(senders=1, readers=2).scenario(), Limits(transitions=None))
+    assert found.exhausted and not found.violations
