@@ -176,8 +176,10 @@ class WriteOptions(Options):
         description="whole-number column that grows from row to row of a partition, in every run",
     )  # fmt: skip
     lock_timeout: int = Field(
-        default=60, ge=1, le=86_400, description="seconds a row or dialog is waited for, 1 to 86400"
-    )
+        default=600, ge=1, le=86_400,
+        description="seconds a dialog, or a twin that sends the same partition, is waited for, "
+        "1 to 86400",
+    )  # fmt: skip
 
     def problems(self) -> list[str]:
         """Also: commits within a partition need an order that a replay repeats."""

@@ -39,10 +39,14 @@ class Lab:
             connection.execute(f"CREATE DATABASE {DATABASE};")
         self.odbc = with_database(broker.odbc, DATABASE)
         self.configs: dict[str, Config] = {}
-        for name in ("audit", "orders"):
+        self.deploy("audit", "orders")
+        self.sa = self.connect()
+
+    def deploy(self, *names: str) -> None:
+        """Configurations of sql/configs."""
+        for name in names:
             self.configs[name] = load_named(name)
             apply(self.configs[name], connect_odbc(self.odbc))
-        self.sa = self.connect()
 
     def connect(self, autocommit: bool = True) -> Any:
         """A session of its own."""

@@ -118,6 +118,18 @@ def test_keys_choose_the_dialog_where_the_configuration_has_them(lab, piece):
     assert stamps == [(f"key {k}", n + 1, 2 * n + k) for k in (0, 1) for n in range(3)]
 
 
+def test_message_ids_travel_and_the_target_drops_a_repeat_of_another_job(lab, piece):
+    """Exactly once beyond the ledger: the rows come again under another job's name."""
+    lab.deploy("etl")
+    since = lab.mark()
+    ids = [None, str(uuid.uuid4()).upper()]
+    rows = [Message("//redial/etl/event", b"%d" % n, message_id=ids[n % 2]) for n in range(2)]
+    send_partition(lab.write_options("etl"), piece, rows)
+    send_partition(lab.write_options("etl"), Piece(piece.job + ", again", 0, 0), rows)
+    assert sorted(lab.landed(since, 3, "etl")) == [b"0", b"0", b"1"]
+    assert lab.rows("SELECT MessageId FROM etl.Landing WHERE Body = 0x31;") == [(ids[1],)]
+
+
 def test_a_wrong_key_is_refused_by_its_ordinal_and_nothing_is_sent(lab, piece):
     rows = [Message(TYPE, b"a"), Message(TYPE, b"b", key="k")]
     with pytest.raises(SourceError, match=r"50150.*Ordinal 1: MessageKey must be NULL"):
