@@ -3731,7 +3731,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_EndPartition]
     @jobId nvarchar(4000),              /* these four as in usp_BeginPartition */
     @batchId bigint,
     @partitionId int,
-    @chunk int = 0,
+    @chunk int = 0,                     /* 0 where the piece went out as one */
     @messageCount bigint,               /* messages of the piece, sent now or already */
     @contentHash binary(32)             /* SHA2_256 over them, by a rule of the caller's that stays the same */
 WITH EXECUTE AS N'audit_module'
@@ -7240,10 +7240,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'059de2ef69d213876e5c8cd7a9f789abe8d5a6b87266d86a349fe59498b4b0a7'
+           ORDER BY h.DeploymentId DESC), N'') <> N'5672051c7e9c31c03bc11b062ebd96e5cdf8a4a888bf7c0cba76cb070fdfb0b5'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'059de2ef69d213876e5c8cd7a9f789abe8d5a6b87266d86a349fe59498b4b0a7');
+    VALUES (N'audit', N'0.1.0', N'5672051c7e9c31c03bc11b062ebd96e5cdf8a4a888bf7c0cba76cb070fdfb0b5');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -5,7 +5,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_EndPartition]
     @jobId nvarchar(4000),              /* these four as in usp_BeginPartition */
     @batchId bigint,
     @partitionId int,
-    @chunk int = 0,
+    @chunk int = 0,                     /* 0 where the piece went out as one */
     @messageCount bigint,               /* messages of the piece, sent now or already */
     @contentHash binary(32)             /* SHA2_256 over them, by a rule of the caller's that stays the same */
 WITH EXECUTE AS N'etl_module'

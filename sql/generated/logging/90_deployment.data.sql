@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'c1ab88e18a94bf5da4e2ddc1bbe5abbdfc82d513c78f54513f62a3ec6f9b8d7c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'6fe1299fbd103bc2bb0f7b2ce95de10b68bfa69a8ff389fc2847a5d0048b5f5f'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'c1ab88e18a94bf5da4e2ddc1bbe5abbdfc82d513c78f54513f62a3ec6f9b8d7c');
+    VALUES (N'logging', N'0.1.0', N'6fe1299fbd103bc2bb0f7b2ce95de10b68bfa69a8ff389fc2847a5d0048b5f5f');
 END;
 GO

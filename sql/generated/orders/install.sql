@@ -3898,7 +3898,7 @@ CREATE OR ALTER PROCEDURE [orders].[usp_EndPartition]
     @jobId nvarchar(4000),              /* these four as in usp_BeginPartition */
     @batchId bigint,
     @partitionId int,
-    @chunk int = 0,
+    @chunk int = 0,                     /* 0 where the piece went out as one */
     @messageCount bigint,               /* messages of the piece, sent now or already */
     @contentHash binary(32)             /* SHA2_256 over them, by a rule of the caller's that stays the same */
 WITH EXECUTE AS N'orders_module'
@@ -7398,10 +7398,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'cb2f736e60ea879c4d5f3537936e65b319c25c9a23d9d84062270a0775e8b4fa'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9dd4c6d8ae806fb5112f9b9e9b6a568cb95cd9d1d46fed9f8e39e392aaf7453c'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'cb2f736e60ea879c4d5f3537936e65b319c25c9a23d9d84062270a0775e8b4fa');
+    VALUES (N'orders', N'0.1.0', N'9dd4c6d8ae806fb5112f9b9e9b6a568cb95cd9d1d46fed9f8e39e392aaf7453c');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
