@@ -197,7 +197,7 @@ def test_avro_bodies_are_decoded_where_sparks_avro_jar_is(spark, lab, avro):
 
     schema = '{"type": "record", "name": "e", "fields": [{"name": "id", "type": "int"}]}'
     bodies = spark.range(3).select(
-        avro.to_avro(f.struct(f.col("id").cast("int")), schema).alias("body"))
+        avro.to_avro(f.struct(f.col("id").cast("int").alias("id")), schema).alias("body"))
     since = lab.mark()
     write(bodies, lab)
     lab.landed(since, 3)
