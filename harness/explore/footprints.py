@@ -54,13 +54,8 @@ class Footprint(NamedTuple):
         return Footprint(self.reads | other.reads, self.writes | other.writes,
                          self.member | other.member)
 
-    def __and__(self, other: Footprint) -> Footprint:
-        return Footprint(self.reads & other.reads, self.writes & other.writes,
-                         self.member & other.member)
-
 
 ALL = Footprint(EVERYTHING, EVERYTHING, EVERYTHING)
-NONE = Footprint(0, 0, 0)
 
 WHOLE: dict[type, frozenset[str]] = {
     Resource: frozenset({"granted", "waiting"}),

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.explore.footprints import ALL, NONE, Footprint, Lookout
+from harness.explore.footprints import ALL, Footprint, Lookout
 from harness.explore.scenario import Scenario, Step
 from harness.explore.search import Limits, Result, collecting_seldom
 from harness.explore.world import OWN_TIMERS, World
@@ -48,22 +48,23 @@ def actor(world: World, step: Step) -> Hashable:
 
 
 class Futures:
-    """What may follow a state, as numbers: sets of elements, each a step and what it comes after.
+    """What may follow a state, as numbers: sets of elements, each a step and who it comes after.
 
-    An element is (actor, its footprint, actors and footprint of the steps since the state that it
-    depends on). All are kept once and compared by number; what is asked often is remembered.
+    An element is (actor, its footprint, and the actors of steps since the state that it depends on:
+    those it surely comes after, and all it may come after, by way of others too). All are kept once
+    and compared by number; what is asked often is remembered.
     """
 
     def __init__(self) -> None:
         self.actors: dict[Hashable, int] = {}
         self.prints: dict[tuple, int] = {}
         self.print_list: list[tuple[int, Footprint]] = []
-        self.elements: dict[tuple, int] = {}
-        self.element_list: list[tuple[int, int, Footprint]] = []
+        self.elements: dict[tuple[int, int, int], int] = {}
+        self.element_list: list[tuple[int, int, int]] = []
         self.sets: dict[tuple, int] = {}
         self.set_list: list[tuple] = []
         self._after: dict[tuple[int, int], int] = {}
-        self._behind: dict[tuple[int, int], int] = {}
+        self._touching: dict[tuple[int, int], bool] = {}
         self._races: dict[tuple[int, int], tuple[int, ...] | None] = {}
 
     def actor(self, who: Hashable) -> int:
@@ -83,9 +84,9 @@ class Futures:
             self.print_list.append(key)
         return found
 
-    def element(self, step: int, actors: int, cone: Footprint) -> int:
-        """The number of a step with what it comes after."""
-        key = (step, actors, cone)
+    def element(self, step: int, surely: int = 0, perhaps: int = 0) -> int:
+        """The number of a step with who it comes after."""
+        key = (step, surely, perhaps)
         found = self.elements.get(key)
         if found is None:
             found = self.elements[key] = len(self.element_list)
@@ -109,20 +110,19 @@ class Futures:
         return self.set_of(self._least(sorted(set().union(*(self.set_list[n] for n in sets)))))
 
     def _least(self, elements: Iterable[int]) -> tuple:
-        """The same in fewer elements: all steps of an actor that come after the same actors are one
-        that reads and changes what they do and comes after what they all come after. That can only
-        add to what seems to depend on what.
+        """The same in fewer elements: all steps of an actor that surely come after the same actors
+        are one that reads and changes what they do and comes after all they may come after. That
+        can only add to what seems to depend on what, and to who has to be tried for it.
         """
         kept: dict[tuple[int, int], int] = {}
         for number in elements:
-            step, actors, cone = self.element_list[number]
+            step, surely, perhaps = self.element_list[number]
             who, footprint = self.print_list[step]
-            other = kept.setdefault((who, actors), number)
+            other = kept.setdefault((who, surely), number)
             if other != number:
-                step, _, less = self.element_list[other]
-                more = self.print_list[step][1]
-                kept[who, actors] = self.element(
-                    self.step_of(who, more | footprint), actors, cone & less)
+                step, _, more = self.element_list[other]
+                kept[who, surely] = self.element(
+                    self.step_of(who, self.print_list[step][1] | footprint), surely, perhaps | more)
         return tuple(sorted(kept.values()))
 
     def after(self, step: int, rest: int) -> int:
@@ -132,29 +132,41 @@ class Futures:
         key = (step, rest)
         found = self._after.get(key)
         if found is None:
-            moved = {self._come_after(step, number) for number in self.set_list[rest]}
-            moved.add(self.element(step, 0, NONE))
-            found = self.set_of(self._least(sorted(moved)))
+            found = self.set_of(self._least(sorted(self._moved(step, self.set_list[rest]))))
             _remember(self._after, key, found)
         return found
 
-    def _come_after(self, step: int, number: int) -> int:
-        """An element seen from before ``step``, which it comes after if it depends on it."""
-        key = (step, number)
-        found = self._behind.get(key)
-        if found is None:
-            who, footprint = self.print_list[step]
-            later, actors, cone = self.element_list[number]
+    def _moved(self, step: int, elements: tuple) -> set[int]:
+        """Elements seen from before ``step``: after whom they come by way of it."""
+        who, footprint = self.print_list[step]
+        touched, moved = 0, {self.element(step)}
+        here = []
+        for number in elements:
+            later, surely, perhaps = self.element_list[number]
             whose, print_ = self.print_list[later]
-            if who == whose or actors & who or footprint.touches(print_) or footprint.touches(cone):
-                number = self.element(later, actors | who, cone | footprint)
-            found = number
-            _remember(self._behind, key, found)
+            near = who == whose or self._touch(step, later, footprint, print_)
+            if near:
+                touched |= whose
+            here.append((number, later, surely, perhaps, near or surely & who))
+        for number, later, surely, perhaps, sure in here:
+            if sure:
+                number = self.element(later, surely | who, perhaps | who)
+            elif perhaps & touched and not perhaps & who:
+                number = self.element(later, surely, perhaps | who)
+            moved.add(number)
+        return moved
+
+    def _touch(self, one: int, two: int, first: Footprint, second: Footprint) -> bool:
+        found = self._touching.get((one, two))
+        if found is None:
+            found = first.touches(second)
+            _remember(self._touching, (one, two), found)
         return found
 
     def races(self, step: int, rest: int, runs: bool) -> tuple[int, ...] | None:
         """Who else might have acted instead: for each later step that depends on ``step`` and on
-        nothing that comes after it, the actors one of which has to be tried. None: anybody.
+        nothing that surely comes after it, the actors by one of which it would have begun (those
+        that cannot act have not). None: anybody.
 
         runs: it is a session's own step: what only time brings does not come before it.
         """
@@ -168,12 +180,11 @@ class Futures:
         found = set()
         late = self.actor(LATE) if runs else 0
         for number in self.set_list[rest]:
-            later, actors, cone = self.element_list[number]
+            later, surely, perhaps = self.element_list[number]
             whose, print_ = self.print_list[later]
-            if whose in (who, late) or actors & who or footprint.touches(cone):
-                continue
-            if footprint.touches(print_):
-                found.add(actors | whose)
+            if whose not in (who, late) and not surely & who \
+                    and self._touch(step, later, footprint, print_):
+                found.add((perhaps | whose) & ~who)
         result = tuple(sorted(found))
         _remember(self._races, key, result)
         return result
@@ -293,7 +304,7 @@ class Persistent:
     def _leave(self, entry: Entry) -> None:
         """All of a state that is to be searched has been."""
         futures = self.futures
-        entry.futures |= {futures.set_of((futures.element(step, 0, NONE),))
+        entry.futures |= {futures.set_of((futures.element(step),))
                           for step in entry.spent}
         rest = futures.union(entry.futures) if entry.futures else futures.set_of(())
         self.rest[entry.key] = rest
@@ -360,9 +371,7 @@ class Persistent:
             entry.chosen = everybody
         else:
             for actors in races:
-                able = actors & everybody
-                if able and not able & entry.chosen:
-                    entry.chosen |= able & -able
+                entry.chosen |= actors & everybody
         if entry.chosen != before and who in entry.steps and who & entry.runs:
             place = self._place(entry.steps[who])
             self.misses[place] = self.misses.get(place, 0) + 1
