@@ -14,6 +14,7 @@ from harness.explore import Client, Limits, Scenario, World, search
 from harness.explore.footprints import Footprint, Lookout
 from harness.explore.own import load
 from harness.explore.persistent import persistent
+from harness.proof.mutants import HISTORY
 from harness.proof.setups import Setup
 from tests.sampling import full
 
@@ -125,6 +126,13 @@ def test_it_finds_what_the_whole_search_finds(text):
     assert exhausted and too
     assert (fewer, same) == (whole, violations)
     assert less <= states
+
+
+@pytest.mark.parametrize("number", sorted(HISTORY) if full() else [1, 4, 11])
+def test_it_finds_the_mistakes_of_history(number):
+    listed = HISTORY[number]
+    found = persistent(listed.scenario(), Limits(transitions=5_000, until=listed.violation))
+    assert listed.violation in found.violations
 
 
 @pytest.mark.parametrize("name", ["forum/transaction", "forum/autocommit", "tickets/mended"])
