@@ -33,9 +33,10 @@ VERIFIED = (
 
 def screen(rows: DataFrame) -> DataFrame:
     """One row per group: landed (rows), low, high, total, squares, first_landed, last_landed,
-    late_batches.
+    late_batches, closes.
 
-    rows: group string, number long, landed long (microseconds). late_batches: moments of landing
+    rows: group string, number long, landed long (microseconds), closes boolean (the row ends its
+    group; the least such number is kept). late_batches: moments of landing
     with a number below one that landed before; rows of one moment are one batch, whose own order
     nobody promises (F-365).
     """
@@ -47,6 +48,7 @@ def screen(rows: DataFrame) -> DataFrame:
     batches = rows.groupBy("group", "landed").agg(
         f.count("*").alias("n"), f.min(number).alias("low"), f.max(number).alias("high"),
         f.sum(number).alias("total"), f.sum(rest * rest % f.lit(PRIME)).alias("squares"),
+        f.min(f.when(f.col("closes"), number)).alias("closes"),
     )  # fmt: skip
     earlier = Window.partitionBy("group").orderBy("landed").rowsBetween(
         Window.unboundedPreceding, -1)
@@ -58,6 +60,7 @@ def screen(rows: DataFrame) -> DataFrame:
             f.sum("total").alias("total"), (f.sum("squares") % f.lit(PRIME)).alias("squares"),
             f.min("landed").alias("first_landed"), f.max("landed").alias("last_landed"),
             f.count(f.when(f.col("low") < f.col("before"), 1)).alias("late_batches"),
+            f.min("closes").alias("closes"),
         )
     )  # fmt: skip
 

@@ -111,12 +111,15 @@ def conversations(
     numbers = ours.select(
         f.col("conversation").alias("group"), f.col("sequence").alias("number"),
         micros(f.col("landed")).alias("landed"),
+        (f.col("type") == rules.end_of_stream).alias("closes"),
     )  # fmt: skip
     letters = _letters(dead, "ConversationId", "MessageSequence", begun)
-    known = _known(ours, numbers, sent, rules)
-    lettered = letters.select(f.col("group").alias("conversation"), f.lit(True).alias("lettered"))
-    known = known.join(f.broadcast(lettered.distinct()), "conversation", "left")
-    clean = complete(0, f.col("stop")) & f.col("lettered").isNull()
+    known = _known(numbers, sent, rules)
+    clean = complete(0, f.col("stop"))
+    if letters is not None:
+        lettered = letters.select(f.col("group").alias("conversation"), f.lit(1).alias("lettered"))
+        known = known.join(f.broadcast(lettered.distinct()), "conversation", "left")
+        clean &= f.col("lettered").isNull()
     known = known.withColumn("suspect", f.lit(rules.exact) | ~clean).persist()
     verified = _verified(known, numbers, letters, 0).withColumnRenamed("group", "conversation")
     return _conversation_verdict(known, verified).persist()
@@ -134,7 +137,7 @@ def keys(landed: DataFrame, dead: DataFrame | None, judged: DataFrame, rules: Ru
 
     numbers = landed.where(f.col("key").isNotNull() & f.col("key_seq").isNotNull()).select(
         f.col("key").alias("group"), f.col("key_seq").alias("number"),
-        micros(f.col("landed")).alias("landed"),
+        micros(f.col("landed")).alias("landed"), f.lit(False).alias("closes"),
     )  # fmt: skip
     letters = _letters(dead, "ConversationKey", "KeySequence", None)
     known = screen(numbers).withColumn("stop", f.col("high") + 1)
@@ -142,8 +145,11 @@ def keys(landed: DataFrame, dead: DataFrame | None, judged: DataFrame, rules: Ru
     known = known.withColumn("suspect", f.lit(rules.exact) | ~clean)
     known = known.withColumnRenamed("group", "key").persist()
     verified = _verified(known, numbers, letters, 1).withColumnRenamed("group", "key")
-    closing = judged.where((f.col("state") == "closing") & f.col("key").isNotNull())
-    closing = closing.select("key", f.lit(True).alias("closing")).distinct()
+    # A resend's dialog is of the key of the dialog it stands for, and its own row names none.
+    of = judged.select(f.col("handle").alias("resend_of"), f.col("key").alias("of"))
+    closing = judged.where(f.col("state") == "closing").join(of, "resend_of", "left").select(
+        f.coalesce("key", "of").alias("key"), f.lit(True).alias("closing"),
+    ).where(f.col("key").isNotNull()).distinct()  # fmt: skip
     verified = verified.drop("high", "landed")
     found = known.select("key", "high", "landed", "late_batches").join(verified, "key", "left")
     missing = f.coalesce("missing", f.lit(0))
@@ -168,12 +174,11 @@ def _sent(landed: DataFrame, log: DataFrame | None, rules: Rules) -> DataFrame:
             )  # fmt: skip
         log = landed.limit(0).select(*(f.lit(None).cast(t).alias(n) for n, t in LOG.items()))
     log = log.select(*(f.col(name).cast(kind) for name, kind in LOG.items()))
-    original = log.select(f.upper("Handle").alias("ResendOf"), f.col("ConversationKey").alias("of"))
-    named_log = log.withColumn("ResendOf", f.upper("ResendOf")).join(original, "ResendOf", "left")
-    sent = named_log.where(f.col("ConversationId").isNotNull()).select(
+    sent = log.where(f.col("ConversationId").isNotNull()).select(
         f.upper("ConversationId").alias("conversation"), f.lit(True).alias("logged"),
-        f.coalesce("ConversationKey", "of").alias("key"),
-        f.col("ResendOf").isNotNull().alias("resend"), f.col("BegunUtc").alias("begun"),
+        f.upper("Handle").alias("handle"), f.upper("ResendOf").alias("resend_of"),
+        f.col("ConversationKey").alias("key"), f.col("ResendOf").isNotNull().alias("resend"),
+        f.col("BegunUtc").alias("begun"),
         f.col("EndOfStreamUtc").alias("closed"), f.col("EndedUtc").alias("ended"),
         f.col("Messages").alias("messages"), f.coalesce("Resent", f.lit(0)).alias("resent"),
     )  # fmt: skip
@@ -184,15 +189,12 @@ def _sent(landed: DataFrame, log: DataFrame | None, rules: Rules) -> DataFrame:
 
 def _letters(
     dead: DataFrame | None, group: str, number: str, only: DataFrame | None
-) -> DataFrame:
+) -> DataFrame | None:
     """Dead letters as numbered rows: group, number."""
-    from pyspark.sql import SparkSession
     from pyspark.sql import functions as f
 
     if dead is None or group not in dead.columns:
-        session = SparkSession.getActiveSession()
-        assert session is not None, "every DataFrame has a session"
-        return session.createDataFrame([], "group string, number bigint")
+        return None
     if "MessageType" in dead.columns:
         dead = dead.where(~f.coalesce("MessageType", f.lit("")).startswith(BROKERS_OWN))
     name = f.upper(group) if group == "ConversationId" else f.col(group)
@@ -203,7 +205,7 @@ def _letters(
     return letters.join(only.withColumnRenamed("conversation", "group"), "group", "left_semi")
 
 
-def _known(ours: DataFrame, numbers: DataFrame, sent: DataFrame, rules: Rules) -> DataFrame:
+def _known(numbers: DataFrame, sent: DataFrame, rules: Rules) -> DataFrame:
     """What the screen and the log tell of each conversation, its state, and where it must stop.
 
     complete: its EndOfStream has landed, or both sides have ended it. closing: EndOfStream was
@@ -212,12 +214,9 @@ def _known(ours: DataFrame, numbers: DataFrame, sent: DataFrame, rules: Rules) -
     """
     from pyspark.sql import functions as f
 
-    ends = (
-        ours.where(f.col("type") == rules.end_of_stream).groupBy("conversation")
-        .agg(f.min("sequence").alias("end_of_stream"))
-    )  # fmt: skip
-    screened = screen(numbers).withColumnRenamed("group", "conversation")
-    known = screened.join(ends, "conversation", "left").join(sent, "conversation", "full")
+    screened = screen(numbers).withColumnsRenamed({"group": "conversation",
+                                                   "closes": "end_of_stream"})
+    known = screened.join(sent, "conversation", "full")
     length = f.greatest("messages", "end_of_stream")
     over = f.col("ended").isNotNull()
     if rules.horizon is not None:
@@ -235,7 +234,7 @@ def _known(ours: DataFrame, numbers: DataFrame, sent: DataFrame, rules: Rules) -
 
 
 def _verified(
-    known: DataFrame, numbers: DataFrame, letters: DataFrame, base: int
+    known: DataFrame, numbers: DataFrame, letters: DataFrame | None, base: int
 ) -> DataFrame:
     """The exact job on the suspects of ``known`` (its first column is the group)."""
     from pyspark.sql import functions as f
@@ -246,9 +245,10 @@ def _verified(
         return known.sparkSession.createDataFrame([], VERIFIED)
     if count <= FEW:
         suspects = f.broadcast(suspects)
-    rows = numbers.withColumn("dead", f.lit(False)).unionByName(
-        letters.select("group", "number", f.lit(0).cast("bigint").alias("landed"),
-                       f.lit(True).alias("dead")))
+    rows = numbers.select("group", "number", "landed", f.lit(False).alias("dead"))
+    if letters is not None:
+        rows = rows.unionByName(letters.select(
+            "group", "number", f.lit(0).cast("bigint").alias("landed"), f.lit(True).alias("dead")))
     return verify(rows.join(suspects, "group"), base)
 
 
@@ -271,5 +271,5 @@ def _conversation_verdict(known: DataFrame, verified: DataFrame) -> DataFrame:
         .fillna(0, ["landed", "late", "repeats", "dead", "after_end", "resent"])
         .withColumn("lost", f.greatest(f.lit(0), f.col("missing") - f.col("resent")))
         .withColumn("pending", f.when(f.col("state") == "closing", beyond).otherwise(0))
-        .drop("total", "squares", "late_batches", "lettered")
+        .drop("total", "squares", "late_batches")
     )

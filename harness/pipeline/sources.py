@@ -84,10 +84,11 @@ def ask(
             connection, options, f"SELECT {log} FROM {schema}.[ConversationLog] AS cl;", "reader",
         ), ", ".join(f"{name} {kind}" for name, kind in LOG.items()))  # fmt: skip
         mark = present(connection, options).mark
-        found.dead = _frame(spark, [_letter(*row) for row in _rows(
+        dead = [_letter(*row) for row in _rows(
             connection, options, "SELECT CONVERT(char(36), d.ConversationId), d.MessageSequence, "
             f"d.MessageType, {_envelope(config)} FROM {schema}.[DeadLetter] AS d;", "operator",
-        )], DEAD)  # fmt: skip
+        )]  # fmt: skip
+        found.dead = _frame(spark, dead, DEAD) if dead else None
         if config.conversation.delivery == "exactly_once":
             _dropped(found, connection, schema)
     finally:

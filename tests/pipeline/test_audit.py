@@ -11,7 +11,7 @@ from rich.console import Console
 
 from harness.pipeline.audit import audit, configuration, show
 from harness.pipeline.errors import PipelineError
-from harness.pipeline.judging import Rules, named
+from harness.pipeline.judging import Rules, conversations, named
 from harness.pipeline.page import write_page
 from harness.pipeline.profile import ERROR, bucket_of, quantiles, upper_edge
 from harness.pipeline.report import Report
@@ -75,8 +75,8 @@ def test_a_dialog_is_chosen_by_its_begin(spark):
     log = spark.createDataFrame(
         [("hA", "A", None, None, START, None, moment(5), 2, None),
          ("hB", "B", None, None, moment(100), None, moment(105), 2, None)], LOG)  # fmt: skip
-    found = audit(landed, log, rules=Rules(since=moment(50)))
-    assert (found.conversations, found.lost, found.worst[0].name) == (1, 1, "B")
+    (found,) = conversations(named(landed), log, None, Rules(since=moment(50))).collect()
+    assert (found.conversation, found.lost) == ("B", 1)
     with pytest.raises(PipelineError, match="need ConversationLog"):
         audit(landed, rules=Rules(until=moment(50)))
 

@@ -12,6 +12,7 @@ from harness.pipeline import demo_step, session
 from harness.pipeline.demo_step import Step, StepResult, run, take
 from harness.pipeline.errors import PipelineError, reason
 from harness.scenarios.flights import event, flights, mean_departure_delay
+from tests.sampling import full
 
 
 def result(delays, expected, tmp_path):
@@ -62,6 +63,7 @@ def test_sparks_innermost_cause_is_shown():
 
 @pytest.mark.jvm
 @pytest.mark.driver
+@pytest.mark.skipif(not full(), reason="a broker and a deployment of its own: invoke test --full")
 def test_two_hundred_landed_flights_are_aggregated_as_the_original_and_audited(
     spark, monkeypatch, tmp_path
 ):
