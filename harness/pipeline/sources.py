@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.config import Config
@@ -144,10 +143,10 @@ def files(spark: SparkSession, path: str) -> DataFrame:
     """
     from pyspark.errors import AnalysisException
 
-    from harness.pipeline.tables import delta_files
+    from harness.pipeline.tables import delta_files, is_delta
 
     try:
-        if (Path(path) / "_delta_log").exists():
+        if is_delta(path):
             return spark.read.option("basePath", path).parquet(*delta_files(path))
         return spark.read.parquet(path)
     except AnalysisException as error:

@@ -3,7 +3,7 @@
 Each write is one micro-batch, known by (query, batch): Spark gives a batch that is run again after
 a crash the same number and the same rows, so a write that is there already is made anew or passed
 over and the rows are there once. A table belongs to one query: a query with another checkpoint
-counts its batches from 0 again and would take them for batches of the first.
+counts its batches from 0 again and would take them for batches of the first (F-450).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class ParquetTable(Table):
 class DeltaTable(Table):
     """A Delta table written by delta-rs (PyPI's deltalake) through the driver: no jar, no cluster
     library. The transaction log holds (query, batch) with each commit, so a batch that is run again
-    is passed over."""
+    is passed over (F-451)."""
 
     def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
         from deltalake import CommitProperties, Transaction, write_deltalake
@@ -130,6 +130,15 @@ def table(kind: str, path: str) -> Table:
     if kind == "delta" and find_spec("deltalake") is None:
         raise PipelineError("deltalake", "is not installed", "pip install 'redial[spark]'")
     return KINDS[kind](path)
+
+
+def is_delta(path: str) -> bool:
+    """Whether there is a Delta table, wherever it is."""
+    try:
+        from deltalake import DeltaTable as Written
+    except ImportError:
+        return (Path(path) / "_delta_log").exists()
+    return Written.is_deltatable(path)
 
 
 def delta_files(path: str) -> list[str]:
