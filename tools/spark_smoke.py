@@ -13,6 +13,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+LOCK = ROOT / "requirements-lock.txt"
 VERSION = "4.1.4"
 
 
@@ -22,16 +23,16 @@ def main(arguments: list[str]) -> int:
     rest = arguments[1:] if arguments and arguments[0][0].isdigit() else arguments
     folder = ROOT / "var" / f"spark-{version}"
     python = folder / "bin" / "python"
-    done = folder / "installed"
-    if not done.exists():
+    done, wanted = folder / "installed", "\n".join([LOCK.read_text(), *spark_lock(version)])
+    if not done.exists() or done.read_text() != wanted:
         print(f"making {folder.relative_to(ROOT)}: PySpark {version}, a download of 455 MB")
-        venv.create(folder, with_pip=True, clear=True)
+        venv.create(folder, with_pip=True)
         subprocess.run(
             [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input",
-             "-r", ROOT / "requirements-lock.txt", *spark_lock(version)],
+             "-r", LOCK, *spark_lock(version)],
             check=True,
         )  # fmt: skip
-        done.touch()
+        done.write_text(wanted)
     return subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark", *rest],
         cwd=ROOT, check=False,
