@@ -12,6 +12,7 @@ import argparse
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from harness.pipeline.errors import PipelineError, reason, status_of
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 
 MARK = "mark"
 """Column of the source with a row's rowversion."""
+
+LANDS_ALL = find_spec("pyspark.sql.streaming.datasource") is not None
+"""Whether one AvailableNow query lands all there is. Before Spark 4.2 it is one batch, of as many
+rows as it may have or of those a killed run had begun: then another query follows until there is
+nothing left."""
 
 Hook = Callable[[str, int, "DataFrame"], "DataFrame"]
 """Called with the point, the batch and its rows; returns the rows. Tests stop a job with it."""
@@ -103,7 +109,11 @@ def main(arguments: list[str] | None = None) -> int:
     checkpoint = chosen.checkpoint or f"{landing.target.path}/_checkpoint"
     spark = spark_session("redial-landing")
     source = spark.readStream.format("servicebroker").options(**options).load()
-    follow(start(source, landing, checkpoint, chosen.every))
+    while True:
+        had = landing.batches
+        follow(start(source, landing, checkpoint, chosen.every))
+        if chosen.every is not None or LANDS_ALL or landing.batches == had:
+            break
     print(f"{landing.rows:,} rows in {landing.batches:,} batches to {landing.target.path}, "
           f"up to mark 0x{landing.mark:016X}")
     return 0
