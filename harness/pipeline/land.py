@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 MARK = "mark"
 """Column of the source with a row's rowversion."""
 
-LANDS_ALL = find_spec("pyspark.sql.streaming.datasource") is not None
-"""Whether one AvailableNow query lands all there is. Before Spark 4.2 it is one batch, of as many
-rows as it may have or of those a killed run had begun: then another query follows until there is
-nothing left."""
-
 Hook = Callable[[str, int, "DataFrame"], "DataFrame"]
 """Called with the point, the batch and its rows; returns the rows. Tests stop a job with it."""
 
@@ -112,11 +107,20 @@ def main(arguments: list[str] | None = None) -> int:
     while True:
         had = landing.batches
         follow(start(source, landing, checkpoint, chosen.every))
-        if chosen.every is not None or LANDS_ALL or landing.batches == had:
+        if chosen.every is not None or lands_all() or landing.batches == had:
             break
     print(f"{landing.rows:,} rows in {landing.batches:,} batches to {landing.target.path}, "
           f"up to mark 0x{landing.mark:016X}")
     return 0
+
+
+def lands_all() -> bool:
+    """Whether one AvailableNow query lands all there is.
+
+    Before Spark 4.2 it is one batch, of as many rows as it may have or of those a killed run had
+    begun: then another query follows until there is nothing left.
+    """
+    return find_spec("pyspark.sql.streaming.datasource") is not None
 
 
 def acknowledger(options: dict[str, str]) -> Callable[[int], None] | None:

@@ -10,7 +10,8 @@ import pytest
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
 
-LIMITED = [2, 2, 1] if find_spec("pyspark.sql.streaming.datasource") else [2]
+ADMITS = find_spec("pyspark") and find_spec("pyspark.sql.streaming.datasource")
+LIMITED = [2, 2, 1] if ADMITS else [2]
 """Rows of the batches of five under a limit of two: before 4.2 AvailableNow is one batch."""
 
 
