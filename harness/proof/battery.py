@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from harness.config import Config
 from harness.explore.checks import no_deadlock, nothing_left_behind
 from harness.explore.scenario import Client, Scenario
-from harness.proof.audit import DATABASE, send
+from harness.explore.world import World
+from harness.proof.audit import DATABASE, TIDY, send
 from harness.proof.setups import NAMES, Setup
 
 OFF = "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);"
@@ -77,11 +78,45 @@ def give_up(code: object, resend: int = 1) -> str:
     return f"{OURS} EXECUTE audit.usp_ResendPending @h, {code}, N'given up', {resend};"
 
 
+OPENS = "BEGIN TRANSACTION; {0} COMMIT TRANSACTION;"
+SERIALIZABLE = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; "
+NOTES = "DECLARE @n uniqueidentifier = NEWID(); EXECUTE audit.usp_RecordPoison @n, 1, N'x';"
+"""A reader that notes an attempt at something else."""
+ENDS = HANDLE.format(0) + "END CONVERSATION @h;"
+READER = "EXECUTE audit.usp_SenderActivation;"
+FAILS_IN_IT = ("ALTER PROCEDURE audit.usp_ArmTimer @handle uniqueidentifier, @seconds int AS "
+               "BEGIN IF @@TRANCOUNT > 0 THROW 50999, N'a fault', 1; "
+               "BEGIN CONVERSATION TIMER (@handle) TIMEOUT = @seconds; END;")
+"""A timer that cannot be armed in the transaction that received, and can outside."""
+NO_RESEND = ("CREATE TRIGGER audit.NoResend ON audit.ConversationLog AFTER INSERT AS IF EXISTS "
+             "(SELECT 1 FROM inserted WHERE ResendOf IS NOT NULL) THROW 50999, N'a fault', 1;")
+DEAD_TRIGGER = ("CREATE TRIGGER audit.Dead ON audit.SessionConversations AFTER DELETE AS BEGIN "
+                "DECLARE @h uniqueidentifier = NEWID(); END CONVERSATION @h; END;")
+"""A trigger of a DBA's that meets a dead dialog."""
+STRANGER = ("CREATE SERVICE [//stranger] ON QUEUE audit.InitiatorQueue ([DEFAULT]);",
+            "ALTER SERVICE [//redial/audit/initiator] (ADD CONTRACT [DEFAULT]);")
+"""A service of somebody else's on our queue, and ours as a target."""
+SAYS = ("DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE [//stranger] TO "
+        "SERVICE N'{}' ON CONTRACT [DEFAULT] WITH ENCRYPTION = OFF; "
+        "SEND ON CONVERSATION @x (0xEE);")
+GIVES_UP = "EXECUTE audit.usp_ResendPending @h, 0;"
+OTHER_CONTRACT = (
+    "DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
+    "[//redial/audit/initiator] TO SERVICE N'//redial/audit/target' ON CONTRACT [DEFAULT] WITH "
+    "ENCRYPTION = OFF; UPDATE audit.SessionConversations SET Handle = @x;")
+"""Somebody puts a dialog that does not know our message types into the row."""
+NEVER_SENT = ("DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
+              "[//redial/audit/initiator] TO SERVICE N'//redial/audit/target' ON CONTRACT "
+              "[//redial/audit/contract] WITH ENCRYPTION = OFF;")
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A case. setup: what is searched. first: T-SQL after the installation. batches: instead of the
     sender's; claims: whether they hold here; without, only outcomes are compared. before: T-SQL
-    before each sender's batch; untidy: who cancels does nothing more.
+    before each sender's batch; untidy: who cancels does nothing more. others: what further sessions
+    run, a batch each. deadlocks: there may be some; left: so may transactions that nobody ends.
+    choices: (section, name, value) of the configuration.
     """
 
     setup: str
@@ -90,6 +125,10 @@ class Wanted:
     claims: bool = True
     before: str = ""
     untidy: bool = False
+    others: tuple[str, ...] = ()
+    deadlocks: bool = False
+    left: bool = False
+    choices: tuple[tuple[str, str, object], ...] = ()
 
 
 def closed(gate: int) -> str:
@@ -120,6 +159,13 @@ WANTED: Mapping[str, Wanted] = {
     "gate, dialog": Wanted("senders=1 firings=0", (), (
         closed(0), CAUGHT.format(send("C1"), "OFF"))),
     "cancel": Wanted("senders=1 firings=0 warm=0 faults=cancel", untidy=True),
+    "cancel, transaction": Wanted("senders=1 firings=0 warm=0 faults=cancel", (), (
+        "BEGIN TRANSACTION;", send("A1"), "COMMIT TRANSACTION;"), False, untidy=True, left=True),
+    "cancel, XACT_ABORT": Wanted("senders=1 firings=0 warm=0 faults=cancel", (), (
+        "SET XACT_ABORT ON; BEGIN TRANSACTION;", send("A1"), "COMMIT TRANSACTION;"), False,
+        untidy=True, left=True),
+    "other contract": Wanted("senders=1 firings=0", (), (
+        OTHER_CONTRACT, CAUGHT.format(send("A1"), "ON"), CAUGHT.format(send("A1"), "OFF")), False),
     "given up": Wanted("senders=1 firings=0", (TARGET.format("OFF"), STRAY), (
         *SENDS, give_up(0), TARGET.format("ON")), claims=False),
     "dead-lettered": Wanted("senders=1 firings=0", (TARGET.format("OFF"), STRAY), (
@@ -155,6 +201,15 @@ WANTED: Mapping[str, Wanted] = {
     "one key, transactions": Wanted(
         "key=application senders=2 firings=0 warm=0 caller=transaction"),
     "one key, XACT_ABORT": Wanted("key=application senders=2 firings=0 warm=0 caller=xact_abort"),
+    "beginning fails, caught": Wanted(
+        "senders=1 firings=0 warm=0", (NO_LOG,), (
+            CAUGHT.format(send("A1"), "ON"), CAUGHT.format(send("A1"), "OFF")), False),
+    "dead before, caught": Wanted(
+        "senders=1 firings=0 caller=xact_abort", (OFF,), (
+            ENDS, CAUGHT.format(send("A1") + " SELECT 1 / 0;", "ON"), send("B1"))),
+    "bad optimizer, pending": Wanted(
+        "senders=1 firings=0 switches=bad_optimizer:true", (TARGET.format("OFF"),), (
+            *SENDS, give_up(0), *SENDS, give_up(50001), TARGET.format("ON")), claims=False),
     "long bodies": Wanted("senders=1 firings=0 lifetimes=1", (), (send("A1A2A3"),), claims=False),
     "bad optimizer": Wanted("senders=2 warm=2 firings=0 switches=bad_optimizer:true"),
     "bad optimizer, first": Wanted(
@@ -181,6 +236,72 @@ WANTED: Mapping[str, Wanted] = {
     "failing, reader dies": Wanted("senders=1 firings=0 faults=reader_restart", (POISON,),
                                    (HANDLE.format(0) + "END CONVERSATION @h;",), claims=False),
     "retired": Wanted("senders=1 retire=1", (), NOTHING),
+    "armed beside": Wanted("senders=1 firings=0", (), (
+        HANDLE.format(1) + "SET LOCK_TIMEOUT 0; BEGIN TRANSACTION; EXECUTE audit.usp_ArmTimer "
+        "@h, 5; COMMIT TRANSACTION;",), False,
+        others=(HANDLE.format(1) + OPENS.format("BEGIN CONVERSATION TIMER (@h) TIMEOUT = 7;"),)),
+    "wrong calls, doomed": Wanted("senders=1 firings=0 switches=broker_error_dooms:true", (),
+                                  CALLS, False),
+    "beginning fails, told": Wanted("senders=1 firings=0 warm=0", (NO_LOG,), (
+        f"SET XACT_ABORT ON; {OPENS.format(send('A1'))}",), False),
+    "no service": Wanted("senders=1 firings=0 warm=0", (
+        "DROP SERVICE [//redial/audit/initiator];",), (send("A1"), OPENS.format(send("A1"))),
+        False),
+    "trigger ends it": Wanted("senders=1 firings=0 warm=0", (
+        "CREATE TRIGGER audit.Ends ON audit.ConversationLog AFTER INSERT AS ROLLBACK TRANSACTION;",
+    ), (send("A1"), OPENS.format(send("A1"))), False),
+    "trigger on a dead dialog": Wanted("senders=1", (DEAD_TRIGGER,), (ENDS,), False),
+    "recycled by hand": Wanted("senders=1 firings=0", (), (
+        f"{SERIALIZABLE}{OURS} EXECUTE audit.usp_RecycleConversation @h, 1;",), False, others=(
+        f"{OURS} EXECUTE audit.usp_RecycleConversation @h, 0; {send('B1')}",)),
+    "given up, SERIALIZABLE": Wanted("senders=1 firings=0", (TARGET.format("OFF"),), (
+        send("A1"), SERIALIZABLE + give_up(0)), False, others=(NOTES,)),
+    "by hand, SERIALIZABLE": Wanted("senders=1 firings=0", (OFF,), (ENDS, SERIALIZABLE + READER),
+                                    False, others=(NOTES,)),
+    "arming fails, lifetime": Wanted("senders=1 lifetimes=1", (NO_TIMER,), (), False),
+    "arming fails in it": Wanted("senders=1", (FAILS_IN_IT,), NOTHING, False),
+    "arming fails in it, busy": Wanted("senders=1 caller=transaction", (FAILS_IN_IT,), (), False),
+    "arming fails, by hand": Wanted("senders=1", (OFF, NO_TIMER), (READER, READER, READER), False),
+    "a stranger's message": Wanted("senders=1 firings=0", STRANGER, (SAYS.format("//stranger"),),
+                                   False),
+    "a stranger's message, reader dies": Wanted(
+        "senders=1 firings=0 faults=reader_restart", STRANGER, (SAYS.format("//stranger"),), False),
+    "strangers given up": Wanted("senders=1 firings=0", (OFF, *STRANGER), (
+        SAYS.format("//redial/audit/initiator"), "DECLARE @h uniqueidentifier = (SELECT TOP (1) "
+        "ce.conversation_handle FROM sys.conversation_endpoints AS ce INNER JOIN sys.services AS s "
+        "ON s.service_id = ce.service_id WHERE s.name = N'//redial/audit/initiator' AND "
+        f"ce.is_initiator = 0); {GIVES_UP}", "DECLARE @h uniqueidentifier = (SELECT TOP (1) "
+        "ce.conversation_handle FROM sys.conversation_endpoints AS ce WHERE ce.far_service = "
+        f"N'//redial/audit/initiator' AND ce.is_initiator = 1); {GIVES_UP}"), False),
+    "many pending": Wanted("senders=1 messages=2 firings=0 lifetimes=1", (), (), False,
+                           choices=(("operations", "resend_limit", 1),)),
+    "few pending": Wanted("senders=1 firings=0 lifetimes=1 warm=0", (STRAY,), (), False,
+                          choices=(("operations", "resend_limit", 1),)),
+    "queue off, by hand": Wanted("senders=1 firings=0", (), (
+        "ALTER QUEUE audit.InitiatorQueue WITH STATUS = OFF;", READER), False),
+    "deadlock with a query": Wanted("senders=1 firings=0", (), (ENDS,), False, deadlocks=True,
+        others=(HANDLE.format(1) + "SET DEADLOCK_PRIORITY HIGH; " + OPENS.format(
+            "UPDATE audit.ConversationLog SET Reason = N'x'; "
+            "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 99;"),)),
+    "given up, blind": Wanted("senders=1 firings=0", (BLIND, TARGET.format("OFF")), (
+        send("A1"), give_up(0)), False),
+    "given up while it begins": Wanted(
+        "key=application senders=1 firings=0 warm=0 caller=transaction", (TARGET.format("OFF"),),
+        (), False, others=("DECLARE @h uniqueidentifier = (SELECT TOP (1) Handle FROM "
+                           f"audit.SessionConversations WITH (NOLOCK)); {GIVES_UP}",)),
+    "never sent on": Wanted("senders=1 firings=0 warm=0", (), (
+        NEVER_SENT, HANDLE.format(1) + GIVES_UP), False),
+    "resend fails once": Wanted("senders=1 firings=0 lifetimes=1", (NO_RESEND, NOTES), (), False),
+    "no key": Wanted("key=application senders=1 firings=0 warm=0", (), (
+        send("A1"), f"EXECUTE audit.usp_Send {NAMES}, 0xA1, @key = N'';",
+        f"DECLARE @k nvarchar(4000) = REPLICATE(N'k', 201); EXECUTE audit.usp_Send {NAMES}, 0xA1, "
+        "@key = @k;"), False),
+    "bad optimizer, given up": Wanted(
+        "key=application senders=2 shared=0 warm=1 firings=0 caller=transaction "
+        "switches=bad_optimizer:true", (TARGET.format("OFF"),), (give_up(0),), False,
+        others=(OPENS.format(NOTES),)),
+    "bad optimizer, ended": Wanted("senders=1 firings=0 switches=bad_optimizer:true", (), (ENDS,),
+                                   False, others=(OPENS.format(NOTES),)),
     "reads wait": Wanted(f"senders=1 firings=0 faults=target_ends {READS}"),
     "reads wait, one key": Wanted(f"key=application senders=2 firings=0 warm=0 {READS}"),
 }
@@ -188,12 +309,15 @@ WANTED: Mapping[str, Wanted] = {
 
 
 _SENDS = ("xact_abort", "serializable", "wrong calls", "dead before", "removed before",
-          "removed before, XACT_ABORT", "gate", "cancel", "one key", "one key, transactions",
+          "removed before, XACT_ABORT", "gate", "dead before, caught", "cancel",
+          "cancel, transaction", "cancel, XACT_ABORT", "other contract",
+          "one key", "one key, transactions",
           "one key, XACT_ABORT")
 _BEGINS = ("bad optimizer", "bad optimizer, first", "beginning fails", "beginning again fails",
-           "taken for ever")
+           "taken for ever", "beginning fails, told", "beginning fails, caught", "no service")
 IN: Mapping[str, tuple[str, ...]] = {
-    "usp_Send": (*_SENDS, "long body", "serializable, two", *_BEGINS, "target ends, XACT_ABORT",
+    "usp_Send": (*_SENDS, "trigger ends it", "no key", "long body", "serializable, two", *_BEGINS,
+                 "target ends, XACT_ABORT",
                  "timer"),
     "usp_AcquireConversation": (*_SENDS, "gate, dialog", "own keys", *_BEGINS,
                                 "reads wait, one key", "reads wait", "target ends, XACT_ABORT",
@@ -201,17 +325,28 @@ IN: Mapping[str, tuple[str, ...]] = {
     "usp_BeginConversation": ("first send", *_SENDS, "own keys", *_BEGINS, "reads wait, one key"),
     "usp_RecycleConversation": ("first send", "wrong calls", "timer, removed", "closing fails",
                                 "timer, target ends", "target ends", "failing", "timer",
-                                "transaction", "bad optimizer, beside", "retired", "RCSI"),
+                                "transaction", "bad optimizer, beside", "retired", "RCSI",
+                                "trigger on a dead dialog", "recycled by hand"),
     "usp_SenderActivation": ("first send", "by hand", "arming fails", "closing fails",
                              "error message", "blind", "failing", "timer", "queue off",
-                             "timer, reader dies", "failing, reader dies", "reads wait"),
+                             "timer, reader dies", "failing, reader dies",
+                             "by hand, SERIALIZABLE", "arming fails, lifetime",
+                             "arming fails in it", "arming fails in it, busy",
+                             "arming fails, by hand", "a stranger's message",
+                             "a stranger's message, reader dies", "many pending", "few pending",
+                             "queue off, by hand", "deadlock with a query", "resend fails once",
+                             "bad optimizer, ended", "reads wait"),
     "usp_SendEndOfStream": ("wrong calls", "first send", "closing fails", "reads wait",
                             "bad optimizer, beside"),
-    "usp_ArmTimer": ("wrong calls", "first send", "failing", "timer"),
+    "usp_ArmTimer": ("wrong calls", "armed beside", "wrong calls, doomed", "first send", "failing",
+                     "timer"),
     "usp_ResendPending": ("wrong calls", "given up", "dead-lettered", "codes", "ended by hand",
                           "giving up fails", "given up beside a sender", "long bodies", "failing",
                           "error message",
-                          "failing, reader dies", "reads wait"),
+                          "failing, reader dies", "given up, SERIALIZABLE", "strangers given up",
+                          "given up, blind", "given up while it begins", "never sent on",
+                          "resend fails once", "bad optimizer, given up",
+                          "bad optimizer, pending", "reads wait"),
 }
 """The cases a procedure's mutants are hunted in: those in which it does something of its own."""
 
@@ -221,16 +356,31 @@ def scenario(wanted: Wanted) -> tuple[Scenario, Config]:
     setup = Setup.parse(wanted.setup)
     made = setup.scenario()
     client = made.clients[0]
-    batches = wanted.batches or client.batches
-    first = Client(client.name, batches, DATABASE, client.warm,
-                   "" if wanted.untidy else client.on_cancel, client.on_error)
+    first = replace(client, batches=wanted.batches or client.batches,
+                    **({"on_cancel": "", "on_error": ""} if wanted.untidy else {}))
     changes: dict = {}
-    if wanted.batches or not wanted.claims:
-        changes |= {"at_the_end": nothing_left_behind, "account": None}
+    if wanted.batches or wanted.others or not wanted.claims:
+        changes |= {"at_the_end": _nothing if wanted.left else nothing_left_behind,
+                    "account": None}
     if not wanted.claims:
-        changes |= {"on_every_state": no_deadlock}
+        changes |= {"on_every_state": _nothing if wanted.deadlocks else no_deadlock}
     clients = (first, *made.clients[1:])
     if wanted.before:
         clients = tuple(replace(client, batches=tuple(
             f"{wanted.before} {text}" for text in client.batches)) for client in clients)
-    return replace(made, clients=clients, **changes), setup.config
+    clients += tuple(Client(f"somebody {number}", (text,), DATABASE, (), TIDY, TIDY)
+                     for number, text in enumerate(wanted.others, 1))
+    return replace(made, clients=clients, **changes), _config(setup, wanted)
+
+
+def _nothing(_: World) -> list[str]:
+    return []
+
+
+def _config(setup: Setup, wanted: Wanted) -> Config:
+    if not wanted.choices:
+        return setup.config
+    data = setup.config.model_dump(by_alias=True, mode="json")
+    for section, name, value in wanted.choices:
+        data[section][name] = value
+    return Config.model_validate(data)

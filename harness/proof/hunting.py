@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
 
 from rich.console import Console
 
 from harness.proof.battery import WANTED, scenario
-from harness.proof.hunt import Found, generated, hunt, prepare
+from harness.proof.hunt import Case, Found, counts, generated, hunt, prepare, summed
 from harness.proof.mutants import HISTORY, find_listed, shortened
-from harness.proof.mutants_page import PAGE, kept, listed_row, register, stale, text
+from harness.proof.mutants_page import PAGE, how_of, kept, listed_row, register, stale, text
+from harness.proof.remembered import Remembered, sources
+
+OFTEN = 20
+"""After so many mutants what is known is written."""
 
 
 def all_names(only: str = "*") -> list[str]:
@@ -23,29 +27,46 @@ def all_names(only: str = "*") -> list[str]:
 
 def check_page() -> int:
     """Say what is stale on the page and in the register; 1 when something is."""
-    problems = stale(all_names())
+    problems = stale(all_names(), remembered_of(Remembered()))
     print("\n".join(problems) or "docs/mutants.md: up to date")
     return 1 if problems else 0
 
 
+def remembered_of(remembered: Remembered) -> list[Found]:
+    """What became of each mutant that was hunted."""
+    return [summed(name, searches) for name, searches in remembered.found.items()]
+
+
 def main(only: str, made: bool, write: bool, workers: int) -> int:
     """The sixteen, unless only some generated ones are asked for; the generated ones when made."""
-    console = Console()
-    listed, found = kept()
-    missed = 0
+    console, remembered, names = Console(), Remembered(), all_names()
+    listed, how, missed = kept(), how_of(_page()), 0
     if not only:
         listed = _sixteen(console)
         missed = sum(not row["found"] for row in listed)
     if made:
-        for each in _generated(all_names(only or "*"), workers):
-            found[each.name] = each
+        cases = prepare()
+        for each in _generated(names, only or "*", workers, remembered, cases):
             console.print(_line(each), markup=False, highlight=False, soft_wrap=True)
+        how = _how(names, remembered, cases)
     if write:
-        order = {name: number for number, name in enumerate(all_names())}
-        rows = sorted((f for f in found.values() if f.name in order), key=lambda f: order[f.name])
-        PAGE.write_text(text(listed, rows, register()), "utf-8")
-        console.print(f"docs/mutants.md: {len(rows)} generated ones", markup=False)
+        PAGE.write_text(text(listed, remembered_of(remembered), register(), names, how), "utf-8")
+        console.print(f"docs/mutants.md: {len(names)} generated ones", markup=False)
     return 1 if missed else 0
+
+
+def _page() -> str:
+    return PAGE.read_text("utf-8") if PAGE.exists() else ""
+
+
+def _how(names: list[str], remembered: Remembered, cases: Mapping[str, Case]) -> str:
+    """Whether all that is remembered is of one state of the sources."""
+    old = [name for name in names if not counts(name, cases, remembered)]
+    if not old:
+        return (f"All of it was made by one command on one state of the sources (digest "
+                f"{sources()}), which goes on where it was stopped.")
+    return (f"{len(names) - len(old)} of the {len(names)} generated mutants were hunted on one "
+            f"state of the sources (digest {sources()}), {len(old)} on an earlier one or not yet.")
 
 
 def _sixteen(console: Console) -> list[dict[str, str]]:
@@ -63,10 +84,22 @@ def _sixteen(console: Console) -> list[dict[str, str]]:
     return rows
 
 
-def _generated(names: list[str], workers: int) -> Iterable[Found]:
-    cases = prepare()
+def _generated(names: list[str], only: str, workers: int, remembered: Remembered,
+               cases: Mapping[str, Case]) -> Iterable[Found]:
+    """Hunt for those of the names; what is known is written every few, so that it can be stopped
+    and goes on where it stopped.
+    """
+    wanted = [name for name in names if fnmatchcase(name, only)]
     with ThreadPoolExecutor(workers) as pool:
-        yield from pool.map(lambda name: hunt(name, cases), names)
+        try:
+            for number, found in enumerate(
+                    pool.map(lambda name: hunt(name, cases, remembered), wanted), 1):
+                if number % OFTEN == 0:
+                    remembered.write(names)
+                yield found
+        finally:
+            pool.shutdown(cancel_futures=True)
+            remembered.write(names)
 
 
 def _line(found: Found) -> str:

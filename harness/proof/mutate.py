@@ -42,7 +42,7 @@ QUIET = frozenset({"set", "begin", "end", "if", "execute", "audit", "as", "from"
 @dataclass(frozen=True, slots=True)
 class Mutation:
     """One mutant. name: ``procedure.kind.words[.n]``; kind: what was done; line: of the module's
-    text; text: all of the changed module.
+    text; start and end: the place of that text that was changed; text: all of the changed module.
     """
 
     name: str
@@ -50,6 +50,8 @@ class Mutation:
     kind: str
     line: int
     text: str
+    start: int = 0
+    end: int = 0
 
 
 def mutations(text: str) -> list[Mutation]:
@@ -63,24 +65,25 @@ def mutations(text: str) -> list[Mutation]:
     seen: Counter[str] = Counter()
     made: dict[str, Mutation] = {}
     texts = {text}
-    for name, kind, pos, changed in found:
+    for name, kind, pos, start, end, new in found:
+        changed = text[:start] + new + text[end:]
         if changed in texts:
             continue
         texts.add(changed)
         seen[name] += 1
         whole = name if seen[name] == 1 else f"{name}.{seen[name]}"
         line = text.count("\n", 0, pos) + 1
-        made[whole] = Mutation(whole, module.name.name, kind, line, changed)
+        made[whole] = Mutation(whole, module.name.name, kind, line, changed, start, end)
     return list(made.values())
 
 
 class _Maker:
-    """Collects (name, kind, place, text) of one module."""
+    """Collects (name, kind, place of its words, start, end and new text of the change)."""
 
     def __init__(self, text: str, procedure: str) -> None:
         self.text = text
         self.procedure = procedure
-        self.found: list[tuple[str, str, int, str]] = []
+        self.found: list[tuple[str, str, int, int, int, str]] = []
 
     def look(self, node: t.Node) -> None:
         """Every change of one node, without those of what is below it."""
@@ -174,8 +177,7 @@ class _Maker:
     def _change(self, kind: str, named: t.Node, start: int, end: int, new: str, words: str = ""
                 ) -> None:
         said = _slug(words) if words else self._words(named)
-        self.found.append((f"{self.procedure}.{kind}.{said}", kind, named.pos,
-                           self.text[:start] + new + self.text[end:]))
+        self.found.append((f"{self.procedure}.{kind}.{said}", kind, named.pos, start, end, new))
 
     def _slice(self, node: t.Node) -> str:
         return self.text[node.pos:node.end]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.proof.hunt import hunt, prepare
-from harness.proof.hunting import all_names
-from harness.proof.mutants_page import HEAD, Reason, kept, reason_of, register, stale, text
+from harness.proof.hunt import counts, hunt, prepare
+from harness.proof.hunting import all_names, remembered_of
+from harness.proof.mutants_page import HEAD, Reason, how_of, kept, reason_of, register, stale, text
+from harness.proof.remembered import Remembered, Search, bare
 
 CASES = ("xact_abort", "wrong calls", "first send")
-FOUND = kept()[1]
-SAMPLE = [name for name, each in FOUND.items() if each.case in CASES]
+FOUND = remembered_of(Remembered())
+SAMPLE = [each.name for each in FOUND if each.claim and each.case in CASES]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def test_a_generated_mutant_is_found_again(name, cases):
 
 
 def test_the_page_and_the_register_name_the_mutants_there_are_now():
-    assert not stale(all_names())
+    assert not stale(all_names(), FOUND)
 
 
 def test_a_survivor_without_an_entry_is_open():
@@ -35,9 +36,44 @@ def test_a_survivor_without_an_entry_is_open():
     assert reason_of("usp_X.never.it", [known]) is known
 
 
-def test_what_the_page_says_can_be_read_from_it_again(tmp_path):
-    rows, found = kept()
+def test_a_mutant_that_was_not_hunted_yet_is_named(tmp_path):
+    names = [*(each.name for each in FOUND), "usp_X.never.it"]
     path = tmp_path / "mutants.md"
-    path.write_text(text(rows, found.values(), register()), "utf-8")
-    assert kept(path) == (rows, found)
+    path.write_text(text(kept(), FOUND, register(), names, "Somehow."), "utf-8")
+    assert "Not hunted yet: `usp_X.never.it`." in path.read_text("utf-8")
+    assert how_of(path.read_text("utf-8")) == "Somehow." and kept(path) == kept()
     assert path.read_text("utf-8").startswith(HEAD[:60])
+    assert "usp_X.never.it: not hunted yet" in stale(names, FOUND, path)
+
+
+def test_what_was_searched_is_not_searched_again(cases, tmp_path):
+    name = "usp_ArmTimer.in-list.8426"
+    remembered = Remembered(tmp_path / "found.json")
+    found = hunt(name, cases, remembered)
+    remembered.write([name])
+    again = Remembered(tmp_path / "found.json")
+    assert again.found == remembered.found and counts(name, cases, again)
+    marked = {case: Search(each.key, True, "as remembered") for case, each in
+              again.found[name].items()}
+    again.keep(name, marked)
+    assert found.claim and hunt(name, cases, again).claim == "as remembered"
+    again.keep(name, {case: Search("other text", True, "as remembered") for case in marked})
+    assert not counts(name, cases, again) and hunt(name, cases, again).claim == found.claim
+
+
+def test_a_case_that_never_comes_to_the_statement_is_not_searched(cases):
+    reached = {key: case.reaches(case.base.made["usp_SendEndOfStream.statement.SEND-ON-"
+                                                "CONVERSATION-handle"])
+               for key, case in cases.items()}
+    assert reached == {"xact_abort": False, "wrong calls": False, "first send": True}
+
+
+def test_comments_and_layout_do_not_make_the_sources_others():
+    assert bare('"""Say."""\nx = 1  # one\n') == bare('"""Other."""\n\nx = (1)\n')
+    assert bare("x = 1") != bare("x = 2")
+
+
+def test_a_file_of_somebody_else_is_refused(tmp_path):
+    (tmp_path / "found.json").write_text("[1]")
+    with pytest.raises(ValueError, match="not what `invoke mutants` writes"):
+        Remembered(tmp_path / "found.json")

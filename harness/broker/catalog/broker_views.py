@@ -333,9 +333,11 @@ def transmission_queue(s: Any, db: Database) -> Iterable[tuple]:
     if not sees_everything(s, db) and value(s.engine, "transmission_queue_shows") == "db_owner":
         return
     mine = s.transaction
-    for handle in sorted(db.broker.senders):
+    backwards = value(s.engine, "bad_optimizer")  # no page promises an order without ORDER BY
+    for handle in sorted(db.broker.senders, reverse=backwards):
         e = db.broker.senders[handle]
-        for sequence, (kind, message_type, body, when) in sorted(e.pending.items()):
+        for sequence, (kind, message_type, body, when) in sorted(
+                e.pending.items(), reverse=backwards):
             unsettled = e.pending_writer is not None and sequence >= e.pending_settled
             if unsettled and e.pending_writer is not mine:
                 continue

@@ -7,8 +7,9 @@ from harness.broker.engine.switches import declare, value
 __all__ = ["value"]
 
 declare("bad_optimizer", (False, True), "F-121",
-        "The optimizer scans wherever no hint forbids it: not a fact but a plan nobody can rule "
-        "out.", "plan_of_a_small_table")
+        "The optimizer scans wherever no hint forbids it, seeks by the least helpful index and "
+        "reads backwards what no ORDER BY asks for: not a fact but a plan nobody can rule out.",
+        "plan_of_a_small_table")
 declare("ownership_chain_over_broker_verbs", (True, False), "F-112",
         "A module's owner who also owns queue and service covers SEND and RECEIVE inside it.")
 declare("broker_error_dooms", (False, True), "F-131",

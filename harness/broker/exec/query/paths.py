@@ -38,7 +38,7 @@ class Path:
     kind: SEEK (every key column of a unique index fixed), RANGE or SCAN. number: 0 for the
     clustered index or heap, i + 1 for the i-th nonclustered one. equal: one per fixed leading
     column; low, high: bounds of the next one. residual: conditions checked on each row. covered:
-    the clustered key need not be visited.
+    the clustered key need not be visited. backwards: rows come in the reverse order of its keys.
     """
 
     table: str
@@ -51,6 +51,7 @@ class Path:
     high: Sarg | None = None
     residual: list[ast.Predicate] = field(default_factory=list)
     covered: bool = False
+    backwards: bool = False
 
     def __str__(self) -> str:
         """One line, for example ``SEEK t.PK (2 columns) with residual``."""
@@ -135,8 +136,8 @@ def choose(
 ) -> Path:
     """The path of one reference. Raises 308 for an unknown index hint, 8622 when hints forbid all.
 
-    bad_optimizer: scan wherever no hint forbids it (a switch of the instance, to find what depends
-    on a lucky plan).
+    bad_optimizer: scan wherever no hint forbids it, seek by the least helpful index, and backwards
+    (a switch of the instance, to find what depends on a lucky plan).
     """
     indexes = [table.rows, *table.indexes]
     if hints.index is not None:
@@ -150,8 +151,10 @@ def choose(
     if not usable or (bad_optimizer and not hints.seek):
         if hints.seek:
             raise SqlError(8622, aborts="scope")
-        return _finish(table, _scan(table, indexes[0]), conditions, needed, write)
-    best = max(usable, key=lambda path: _worth(path, table))
+        best = _scan(table, indexes[0])
+    else:
+        best = (min if bad_optimizer else max)(usable, key=lambda path: _worth(path, table))
+    best.backwards = bad_optimizer
     return _finish(table, best, conditions, needed, write)
 
 

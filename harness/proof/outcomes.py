@@ -1,0 +1,61 @@
+"""What somebody could find out about a state at rest: two texts of a procedure that can come to the
+same outcomes are the same to their users.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from harness.broker.catalog.deadlock_xml import find_index
+from harness.explore.world import World
+from harness.proof.audit import DATABASE, rows, undelivered
+
+LOOKED_AT: Mapping[str, tuple[str, ...]] = {
+    "Landing": ("MessageType", "Body", "MessageSequence"),
+    "DeadLetter": ("DeadLetterId", "Side", "MessageType", "Body", "Code", "MessageSequence",
+                   "Reason"),
+    "ErrorLog": ("ProcedureName", "ErrorNumber", "MessageSequence"),
+    "ConversationLog": ("ConversationKey", "EndOfStreamUtc", "EndedUtc", "Messages", "Resent",
+                        "DeadLettered", "Code"),
+    "SessionConversations": ("ConversationKey",),
+    "PoisonAttempt": ("MessageType", "Attempts"),
+}
+
+
+def outcome(world: World) -> str:
+    """What somebody could find out about a state at rest, without ids and times of day."""
+    found: list[object] = [world.progress.results, sorted(undelivered(world))]
+    for table, columns in LOOKED_AT.items():
+        found.append(sorted(repr(tuple(
+            value is not None if name.endswith("Utc") else value
+            for name, value in zip(columns, row))) for row in rows(world, table, *columns)))
+    database = world.instance.server.database(DATABASE)
+    broker = database.broker
+    found.append(sorted((e.is_initiator, e.state()) for e in broker.endpoints.values()))
+    found.append([database.resolve("audit", name).enabled
+                  for name in ("InitiatorQueue", "TargetQueue")])
+    clients = [s for s in world.clients if s.id in world.instance.sessions]
+    found.append([(s.transaction is not None, s.options.xact_abort) for s in clients])
+    now = world.instance.clock.seconds
+    found.append(sorted(round(due - now)
+                        for key, due in world.instance.engine.timers.entries.items()
+                        if key[0] == "ssb.timer"))
+    return repr(found)
+
+
+def waits(world: World) -> list[str]:
+    """Who waits in this state, and for what: a table, a conversation group, a queue."""
+    found = []
+    for session in world.instance.sessions.values():
+        if session.wait is not None and session.wait.kind == "lock":
+            who = f"reader of {session.queue.name}" if session.background \
+                else world.name_of(session)
+            found.append(f"{who} waits for {_what(world, session.wait.resource.key)}")
+    return found
+
+
+def _what(world: World, key: tuple) -> str:
+    if key[0] != "KEY":
+        return key[0].lower().replace("_", " ")
+    table = find_index(world.instance.server, key[1])[1]
+    return f"a row of {table.name}" if table is not None else "a row"
