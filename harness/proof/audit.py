@@ -77,9 +77,9 @@ def deployed(config: Config, *, rcsi: bool = False, first: tuple[str, ...] = (),
 
 
 # ---------------------------------------------------------------------- what must hold
-def rows(world: World, table: str, *columns: str) -> list[tuple]:
-    """Committed rows of a table of the configuration, without locks."""
-    found = world.instance.server.database(DATABASE).resolve("audit", table)
+def rows(world: World, table: str, *columns: str, schema: str = "audit") -> list[tuple]:
+    """Rows of a table of the configuration as they are now, without locks."""
+    found = world.instance.server.database(DATABASE).resolve(schema, table)
     ordinals = [found.ordinals[column.lower()] for column in columns]
     return [tuple(row[i] for i in ordinals) for row in found.rows.entries.values()]
 

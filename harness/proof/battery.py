@@ -285,6 +285,8 @@ def scenario(wanted: Wanted) -> tuple[Scenario, Config]:
     first = replace(client, batches=wanted.batches or client.batches,
                     **({"on_cancel": "", "on_error": ""} if wanted.untidy else {}))
     changes: dict = {}
+    if wanted.one_go:
+        changes |= {"in_one_go": frozenset({"InitiatorQueue", "TargetQueue"})}
     if wanted.batches or wanted.others or not wanted.claims:
         changes |= {"at_the_end": _nothing if wanted.left else nothing_left_behind,
                     "account": None}

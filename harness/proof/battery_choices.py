@@ -1,10 +1,191 @@
-"""Cases."""
+"""Cases of the other choices: pool, single, message, aged_out, order = key, exactly_once."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.proof.wanted import Wanted
+from harness.proof.audit import send
+from harness.proof.setups import NAMES
+from harness.proof.wanted import (
+    CAUGHT,
+    ENDS,
+    HANDLE,
+    NO_CLOSING,
+    NO_LOG,
+    OFF,
+    OPENS,
+    REMOVE,
+    SERIALIZABLE,
+    TARGET,
+    Wanted,
+    closed,
+)
 
-CHOICES: Mapping[str, Wanted] = {}
-IN_CHOICES: Mapping[str, tuple[str, ...]] = {}
+HELD = f"BEGIN TRANSACTION; {send('B1')} WAITFOR DELAY '00:00:05'; COMMIT TRANSACTION;"
+ACQUIRES = ("DECLARE @h uniqueidentifier; EXECUTE audit.usp_AcquireConversation N'1', NULL, 1, "
+            "@h OUTPUT;")
+WAITS = "EXECUTE audit.usp_WaitForSlot N'0001', 1;"
+TWICE = OPENS.format(send("A1") + " " + send("A2"))
+CAREFUL = (CAUGHT.format(send("A1"), "ON"), CAUGHT.format(send("A1"), "OFF"))
+BLIND = "DENY VIEW DEFINITION TO audit_module;"
+
+
+def keyed(body: str, key: str = "k") -> str:
+    """Sends one event with a key."""
+    return f"EXECUTE audit.usp_Send {NAMES}, 0x{body}, @key = N'{key}';"
+
+
+def known(body: str, number: int) -> str:
+    """Sends one event with an id of its own."""
+    return (f"EXECUTE audit.usp_Send {NAMES}, 0x{body}, "
+            f"@messageId = '00000000-0000-0000-0000-{number:012}';")
+
+
+POOL = {
+    "pool": Wanted("key=pool senders=2 warm=1 firings=0"),
+    "pool, transactions": Wanted("key=pool senders=2 warm=0 firings=0 caller=transaction"),
+    "pool, XACT_ABORT": Wanted("key=pool senders=2 warm=0 firings=0 caller=xact_abort"),
+    "pool of two": Wanted("key=pool slots=2 senders=2 warm=0 firings=0 caller=transaction"),
+    "pool, timer": Wanted("key=pool senders=1"),
+    "pool, target ends": Wanted("key=pool senders=1 firings=0 faults=target_ends"),
+    "pool, retired": Wanted("key=pool senders=1 firings=0 retire=1", (), ("SELECT 1;",)),
+    "pool, drained": Wanted("key=pool slots=2 senders=1 firings=0 drain=1", one_go=True),
+    "pool, busy": Wanted("key=pool senders=1 firings=0", (), (send("A1"), *CAREFUL), False,
+                         others=(HELD,)),
+    "pool, busy, less patience": Wanted("key=pool senders=1 firings=0", (), (
+        "SET LOCK_TIMEOUT 500; " + send("A1"), "SET LOCK_TIMEOUT 0; " + send("A2"),
+        "SET LOCK_TIMEOUT 60000; " + send("A3")), False, others=(HELD,)),
+    "pool, two messages": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (TWICE, TWICE),
+                                 False, others=(OPENS.format(send("B1")),)),
+    "pool, two messages, implicit": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (
+        f"SET IMPLICIT_TRANSACTIONS ON; {send('A1')} {send('A2')} COMMIT TRANSACTION; "
+        "SET IMPLICIT_TRANSACTIONS OFF;",), False, others=(OPENS.format(send("B1")),)),
+    "pool, SERIALIZABLE": Wanted("key=pool slots=2 senders=2 warm=0 firings=0 caller=transaction",
+                                 before=SERIALIZABLE),
+    "pool, RCSI": Wanted("key=pool slots=2 senders=2 warm=1 firings=0 isolation=rcsi "
+                         "caller=transaction"),
+    "pool, bad optimizer": Wanted("key=pool slots=2 senders=2 warm=0 firings=0 caller=transaction "
+                                  "switches=bad_optimizer:true"),
+    "pool, calls": Wanted("key=pool senders=1 firings=0", (), (
+        ACQUIRES, WAITS, OPENS.format(WAITS), send("A1"), "DECLARE @h uniqueidentifier = NEWID(); "
+        "EXECUTE audit.usp_RecycleConversation @h, 1;"), False),
+    "pool, gate": Wanted("key=pool slots=2 senders=1 firings=0", (), (
+        closed(0), send("A1"), *CAREFUL, closed(1), send("A2")), False),
+    "pool, dead before": Wanted("key=pool senders=1 firings=0", (OFF,), (
+        ENDS, send("A1"), *CAREFUL), False),
+    "pool, removed before": Wanted("key=pool senders=1 firings=0", (OFF,), (
+        REMOVE, send("A1"), *CAREFUL), False),
+    "pool, beginning fails": Wanted("key=pool senders=1 warm=0 firings=0", (NO_LOG,), (
+        send("A1"), *CAREFUL), False),
+    "pool, no service": Wanted("key=pool senders=1 firings=0 warm=0", (
+        "DROP SERVICE [//redial/audit/initiator];",), (send("A1"), *CAREFUL), False),
+}
+SINGLE = {
+    "single": Wanted("key=single recycle=never senders=2 warm=1 firings=0"),
+    "single, first users": Wanted("key=single recycle=never senders=2 warm=0 firings=0"),
+    "single, transactions": Wanted(
+        "key=single recycle=never senders=2 warm=0 firings=0 caller=transaction"),
+    "single, XACT_ABORT": Wanted(
+        "key=single recycle=never senders=2 warm=0 firings=0 caller=xact_abort"),
+    "single, drained": Wanted("key=single recycle=never senders=1 firings=0 drain=1", one_go=True),
+    "single, drained beside a first user": Wanted(
+        "key=single recycle=never senders=1 warm=0 firings=0 drain=1", one_go=True),
+    "single, target ends": Wanted("key=single recycle=never senders=1 firings=0 "
+                                  "faults=target_ends", claims=False),
+    "single, reads wait": Wanted("key=single recycle=never senders=2 warm=0 firings=0 "
+                                 "switches=endpoint_reads_wait:true"),
+    "single, calls": Wanted("key=single recycle=never senders=1 firings=0", (), (
+        ACQUIRES, send("A1"), closed(0), send("A2"), *CAREFUL, closed(1), send("A3")), False),
+    "single, dead before": Wanted("key=single recycle=never senders=1 firings=0", (OFF,), (
+        ENDS, send("A1"), *CAREFUL), False),
+    "single, removed before": Wanted("key=single recycle=never senders=1 firings=0", (OFF,), (
+        REMOVE, send("A1"), *CAREFUL), False),
+    "single, told to close": Wanted("key=single recycle=never senders=1 firings=0", (OFF,), (
+        HANDLE.format(1) + OPENS.format("EXECUTE audit.usp_SendEndOfStream @h;"), send("A1"),
+        *CAREFUL), False),
+    "single, blind": Wanted("key=single recycle=never senders=1 warm=0 firings=0", (BLIND,), (
+        send("A1"), *CAREFUL), False),
+    "single, bad optimizer": Wanted("key=single recycle=never senders=2 warm=1 firings=0 "
+                                    "caller=transaction switches=bad_optimizer:true"),
+    "single, target off": Wanted("key=single recycle=never senders=1 firings=0", (
+        TARGET.format("OFF"),), (send("A1"), "EXECUTE audit.usp_Drain @reason = N'x', "
+                                 "@waitSeconds = 1, @WhatIf = 0;"), False, one_go=True),
+}
+MESSAGE = {
+    "message": Wanted("key=message recycle=never senders=2 warm=0 firings=0"),
+    "message, transactions": Wanted("key=message recycle=never senders=1 warm=0 firings=0 "
+                                    "messages=2 caller=transaction"),
+    "message, calls": Wanted("key=message recycle=never senders=1 warm=0 firings=0", (), (
+        ACQUIRES, send("A1"), closed(0), send("A2"), *CAREFUL, closed(1), send("A3")), False),
+    "message, cancel": Wanted("key=message recycle=never senders=1 warm=0 firings=0 faults=cancel",
+                              (), ("SET XACT_ABORT ON; BEGIN TRANSACTION;", send("A1"),
+                                   "COMMIT TRANSACTION;"), False, untidy=True, left=True),
+    "message, closing fails": Wanted("key=message recycle=never senders=1 warm=0 firings=0", (
+        NO_CLOSING,), (send("A1"), *CAREFUL), False),
+}
+AGED = {
+    "aged": Wanted("recycle=aged_out senders=1 messages=2 firings=0"),
+    "aged, first": Wanted("recycle=aged_out senders=1 messages=2 warm=0 firings=0 "
+                          "caller=transaction"),
+    "aged, XACT_ABORT": Wanted("recycle=aged_out senders=1 messages=2 firings=0 caller=xact_abort"),
+    "aged, dead before": Wanted("recycle=aged_out senders=1 firings=0", (OFF,), (
+        ENDS, send("A1"), *CAREFUL), False),
+    "aged, ended by hand": Wanted("recycle=aged_out senders=1 firings=0 messages=2 "
+                                  "faults=target_ends", claims=False),
+    "aged, removed before": Wanted("recycle=aged_out senders=1 firings=0", (OFF,), (
+        REMOVE, send("A1"), *CAREFUL), False),
+    "aged, closing fails": Wanted("recycle=aged_out senders=1 firings=0", (NO_CLOSING,), (
+        send("A1"), *CAREFUL), False),
+    "aged, cancel": Wanted("recycle=aged_out senders=1 firings=0 faults=cancel", (), (
+        "SET XACT_ABORT ON; BEGIN TRANSACTION;", send("A1"), "COMMIT TRANSACTION;"), False,
+        untidy=True, left=True),
+    "aged, of before": Wanted("recycle=aged_out senders=1 firings=0", (), (
+        "UPDATE audit.SessionConversations SET RecycleAtUtc = NULL, RecycleAtMessages = NULL;",
+        send("A1"), "UPDATE audit.SessionConversations SET RecycleAtUtc = '2000-01-01', "
+        "RecycleAtMessages = NULL;", send("A2"), "UPDATE audit.SessionConversations SET "
+        "RecycleAtUtc = '2099-01-01', RecycleAtMessages = 5;", send("A3")), False),
+}
+ORDER = {
+    "ordered": Wanted("key=application order=key senders=2 warm=0 firings=0"),
+    "ordered, transactions": Wanted("key=application order=key senders=2 warm=1 firings=0 "
+                                    "caller=transaction"),
+    "ordered, two keys": Wanted("key=application order=key senders=1 warm=0 firings=0", (), (
+        keyed("A1"), keyed("A2", "l"), keyed("A3"),
+        OPENS.format(f"{keyed('A4')} {keyed('A5', 'l')}")), False),
+    "ordered, beside": Wanted("key=application order=key senders=2 shared=0 warm=2 firings=0 "
+                              "caller=transaction switches=bad_optimizer:true"),
+    "ordered, dead before": Wanted("key=application order=key senders=1 firings=0", (OFF,), (
+        ENDS, keyed("A1"), CAUGHT.format(keyed("A2"), "ON")), False),
+    "ordered, beginning fails": Wanted("key=application order=key senders=1 warm=0 firings=0", (
+        NO_LOG,), (keyed("A1"), CAUGHT.format(keyed("A2"), "OFF")), False),
+}
+ONCE = {
+    "once": Wanted("delivery=exactly_once senders=2 warm=0 firings=0 target_readers=1"),
+    "once, the same twice": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (), (
+        known("A1", 1), known("A2", 2), known("A1", 1), send("A3"), known("A3", 1)), False),
+    "once, a batch": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (
+        TARGET.format("OFF"),), (known("A1", 1), known("A2", 2), known("A1", 1), send("A3"),
+                                 known("A3", 1), TARGET.format("ON"), known("A2", 2)), False),
+    "once, a batch that cannot land": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (
+        TARGET.format("OFF"), "ALTER TABLE audit.Landing ADD CONSTRAINT CK_Fault CHECK "
+        "(Body <> 0xA2);"), (known("A1", 1), known("A2", 2), known("A1", 1),
+                             TARGET.format("ON"), known("A2", 2)), False),
+    "once, resent": Wanted("delivery=exactly_once senders=1 firings=0 lifetimes=1", claims=False),
+    "once, bad optimizer": Wanted("delivery=exactly_once senders=1 warm=0 firings=0 "
+                                  "switches=bad_optimizer:true", (TARGET.format("OFF"),), (
+        known("A1", 1), known("A2", 2), known("A1", 1), TARGET.format("ON")), False),
+}
+
+CHOICES: Mapping[str, Wanted] = {**POOL, **SINGLE, **MESSAGE, **AGED, **ORDER, **ONCE}
+IN_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "usp_AcquireConversation": (*POOL, *SINGLE, *MESSAGE, *AGED),
+    "usp_BeginConversation": (*POOL, *SINGLE, *MESSAGE, *AGED),
+    "usp_WaitForSlot": tuple(POOL),
+    "usp_RecycleConversation": tuple(POOL),
+    "usp_Send": (*MESSAGE, *ORDER, *ONCE),
+    "usp_LandBatch": tuple(ONCE),
+    "usp_LandRow": tuple(ONCE),
+    "usp_Drain": ("pool, drained", "single, drained", "single, drained beside a first user",
+                  "single, target off"),
+    "usp_RetireIdle": ("pool, retired",),
+}

@@ -1,10 +1,127 @@
-"""Cases."""
+"""Cases of an operator's acts: the gate, drain, retiring idle dialogs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
-from harness.proof.wanted import Wanted
+from harness.proof.audit import send
+from harness.proof.setups import IDLE, LONG_AGO
+from harness.proof.wanted import NO_CLOSING, OPENS, OURS, REMOVE, STRAY, TARGET, Wanted
 
-OPERATOR: Mapping[str, Wanted] = {}
-IN_OPERATOR: Mapping[str, tuple[str, ...]] = {}
+PLAIN = "senders=1 firings=0"
+TOLD = "CREATE TABLE dbo.Told (Place int IDENTITY NOT NULL PRIMARY KEY, Answer int NULL);"
+"""What procedures returned, in order."""
+
+
+def asked(procedure: str, arguments: str, before: str = "") -> str:
+    """Calls one and keeps what it returned."""
+    return (f"{before} DECLARE @r int; EXECUTE @r = audit.{procedure} {arguments}; "
+            "INSERT INTO dbo.Told (Answer) VALUES (@r);")
+
+
+WHY = "@reason = N'search'"
+DRAIN = asked("usp_Drain", f"{WHY}, @waitSeconds = 1, @WhatIf = 0")
+LONGER = asked("usp_Drain", f"{WHY}, @waitSeconds = 4, @WhatIf = 0")
+OPEN = asked("usp_OpenGate", WHY)
+CLOSE = ("DECLARE @d datetime2(3) = DATEADD(second, {}, SYSUTCDATETIME()), @c bit, @r int; EXECUTE "
+         "@r = audit.usp_CloseGate @reason = N'search', @deadline = @d, @closed = @c OUTPUT; "
+         "INSERT INTO dbo.Told (Answer) VALUES (@r), (@c);")
+RETIRE = asked("usp_RetireIdle", "@olderThanSeconds = 1, @WhatIf = 0")
+IMPLICIT = ("SET IMPLICIT_TRANSACTIONS ON; {} IF @@TRANCOUNT > 0 COMMIT TRANSACTION; "
+            "SET IMPLICIT_TRANSACTIONS OFF;")
+HOLDS_GATE = ("BEGIN TRANSACTION; SELECT 1 FROM audit.Gate WITH (UPDLOCK, HOLDLOCK); "
+              "WAITFOR DELAY '00:00:{}'; COMMIT TRANSACTION;")
+HOLDS_ROW = f"BEGIN TRANSACTION; {send('B1')} WAITFOR DELAY '00:00:{{}}'; COMMIT TRANSACTION;"
+WRONG = tuple(asked(procedure, arguments) for procedure, arguments in (
+    ("usp_Drain", "@Help = 1"), ("usp_Drain", "@WhatIf = 0"), ("usp_Drain", ""),
+    ("usp_Drain", f"{WHY}, @waitSeconds = -1, @WhatIf = 0"),
+    ("usp_Drain", f"{WHY}, @waitSeconds = 3601, @WhatIf = 0"),
+    ("usp_Drain", f"{WHY}, @waitSeconds = NULL, @WhatIf = 0"),
+    ("usp_Drain", f"{WHY}, @WhatIf = NULL"), ("usp_Drain", "@reason = N' ', @WhatIf = 0"),
+    ("usp_Drain", "@WhatIf = 1, @Debug = 1"),
+    ("usp_OpenGate", ""), ("usp_OpenGate", "@reason = N' '"), ("usp_OpenGate", "@Help = 1"),
+    ("usp_OpenGate", f"{WHY}, @Debug = 1"),
+    ("usp_RetireIdle", "@Help = 1"), ("usp_RetireIdle", ""),
+    ("usp_RetireIdle", "@olderThanSeconds = -1, @WhatIf = 0"),
+    ("usp_RetireIdle", "@WhatIf = NULL"), ("usp_RetireIdle", "@WhatIf = 1, @Debug = 1"),
+    ("usp_RetireIdle", "@olderThanSeconds = 0, @WhatIf = 0")))
+INSIDE = tuple(OPENS.format(text) for text in (DRAIN, OPEN, RETIRE))
+
+_OPERATOR: Mapping[str, Wanted] = {
+    "wrong orders": Wanted(PLAIN, (TOLD,), (*WRONG, *INSIDE), False),
+    "drained": Wanted(PLAIN, (TOLD,), (DRAIN, send("A1"), OPEN, send("A2")), False),
+    "drained, nobody": Wanted("senders=1 firings=0 warm=0", (TOLD,), (DRAIN, DRAIN), False),
+    "drained, implicit": Wanted(PLAIN, (TOLD,), tuple(
+        IMPLICIT.format(text) for text in (DRAIN, OPEN, RETIRE)), False),
+    "drained beside a sender": Wanted("senders=1 firings=0 drain=1"),
+    "drained beside a first sender": Wanted("senders=1 firings=0 drain=1 warm=0"),
+    "drained beside a transaction": Wanted("senders=1 firings=0 drain=1 caller=transaction"),
+    "drained, target off": Wanted(PLAIN, (TOLD, TARGET.format("OFF")), (DRAIN, DRAIN), False),
+    "drained, target off for a while": Wanted(PLAIN, (TOLD, TARGET.format("OFF")), (LONGER,), False,
+                                              others=(f"WAITFOR DELAY '00:00:02'; "
+                                                      f"{TARGET.format('ON')}",)),
+    "drained, closing fails": Wanted(PLAIN, (TOLD, NO_CLOSING), (DRAIN,), False),
+    "drained, removed": Wanted(PLAIN, (TOLD,), (REMOVE, DRAIN), False),
+    "drained, no gate row": Wanted(PLAIN, (TOLD, "DELETE FROM audit.Gate;"), (
+        DRAIN, send("A1"), OPEN), False),
+    "drained, gate held": Wanted(PLAIN, (TOLD,), (DRAIN,), False, others=(HOLDS_GATE.format(5),)),
+    "drained, gate held for short": Wanted(PLAIN, (TOLD,), (LONGER,), False,
+                                           others=(HOLDS_GATE.format("00.5"),)),
+    "drained, a row held": Wanted(PLAIN, (TOLD,), (DRAIN,), False, others=(HOLDS_ROW.format(5),)),
+    "drained, a row held for short": Wanted(PLAIN, (TOLD,), (LONGER,), False,
+                                            others=(HOLDS_ROW.format("00.15"),)),
+    "drained, two dialogs": Wanted("key=application senders=2 shared=0 warm=2 firings=0", (TOLD,),
+                                   (DRAIN,), False),
+    "drained, reads wait": Wanted(f"{PLAIN} switches=endpoint_reads_wait:true", (TOLD,), (LONGER,),
+                                  False, others=(OPENS.format(f"{STRAY} WAITFOR DELAY "
+                                                              "'00:00:01.3';"),)),
+    "drained, SERIALIZABLE": Wanted(PLAIN, (TOLD,), (
+        f"SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; {DRAIN}",), False, others=(send("B1"),)),
+    "drained, bad optimizer": Wanted(
+        "key=application senders=2 shared=0 warm=2 firings=0 switches=bad_optimizer:true", (TOLD,),
+        (DRAIN,), False),
+    "gate of a deployment": Wanted("senders=1 firings=0 warm=0", (
+        TOLD, "INSERT INTO audit.Setting (Name, Value) VALUES (N'deployment.gate', N'closed'); "
+        "UPDATE audit.Gate SET IsOpen = 0;"), (OPEN, send("A1")), False),
+    "gate closed": Wanted(PLAIN, (TOLD,), (CLOSE.format(1), send("A1"), OPEN), False),
+    "gate closed, held": Wanted(PLAIN, (TOLD,), (CLOSE.format(1),), False,
+                                others=(HOLDS_GATE.format(5),)),
+    "gate closed twice": Wanted(PLAIN, (TOLD,), (CLOSE.format(1),), False,
+                                others=(CLOSE.format(1),)),
+    "gate opened, held": Wanted(PLAIN, (TOLD,), (DRAIN, OPEN), False,
+                                others=(HOLDS_GATE.format("00.5"),)),
+    "gate not to be closed": Wanted(PLAIN, (
+        TOLD, "ALTER TABLE audit.Gate ADD CONSTRAINT CK_Fault CHECK (IsOpen = 1);"),
+        (CLOSE.format(1), DRAIN), False),
+    "retired twice": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE, send("A1"), RETIRE, *IDLE[1:], RETIRE),
+                            False),
+    "retired when due": Wanted(PLAIN, (TOLD,), (LONG_AGO, RETIRE), False),
+    "retired when used": Wanted(PLAIN, (TOLD,), (*IDLE, send("A1"), RETIRE), False),
+    "retired beside a sender": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE), False,
+                                      others=(HOLDS_ROW.format("01"),)),
+    "retired, in use": Wanted("key=application senders=2 firings=0 caller=transaction", (TOLD,), (
+        *IDLE, RETIRE), False),
+    "retired, two dialogs": Wanted("key=application senders=2 shared=0 warm=2 firings=0", (TOLD,),
+                                   (*IDLE, send("A1"), RETIRE), False),
+    "retired together": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE), False, others=(RETIRE,)),
+    "retired, removed": Wanted(PLAIN, (TOLD,), (*IDLE, REMOVE, RETIRE), False),
+    "retired, ended": Wanted(PLAIN, (TOLD, "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION "
+                                     "(STATUS = OFF);"), (
+        *IDLE, f"{OURS} END CONVERSATION @h;", RETIRE), False),
+    "retired, bad optimizer": Wanted(
+        "key=application senders=2 shared=0 warm=2 firings=0 caller=transaction "
+        "switches=bad_optimizer:true", (TOLD,), (*IDLE, RETIRE), False),
+}
+
+OPERATOR: Mapping[str, Wanted] = {
+    key: replace(wanted, one_go=True) for key, wanted in _OPERATOR.items()}
+"""The initiator's reader only ends what the target has ended: in one step here."""
+
+_ALL = tuple(OPERATOR)
+IN_OPERATOR: Mapping[str, tuple[str, ...]] = {
+    "usp_Drain": tuple(key for key in _ALL if not key.startswith("retired")),
+    "usp_OpenGate": tuple(key for key in _ALL if not key.startswith("retired")),
+    "usp_CloseGate": tuple(key for key in _ALL if not key.startswith("retired")),
+    "usp_RetireIdle": tuple(key for key in _ALL if key.startswith(("retired", "wrong"))),
+}

@@ -18,18 +18,29 @@ LOOKED_AT: Mapping[str, tuple[str, ...]] = {
     "ConversationLog": ("ConversationKey", "EndOfStreamUtc", "EndedUtc", "Messages", "Resent",
                         "DeadLettered", "Code"),
     "SessionConversations": ("ConversationKey",),
-    "PoisonAttempt": ("MessageType", "Attempts"),
+    "PoisonAttempt": ("MessageSequence", "MessageType", "Attempts", "ErrorNumber"),
+    "OperatorLog": ("Action", "Detail", "Reason"),
+    "Gate": ("IsOpen", "Reason"),
+    "IdleWatch": ("SendSequence",),
+    "KeySequence": ("ConversationKey", "LastSequence"),
+    "Inbox": ("Repeats",),
+    "Told": ("Answer",),
 }
+"""Tables somebody may look into, where they are there."""
 
 
 def outcome(world: World) -> str:
     """What somebody could find out about a state at rest, without ids and times of day."""
     found: list[object] = [world.progress.results, sorted(undelivered(world))]
+    database = world.instance.server.database(DATABASE)
     for table, columns in LOOKED_AT.items():
+        schema = "dbo" if table == "Told" else "audit"
+        if database.resolve(schema, table) is None:
+            continue
+        there = rows(world, table, *columns, schema=schema)
         found.append(sorted(repr(tuple(
             value is not None if name.endswith("Utc") else value
-            for name, value in zip(columns, row))) for row in rows(world, table, *columns)))
-    database = world.instance.server.database(DATABASE)
+            for name, value in zip(columns, row))) for row in there))
     broker = database.broker
     found.append(sorted((e.is_initiator, e.state()) for e in broker.endpoints.values()))
     found.append([database.resolve("audit", name).enabled

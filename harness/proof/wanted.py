@@ -111,7 +111,8 @@ class Wanted:
     sender's; claims: whether they hold here; without, only outcomes are compared. before: T-SQL
     before each sender's batch; untidy: who cancels does nothing more. others: what further sessions
     run, a batch each. deadlocks: there may be some; left: so may transactions that nobody ends.
-    choices: (section, name, value) of the configuration.
+    choices: (section, name, value) of the configuration. one_go: the readers of both queues run in
+    one step.
     """
 
     setup: str
@@ -124,6 +125,7 @@ class Wanted:
     deadlocks: bool = False
     left: bool = False
     choices: tuple[tuple[str, str, object], ...] = ()
+    one_go: bool = False
 
 
 def closed(gate: int) -> str:
