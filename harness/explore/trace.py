@@ -7,6 +7,7 @@ it in one word that replays.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from harness.broker.catalog.deadlock_xml import find_index
@@ -167,20 +168,36 @@ class Trace:
     activated: dict[str, str] = field(default_factory=dict)
     """(database.schema.queue -> procedure) of every queue with activation on at the start."""
 
+    def turns(self) -> list[list[TraceStep]]:
+        """The steps by turns: what one session does until somebody else acts or something happens.
+        Nothing is left out, and nothing came between the steps of a turn.
+        """
+        return [list(steps) for _, steps in groupby(
+            self.steps, key=lambda step: step.lane if step.step.kind == "run" else step.number)]
+
     def lines(self) -> list[str]:
-        """Numbered steps; below each, who begins to wait, for what, holding what."""
+        """Numbered turns, and their steps with who begins to wait, for what, holding what."""
         found: list[str] = []
-        for step in self.steps:
-            found.append(f"{step.number:3}. {step.title}")
-            found += [f"      {self.lanes[key].name} waits; it holds {self.held(step, key)}"
-                      for key in step.began_waiting]
-            found += [f"      {self.lanes[key].name} gets {number}: {text}"
-                      for key, number, text in step.errors if key in self.lanes]
+        for number, turn in enumerate(self.turns(), 1):
+            if len(turn) == 1:
+                found += [f"{number:3}. {turn[0].title}", *self._seen(turn[0])]
+                continue
+            name = self.lanes[turn[0].lane].name
+            found.append(f"{number:3}. {name}, steps {turn[0].number} to {turn[-1].number}:")
+            for step in turn:
+                found += [f"      {step.title.removeprefix(name + ': ')}", *self._seen(step)]
         found += [f"  at the end {self.lanes[key].name} holds {held}"
                   for key, held in self.standing.items() if held.locks or held.waits]
         if self.victim:
             found.append(f"  the victim is {self.lanes[self.victim].name}")
         return [*found, f"  => {self.violation}"]
+
+    def _seen(self, step: TraceStep) -> list[str]:
+        """What somebody else would see of a step."""
+        return [*(f"        {self.lanes[key].name} waits; it holds {self.held(step, key)}"
+                  for key in step.began_waiting),
+                *(f"        {self.lanes[key].name} gets {number}: {text}"
+                  for key, number, text in step.errors if key in self.lanes)]
 
     def held(self, step: TraceStep, key: str) -> Held:
         """A lane's locks while it waits: the cycle's own, when its victim has lost them since."""

@@ -270,11 +270,17 @@ _IN: Mapping[str, tuple[str, ...]] = {
                           "bad optimizer, pending", "reads wait"),
 }
 
-IN: Mapping[str, tuple[str, ...]] = {
-    name: (*_IN.get(name, ()), *IN_TARGET.get(name, ()), *IN_OPERATOR.get(name, ()),
-           *IN_CHOICES.get(name, ()))
-    for name in {**_IN, **IN_TARGET, **IN_OPERATOR, **IN_CHOICES}}
-"""The cases a procedure's mutants are hunted in: those in which it does something of its own."""
+PROCEDURES = frozenset({*_IN, *IN_TARGET, *IN_OPERATOR, *IN_CHOICES})
+"""Whose mutants are made."""
+
+
+def cases_of(mutant: str) -> tuple[str, ...]:
+    """The cases a mutant is hunted in: those in which its procedure does something of its own; the
+    other choices' cases where the text is theirs only (its name says so: usp_X@pool.where.it).
+    """
+    name, _, choice = mutant.partition(".")[0].partition("@")
+    return (*_IN.get(name, ()), *IN_TARGET.get(name, ()), *IN_OPERATOR.get(name, ()),
+            *(IN_CHOICES.get(name, ()) if choice else ()))
 
 
 def scenario(wanted: Wanted) -> tuple[Scenario, Config]:

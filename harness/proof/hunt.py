@@ -28,7 +28,7 @@ from harness.explore.scenario import Scenario
 from harness.explore.search import Limits, Result, search
 from harness.explore.world import World
 from harness.proof.audit import DATABASE, deployed
-from harness.proof.battery import IN, WANTED, Wanted, scenario
+from harness.proof.battery import PROCEDURES, WANTED, Wanted, cases_of, scenario
 from harness.proof.mutate import Mutation, mutations
 from harness.proof.outcomes import outcome, waits
 from harness.proof.reached import Reached, Watch
@@ -48,7 +48,6 @@ PROCESSOR = 120
 """Seconds of a processor after which a search has no end: a loop inside one step."""
 
 TARGET_OFF = "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;"
-PROCEDURE = re.compile(r"\w+")
 MODULE = re.compile(r"\d\d_(?:\d\d_)?(\w+)\.procedure\.sql")
 
 
@@ -154,7 +153,7 @@ def _case(key: str, wanted: Wanted, plain: Scenario, base: Base) -> Case:
 
 
 def generated(config: Config) -> dict[str, Mutation]:
-    """Every mutant of the procedures of ``IN`` as this configuration has them, by name.
+    """Every mutant of ``PROCEDURES`` as this configuration has them, by name.
 
     A name that the small audit configuration has no mutant of says what is different here:
     usp_AcquireConversation@pool.where.it.
@@ -184,7 +183,7 @@ def _mutants(config: str) -> tuple[Mutation, ...]:
     found: list[Mutation] = []
     for name, text in render(Config.model_validate_json(config)).items():
         module = MODULE.fullmatch(name)
-        if module is not None and module[1] in IN:
+        if module is not None and module[1] in PROCEDURES:
             sql = next(sql for sql, _, _ in split_batches(text) if "CREATE OR ALTER" in sql)
             found += mutations(sql)
     return tuple(found)
@@ -248,7 +247,7 @@ def hunt(name: str, cases: Mapping[str, Case], remembered: Remembered | None = N
     known = remembered or Remembered(None)
     searches: dict[str, Search] = {}
     line = 0
-    for key in sorted(IN[PROCEDURE.match(name)[0]], key=lambda key: key != known.finder(name)):
+    for key in sorted(cases_of(name), key=lambda key: key != known.finder(name)):
         case = cases.get(key)
         mutation = case and case.base.made.get(name)
         if case is None or mutation is None:
@@ -270,7 +269,7 @@ def counts(name: str, cases: Mapping[str, Case], remembered: Remembered) -> bool
     if searches is None:
         return False
     wanted = list(searches) if any(each.claim for each in searches.values()) else \
-        [key for key in IN[PROCEDURE.match(name)[0]]
+        [key for key in cases_of(name)
          if key in cases and name in cases[key].base.made]
     return all(remembered.search(name, key, _mark(cases[key], cases[key].base.made[name]))
                for key in wanted if key in cases)

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from rich.console import Console
 
+from harness.explore.shorten import switches
 from harness.proof.battery import WANTED, scenario
 from harness.proof.hunt import Case, Found, counts, generated, hunt, prepare, summed
 from harness.proof.mutants import HISTORY, find_listed, shortened
@@ -74,11 +75,15 @@ def _sixteen(console: Console) -> list[dict[str, str]]:
     for number in HISTORY:
         hit = find_listed(number)
         seconds += hit.seconds
-        steps = len(shortened(hit).path) if hit.violated else 0
-        rows.append(listed_row(hit, steps))
+        turns = steps = 0
+        if hit.violated:
+            found = shortened(hit)
+            turns, steps = switches(list(found.path)), len(found.path)
+        rows.append(listed_row(hit, turns, steps))
         console.print(f"{number:2} {hit.mutant}: {hit.violation or 'NOT FOUND'}; {hit.states} "
                       f"states, {hit.transitions} transitions, {hit.seconds:.1f} s, shortest "
-                      f"trace {steps} steps", markup=False, highlight=False, soft_wrap=True)
+                      f"trace {turns} turns, {steps} steps", markup=False, highlight=False,
+                      soft_wrap=True)
     console.print(f"{sum(bool(row['found']) for row in rows)} of {len(rows)} found in "
                   f"{seconds:.1f} s together, installations included", markup=False)
     return rows

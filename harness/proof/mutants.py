@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from harness.explore.checks import all_of, no_deadlock
 from harness.explore.scenario import Scenario
-from harness.explore.search import Limits, Violation, search, shortest
+from harness.explore.search import Limits, Violation, search
+from harness.explore.shorten import readable
 from harness.explore.world import World
 from harness.proof.audit import accounted, article, deployed, send, small_config
 from harness.proof.battery import HANDLE, OFF
@@ -152,6 +153,6 @@ def find_listed(number: int, most: int = MOST) -> Hit:
 
 
 def shortened(hit: Hit) -> Violation:
-    """The shortest trace of what was found, every step needed."""
+    """The shortest trace of what was found, every step needed, in as few turns as were found."""
     assert hit.violated is not None
-    return shortest(HISTORY[hit.number].scenario(), hit.violated)
+    return readable(HISTORY[hit.number].scenario(), hit.violated)

@@ -31,8 +31,9 @@ seconds of a processor of a machine with two busy ones; none was taken on SQL Se
 found when a claim of [explorer.md](explorer.md) is violated, when some order of steps comes to rest
 in an outcome the shipped text comes to in no order (errors told, rows, endpoints, timers, open
 transactions, XACT_ABORT), or when somebody waits for something nobody waits for with the shipped
-text; the case is exhausted with that. Cases: `harness/proof/battery.py`. Steps: of the shortest
-trace for the sixteen, as first met for the others. A name with @pool, @single ... is of the text
+text; the case is exhausted with that. Cases: `harness/proof/battery*.py`. Steps: of the shortest
+trace for the sixteen, as first met for the others. A turn is what one session does until somebody
+else acts; all of its steps are in the trace. A name with @pool, @single ... is of the text
 that is different with that choice. What no case finds is named at the end with a reason.
 
 {how}
@@ -115,16 +116,16 @@ def _said(left: list[tuple[Found, Reason]], verdict: str) -> int:
     return sum(why.verdict == verdict for _, why in left)
 
 
-LISTED_COLUMNS = ("number", "mutant", "found", "states", "transitions", "steps", "seconds")
+LISTED_COLUMNS = ("number", "mutant", "found", "states", "transitions", "turns", "steps", "seconds")
 COLUMNS = ("mutant", "case", "found", "states", "transitions", "steps", "seconds")
 LEFT = ("mutant", "verdict", "reason", "cases", "states", "transitions", "seconds")
 
 
-def listed_row(hit: Hit, steps: int) -> dict[str, str]:
-    """One of the sixteen as the page has it. steps: of its shortest trace."""
+def listed_row(hit: Hit, turns: int, steps: int) -> dict[str, str]:
+    """One of the sixteen as the page has it. turns, steps: of its shortest trace."""
     return dict(zip(LISTED_COLUMNS, (
         str(hit.number), f"`{hit.mutant}`", hit.violation, str(hit.states), str(hit.transitions),
-        str(steps), f"{hit.seconds:.1f}"), strict=True))
+        str(turns), str(steps), f"{hit.seconds:.1f}"), strict=True))
 
 
 def kept(path: Path = PAGE) -> list[dict[str, str]]:
@@ -141,14 +142,14 @@ def stale(names: Iterable[str], found: Iterable[Found], path: Path = PAGE) -> li
     known = {each.name for each in found}
     problems = [f"{name}: remembered, but no such mutant is made any more"
                 for name in known - set(names)]
-    problems += [f"{name}: not hunted yet" for name in set(names) - known]
     said = {row["mutant"].strip("`") for row in kept(path) if row["found"]}
     problems += [f"{each.mutant}: not found on the page" for each in HISTORY.values()
                  if each.mutant not in said]
     survivors = {each.name for each in found if not each.claim}
     for each in reasons:
         for pattern in each.names:
-            if not any(fnmatchcase(name, pattern) for name in survivors):
+            if not any(fnmatchcase(name, pattern)
+                       for name in survivors | (set(names) - known)):
                 problems.append(f"{pattern}: in the register, but nothing of that name survives")
     problems += [f"{name}: survives without an entry in the register" for name in survivors
                  if not any(each.fits(name) for each in reasons)]
