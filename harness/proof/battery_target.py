@@ -131,5 +131,6 @@ TARGETS: Mapping[str, Wanted] = {
 _LARGE = ("two readers, poison", "reads wait at the target")
 _TARGET = tuple(key for key in TARGETS if key not in _LARGE)
 IN_TARGET: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("usp_LandBatch", "usp_LandRow", "usp_FindPoison", "usp_RecordPoison"), _TARGET),
+    **dict.fromkeys(("usp_LandBatch", "usp_LandRow", "usp_FindPoison", "usp_RecordPoison"),
+                    _TARGET),
     "usp_TargetActivation": (*_TARGET, *_LARGE)}

@@ -44,7 +44,7 @@ TRANSITIONS = 6_000
 SHIPPED = 60_000
 """The same of the shipped text."""
 
-PROCESSOR = 120
+PROCESSOR = 60
 """Seconds of a processor after which a search has no end: a loop inside one step."""
 
 TARGET_OFF = "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;"
@@ -158,14 +158,18 @@ def generated(config: Config) -> dict[str, Mutation]:
     A name that the small audit configuration has no mutant of says what is different here:
     usp_AcquireConversation@pool.where.it.
     """
-    made = {each.name: each for each in _mutants(config.model_dump_json())}
-    plain = Setup().config
-    if config == plain:
-        return made
-    known = {each.name for each in _mutants(plain.model_dump_json())}
+    made, plain = _mutants(config.model_dump_json()), Setup().config
+    usual = _mutants(plain.model_dump_json())
     tag = _difference(config, plain)
-    return {name if name in known else name.replace(".", f"@{tag}.", 1): each
-            for name, each in made.items()}
+    found: dict[str, Mutation] = {}
+    for procedure, mutants in made.items():
+        there = usual.get(procedure, ())
+        known = {each.name for each in there}
+        alike = [each.kind for each in mutants] == [each.kind for each in there]
+        for number, each in enumerate(mutants):  # a number or a name in it may be another
+            name = there[number].name if alike else each.name
+            found[name if name in known else name.replace(".", f"@{tag}.", 1)] = each
+    return found
 
 
 def _difference(config: Config, plain: Config) -> str:
@@ -179,14 +183,15 @@ def _difference(config: Config, plain: Config) -> str:
 
 
 @cache
-def _mutants(config: str) -> tuple[Mutation, ...]:
-    found: list[Mutation] = []
+def _mutants(config: str) -> Mapping[str, tuple[Mutation, ...]]:
+    """Of each procedure."""
+    found = {}
     for name, text in render(Config.model_validate_json(config)).items():
         module = MODULE.fullmatch(name)
         if module is not None and module[1] in PROCEDURES:
             sql = next(sql for sql, _, _ in split_batches(text) if "CREATE OR ALTER" in sql)
-            found += mutations(sql)
-    return tuple(found)
+            found[module[1]] = tuple(mutations(sql))
+    return found
 
 
 # ---------------------------------------------------------------------- searching
