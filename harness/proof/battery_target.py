@@ -37,6 +37,19 @@ LOOKS = ("CREATE TRIGGER audit.Bad ON audit.Landing AFTER INSERT AS BEGIN DECLAR
 """Landing looks at a table somebody may hold: 1222."""
 HOLDS = ("BEGIN TRANSACTION; UPDATE dbo.Held SET Id = 2; WAITFOR DELAY '00:00:{}'; "
          "COMMIT TRANSACTION;")
+ENDS_IT = ("CREATE TRIGGER audit.Bad ON audit.Landing AFTER INSERT AS IF EXISTS (SELECT 1 FROM "
+           "inserted WHERE Body = 0xA1) ROLLBACK TRANSACTION;")
+"""A row whose landing ends the transaction."""
+SEVERE = ("CREATE TRIGGER audit.Severe ON audit.Landing AFTER INSERT AS BEGIN SET XACT_ABORT {}; "
+          "IF EXISTS (SELECT 1 FROM inserted WHERE Body = 0xA2) RAISERROR (N'no room', 17, 1); "
+          "END;")
+"""A row that is said to be the server's trouble."""
+DOOMS_OR_LOOKS = (
+    "CREATE TRIGGER audit.Bad ON audit.Landing AFTER INSERT AS BEGIN DECLARE @i int; "
+    "IF EXISTS (SELECT 1 FROM inserted WHERE Body = 0xA1) THROW 50999, N'a fault', 1; "
+    "SELECT @i = h.Id FROM dbo.Held AS h{}; END;")
+NO_NOTES = "ALTER TABLE audit.PoisonAttempt ADD CONSTRAINT CK_Fault CHECK (Attempts < 0);"
+KNOWN = ("EXECUTE audit.usp_RecordPoison @h, 1, N'//redial/audit/event';")
 FAILS = f"{OURS} END CONVERSATION @h WITH ERROR = 50001 DESCRIPTION = N'x';"
 SENDS_THREE = (send("A1"), send("A2"), send("A3"))
 LATER = (*SENDS_THREE, READS)
@@ -123,6 +136,35 @@ TARGETS: Mapping[str, Wanted] = {
         WARM + " switches=bad_optimizer:true", (STILL, DOOMS), (
             send("A1"), READS, f"{OURS} BEGIN TRANSACTION; EXECUTE audit.usp_SendEndOfStream @h; "
             "COMMIT TRANSACTION;", READS), False, others=(OPENS.format(NOTES),)),
+    "long rows, one refused": Wanted(PLAIN, (STILL, REFUSES), (
+        send("A1"), send("A1A2A3"), READS), False),
+    "long rows, one dooms": Wanted(PLAIN, (STILL, DOOMS), (
+        send("A1"), send("A1A2A3"), READS), False),
+    "attempts of another type": Wanted(WARM, (STILL,), (
+        IN_HAND + "EXECUTE audit.usp_RecordPoison @h, 1, N'x';", send("A1"), READS), False),
+    "known poison, one row refused": Wanted(WARM, (STILL, REFUSES), (
+        IN_HAND + KNOWN, send("B1"), send("A1"), send("C1"), READS), False),
+    "three attempts": Wanted(PLAIN, (STILL, DOOMS), (send("A1"), send("A2"), READS), False,
+                             choices=(("poison", "limit", 3),)),
+    "refused, then doomed": Wanted(PLAIN, (
+        STILL, REFUSES, DOOMS.replace("0xA1", "0xA2")), LATER, False),
+    "refused, then severe": Wanted(PLAIN, (STILL, REFUSES, SEVERE.format("OFF")), LATER, False),
+    "severe": Wanted(PLAIN, (STILL, SEVERE.format("OFF")), LATER, False),
+    "severe, doomed": Wanted(PLAIN, (STILL, SEVERE.format("ON")), LATER, False),
+    "a row ends the transaction": Wanted(PLAIN, (STILL, ENDS_IT), LATER, False),
+    "doomed beside a lock": Wanted(PLAIN, (STILL, HELD, DOOMS_OR_LOOKS.format(" WITH (NOWAIT)")),
+                                   LATER, False, others=(HOLDS.format("09"),)),
+    "doomed beside a deadlock": Wanted(PLAIN, (STILL, HELD, DOOMS_OR_LOOKS.format("")), (
+        send("A1"), send("A2"), READS), False, deadlocks=True, others=(
+            "SET DEADLOCK_PRIORITY HIGH; " + OPENS.format(
+                "UPDATE dbo.Held SET Id = 2; SELECT COUNT(*) FROM audit.Landing;"),)),
+    "bad optimizer, two rows doom": Wanted(
+        PLAIN + " switches=bad_optimizer:true", (STILL, DOOMS_TWO), LATER, False),
+    "attempts cannot be noted": Wanted(PLAIN, (STILL, NO_NOTES), (
+        NOTES, OPENS.format(NOTES), f"SET XACT_ABORT ON; {OPENS.format(NOTES)}"), False),
+    "attempts noted together, doomed": Wanted(PLAIN, (STILL,), (
+        f"SET XACT_ABORT ON; {OPENS.format(NOTES_SAME)}",
+        NOTES_SAME.replace("N'x'", "N'y'")), False, others=(NOTES_SAME,)),
     "reads wait at the target": Wanted(
         "senders=1 target_readers=1 firings=0 warm=0 switches=endpoint_reads_wait:true", (STILL,),
         (send("A1"), READS), False, others=(give_up(0), ENDS)),

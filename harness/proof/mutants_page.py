@@ -131,7 +131,8 @@ def listed_row(hit: Hit, turns: int, steps: int) -> dict[str, str]:
 def kept(path: Path = PAGE) -> list[dict[str, str]]:
     """The rows of the sixteen on the page."""
     whole = path.read_text("utf-8") if path.exists() else ""
-    return [dict(zip(LISTED_COLUMNS, row, strict=True)) for row in _rows(whole, LISTED)]
+    return [dict(zip(LISTED_COLUMNS, row, strict=True)) for row in _rows(whole, LISTED)
+            if len(row) == len(LISTED_COLUMNS)]
 
 
 def stale(names: Iterable[str], found: Iterable[Found], path: Path = PAGE) -> list[str]:

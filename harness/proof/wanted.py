@@ -83,6 +83,9 @@ FAILS_IN_IT = ("ALTER PROCEDURE audit.usp_ArmTimer @handle uniqueidentifier, @se
                "BEGIN IF @@TRANCOUNT > 0 THROW 50999, N'a fault', 1; "
                "BEGIN CONVERSATION TIMER (@handle) TIMEOUT = @seconds; END;")
 """A timer that cannot be armed in the transaction that received, and can outside."""
+SEVERE = ("CREATE TRIGGER audit.Severe ON audit.ConversationLog AFTER UPDATE AS IF UPDATE "
+          "(EndedUtc) RAISERROR (N'no room', 17, 1);")
+"""What is said to be the server's trouble."""
 NO_RESEND = ("CREATE TRIGGER audit.NoResend ON audit.ConversationLog AFTER INSERT AS IF EXISTS "
              "(SELECT 1 FROM inserted WHERE ResendOf IS NOT NULL) THROW 50999, N'a fault', 1;")
 DEAD_TRIGGER = ("CREATE TRIGGER audit.Dead ON audit.SessionConversations AFTER DELETE AS BEGIN "
