@@ -209,7 +209,7 @@ def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence
 @task(
     help={
         "only": "generated mutants whose names fit, * for anything; leaves the sixteen out",
-        "generated": "also every generated one: many minutes",
+        "generated": "also every generated one: an hour, and what is known is not hunted again",
         "write": "write docs/mutants.md",
         "check": "only say what is stale on docs/mutants.md and in sql/mutants/equivalent.toml",
         "workers": "processes for the generated ones",

@@ -139,6 +139,18 @@ def test_windows_stop_inside_a_plain_batch():
     assert play(made.text, scenario).met == ["lost update"]
 
 
+def test_a_turn_is_what_one_session_does_until_another_acts(deadlock):
+    trace = record(*deadlock)
+    turns = trace.turns()
+    assert [step for turn in turns for step in turn] == trace.steps
+    assert len(turns) == switches(list(deadlock[1].path)) < len(trace.steps)
+    assert all(len({step.lane for step in turn}) == 1 for turn in turns)
+    text = "\n".join(trace.lines())
+    assert all(step.title.partition(": ")[2] in text for step in trace.steps)
+    long = next(turn for turn in turns if len(turn) > 1)
+    assert f"steps {long[0].number} to {long[-1].number}:" in text
+
+
 OWN = Path(__file__).resolve().parents[2] / "sql" / "examples"
 
 

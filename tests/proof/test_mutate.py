@@ -55,3 +55,12 @@ def test_every_mutant_of_the_shipped_procedures_can_be_read_and_has_a_name_of_it
     assert len({each.text for each in made.values()}) == len(made) > 300
     for each in made.values():
         parse_batch(each.text)
+
+
+def test_a_mutant_of_another_choices_text_only_says_so_in_its_name():
+    plain, pool = (generated(Setup.parse(f"key={key}").config) for key in ("spid", "pool"))
+    assert not any("@" in name for name in plain)
+    only = [name for name in pool if "@" in name]
+    assert any(name.startswith("usp_WaitForSlot@pool.") for name in only)
+    assert not {name.replace("@pool", "") for name in only} & plain.keys()
+    assert "usp_SendEndOfStream.statement.SEND-ON-CONVERSATION-handle" in pool

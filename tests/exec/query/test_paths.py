@@ -106,6 +106,16 @@ def test_bad_optimizer_scans_wherever_no_hint_forbids_it():
         "SEEK t.pk (2 columns)"]
 
 
+def test_bad_optimizer_seeks_by_the_least_helpful_index_and_reads_backwards():
+    lab = made(switches={"bad_optimizer": True})
+    assert paths(lab, "SELECT * FROM t WITH (FORCESEEK) WHERE a = 1 AND b = 2 AND c = 3") == [
+        "RANGE t.ix_c (1 columns), with residual"]
+    lab.run("INSERT u (a) VALUES (1), (2), (3)")
+    assert lab.rows("SELECT a FROM u") == [(3,), (2,), (1,)]
+    assert lab.rows("SELECT a FROM u ORDER BY a") == [(1,), (2,), (3,)]
+    assert lab.rows("SELECT TOP (2) a FROM u ORDER BY a") == [(1,), (2,)]
+
+
 def test_bad_optimizer_changes_the_locks_of_a_delete_by_key():
     lab = made(switches={"bad_optimizer": True})
     lab.run("INSERT t (a, b, h) VALUES (1, 1, NEWID()), (2, 2, NEWID())")

@@ -213,6 +213,8 @@ def _push_limit(
     table = step.source.table
     index = table.rows if step.path.number == 0 else table.indexes[step.path.number - 1]
     ordered = bool(order_by) and _follows(step.path, index, order_by, names)
+    if ordered:
+        step.path.backwards = False
     if limit is not None and (ordered or not order_by):
         step.limit = limit
     return ordered

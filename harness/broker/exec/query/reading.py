@@ -258,7 +258,7 @@ def _general_fetch(reader: Reader) -> Fetch:
                 transaction, index, mode, accept, prefix=prefix, low=between[0],
                 high=between[1], covered=covered, limit=rest,
                 after=v[-1] if walks else None)
-        if path.backwards and limit is None:
+        if path.backwards and limit is None and not walks:
             found.reverse()
         if with_key:
             return [(*row, key) for key, row in found]
