@@ -334,6 +334,7 @@ def measured(work: Callable[[], object], limit: int) -> tuple[Any, float]:
     if child == 0:
         try:
             os.close(receiving)
+            gc.unfreeze()  # a search counts what is frozen, which is the whole of the parent
             resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit)))
             try:
                 answer = work()
