@@ -158,7 +158,8 @@ SENDING: Mapping[str, Wanted] = {
     "armed beside": Wanted("senders=1 firings=0", (), (
         HANDLE.format(1) + "SET LOCK_TIMEOUT 0; BEGIN TRANSACTION; EXECUTE audit.usp_ArmTimer "
         "@h, 5; COMMIT TRANSACTION;",), False,
-        others=(HANDLE.format(1) + OPENS.format("BEGIN CONVERSATION TIMER (@h) TIMEOUT = 7;"),)),
+        others=(HANDLE.format(1) + "BEGIN TRANSACTION; BEGIN CONVERSATION TIMER (@h) TIMEOUT = 7; "
+                "ROLLBACK TRANSACTION;",)),
     "wrong calls, doomed": Wanted("senders=1 firings=0 switches=broker_error_dooms:true", (),
                                   CALLS, False),
     "beginning fails, told": Wanted("senders=1 firings=0 warm=0", (NO_LOG,), (
@@ -173,6 +174,9 @@ SENDING: Mapping[str, Wanted] = {
     "recycled by hand": Wanted("senders=1 firings=0", (), (
         f"{SERIALIZABLE}{OURS} EXECUTE audit.usp_RecycleConversation @h, 1;",), False, others=(
         f"{OURS} EXECUTE audit.usp_RecycleConversation @h, 0; {send('B1')}",)),
+    "bad optimizer, beginning fails": Wanted(
+        "key=application senders=2 shared=0 warm=0 firings=0 caller=transaction "
+        "switches=bad_optimizer:true", (NO_LOG,), (), False),
     "given up, SERIALIZABLE": Wanted("senders=1 firings=0", (TARGET.format("OFF"),), (
         send("A1"), SERIALIZABLE + give_up(0)), False, others=(NOTES,)),
     "by hand, SERIALIZABLE": Wanted("senders=1 firings=0", (OFF,), (ENDS, SERIALIZABLE + READER),
@@ -237,7 +241,8 @@ _SENDS = ("xact_abort", "serializable", "wrong calls", "dead before", "removed b
           "one key", "one key, transactions",
           "one key, XACT_ABORT")
 _BEGINS = ("bad optimizer", "bad optimizer, first", "beginning fails", "beginning again fails",
-           "taken for ever", "beginning fails, told", "beginning fails, caught", "no service")
+           "taken for ever", "beginning fails, told", "beginning fails, caught", "no service",
+           "bad optimizer, beginning fails")
 _IN: Mapping[str, tuple[str, ...]] = {
     "usp_Send": (*_SENDS, "trigger ends it", "no key", "long body", "serializable, two", *_BEGINS,
                  "target ends, XACT_ABORT",

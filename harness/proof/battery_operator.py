@@ -69,15 +69,9 @@ _OPERATOR: Mapping[str, Wanted] = {
     "drained, gate held for short": Wanted(PLAIN, (TOLD,), (LONGER,), False,
                                            others=(HOLDS_GATE.format("00.5"),)),
     "drained, a row held": Wanted(PLAIN, (TOLD,), (DRAIN,), False, others=(HOLDS_ROW.format(5),)),
-    "drained, a row held for short": Wanted(PLAIN, (TOLD,), (LONGER,), False,
-                                            others=(HOLDS_ROW.format("00.15"),)),
-    "drained, two dialogs": Wanted("key=application senders=2 shared=0 warm=2 firings=0", (TOLD,),
-                                   (DRAIN,), False),
     "drained, reads wait": Wanted(f"{PLAIN} switches=endpoint_reads_wait:true", (TOLD,), (LONGER,),
                                   False, others=(OPENS.format(f"{STRAY} WAITFOR DELAY "
                                                               "'00:00:01.3';"),)),
-    "drained, SERIALIZABLE": Wanted(PLAIN, (TOLD,), (
-        f"SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; {DRAIN}",), False, others=(send("B1"),)),
     "drained, bad optimizer": Wanted(
         "key=application senders=2 shared=0 warm=2 firings=0 switches=bad_optimizer:true", (TOLD,),
         (DRAIN,), False),
@@ -102,8 +96,6 @@ _OPERATOR: Mapping[str, Wanted] = {
                                       others=(HOLDS_ROW.format("01"),)),
     "retired, in use": Wanted("key=application senders=2 firings=0 caller=transaction", (TOLD,), (
         *IDLE, RETIRE), False),
-    "retired, two dialogs": Wanted("key=application senders=2 shared=0 warm=2 firings=0", (TOLD,),
-                                   (*IDLE, send("A1"), RETIRE), False),
     "retired together": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE), False, others=(RETIRE,)),
     "retired, removed": Wanted(PLAIN, (TOLD,), (*IDLE, REMOVE, RETIRE), False),
     "retired, ended": Wanted(PLAIN, (TOLD, "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION "

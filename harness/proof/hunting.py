@@ -94,7 +94,7 @@ def _generated(names: list[str], only: str, workers: int, remembered: Remembered
     """Hunt for those of the names; what is known is written every few, so that it can be stopped
     and goes on where it stopped.
     """
-    wanted = [name for name in names if fnmatchcase(name, only)]
+    wanted = sorted((name for name in names if fnmatchcase(name, only)), key=_late)
     with ThreadPoolExecutor(workers) as pool:
         try:
             for number, found in enumerate(
@@ -105,6 +105,11 @@ def _generated(names: list[str], only: str, workers: int, remembered: Remembered
         finally:
             pool.shutdown(cancel_futures=True)
             remembered.write(names)
+
+
+def _late(name: str) -> bool:
+    """Whether little is to be expected: who hunts for an hour would know the others first."""
+    return any(part in name for part in (".statement.NOCOUNT", ".hint.ROWLOCK", ".hint.INDEX"))
 
 
 def _line(found: Found) -> str:
