@@ -84,7 +84,11 @@ SENDING: Mapping[str, Wanted] = {
         "SET XACT_ABORT ON; BEGIN TRANSACTION;", send("A1"), "COMMIT TRANSACTION;"), False,
         untidy=True, left=True),
     "other contract": Wanted("senders=1 firings=0", (), (
-        OTHER_CONTRACT, CAUGHT.format(send("A1"), "ON"), CAUGHT.format(send("A1"), "OFF")), False),
+        OTHER_CONTRACT, *(CAUGHT.format(f"UPDATE audit.Gate SET Reason = N'{how}'; {send('A1')}",
+                                        how) for how in ("ON", "OFF"))), False),
+    "removed before, doomed": Wanted("senders=1 firings=0 switches=broker_error_dooms:true", (
+        OFF,), (
+        REMOVE, OPENS.format(send("A1"))), False),
     "given up": Wanted("senders=1 firings=0", (TARGET.format("OFF"), STRAY), (
         *SENDS, give_up(0), TARGET.format("ON")), claims=False),
     "dead-lettered": Wanted("senders=1 firings=0", (TARGET.format("OFF"), STRAY), (
@@ -238,6 +242,7 @@ WANTED: Mapping[str, Wanted] = {**SENDING, **TARGETS, **OPERATOR, **CHOICES}
 _SENDS = ("xact_abort", "serializable", "wrong calls", "dead before", "removed before",
           "removed before, XACT_ABORT", "gate", "dead before, caught", "cancel",
           "cancel, transaction", "cancel, XACT_ABORT", "other contract",
+          "removed before, doomed",
           "one key", "one key, transactions",
           "one key, XACT_ABORT")
 _BEGINS = ("bad optimizer", "bad optimizer, first", "beginning fails", "beginning again fails",
@@ -280,6 +285,20 @@ _IN: Mapping[str, tuple[str, ...]] = {
 
 PROCEDURES = frozenset({*_IN, *IN_TARGET, *IN_OPERATOR, *IN_CHOICES})
 """Whose mutants are made."""
+
+
+LARGE = frozenset({
+    "long bodies", "bad optimizer, beside", "target ends", "error message", "timer", "transaction",
+    "failing", "target ends, XACT_ABORT", "RCSI", "queue off", "timer, target ends", "retired",
+    "recycled by hand", "arming fails, lifetime", "arming fails in it, busy", "many pending",
+    "resend fails once", "bad optimizer, given up", "reads wait", "timer, reader dies",
+    "two readers, poison", "reads wait at the target", "bad optimizer, ended after poison",
+    "lands, recycled", "drained beside a sender", "drained beside a transaction",
+    "drained, a row held", "drained, bad optimizer", "retired, bad optimizer", "retired together",
+    "pool, timer", "pool, target ends", "pool, busy", "pool, busy, less patience",
+    "pool, two messages", "pool, drained", "message", "aged, ended by hand", "aged, of before",
+    "once", "once, resent"})
+"""Cases of more than 700 transitions: who hunts for many mutants looks into the others first."""
 
 
 def cases_of(mutant: str) -> tuple[str, ...]:

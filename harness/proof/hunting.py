@@ -9,14 +9,18 @@ from fnmatch import fnmatchcase
 from rich.console import Console
 
 from harness.explore.shorten import switches
-from harness.proof.battery import WANTED, scenario
+from harness.proof.battery import LARGE, WANTED, scenario
 from harness.proof.hunt import Case, Found, counts, generated, hunt, prepare, summed
 from harness.proof.mutants import HISTORY, find_listed, shortened
 from harness.proof.mutants_page import PAGE, how_of, kept, listed_row, register, stale, text
-from harness.proof.remembered import Remembered, sources
+from harness.proof.remembered import Remembered, Search, sources
 
 OFTEN = 20
 """After so many mutants what is known is written."""
+
+
+UNFINISHED = ""
+"""Stands for the cases a survivor was not hunted in yet."""
 
 
 def all_names(only: str = "*") -> list[str]:
@@ -34,8 +38,9 @@ def check_page() -> int:
 
 
 def remembered_of(remembered: Remembered) -> list[Found]:
-    """What became of each mutant that was hunted."""
-    return [summed(name, searches) for name, searches in remembered.found.items()]
+    """What became of each mutant that was hunted to the end."""
+    return [summed(name, searches) for name, searches in remembered.found.items()
+            if UNFINISHED not in searches]
 
 
 def main(only: str, made: bool, write: bool, workers: int) -> int:
@@ -91,17 +96,31 @@ def _sixteen(console: Console) -> list[dict[str, str]]:
 
 def _generated(names: list[str], only: str, workers: int, remembered: Remembered,
                cases: Mapping[str, Case]) -> Iterable[Found]:
-    """Hunt for those of the names; what is known is written every few, so that it can be stopped
-    and goes on where it stopped.
+    """Hunt for those of the names, in small cases first, for the survivors in the large ones too.
+    What is known is written every few, so that it can be stopped and goes on where it stopped.
     """
     wanted = sorted((name for name in names if fnmatchcase(name, only)), key=_late)
+    small = {key: case for key, case in cases.items() if key not in LARGE}
+
+    def first(name: str) -> None:
+        before = remembered.found.get(name, {})
+        if not counts(name, cases, remembered) and not hunt(name, small, remembered).claim:
+            left = {key: each for key, each in before.items() if not each.claim}
+            remembered.keep(name, {**left, **remembered.found[name], UNFINISHED: Search("", False)})
+
+    def both() -> Iterable[Found]:
+        for number, _ in enumerate(pool.map(first, wanted), 1):
+            if number % OFTEN == 0:
+                remembered.write(names)
+        for number, found in enumerate(
+                pool.map(lambda name: hunt(name, cases, remembered), wanted), 1):
+            if number % OFTEN == 0:
+                remembered.write(names)
+            yield found
+
     with ThreadPoolExecutor(workers) as pool:
         try:
-            for number, found in enumerate(
-                    pool.map(lambda name: hunt(name, cases, remembered), wanted), 1):
-                if number % OFTEN == 0:
-                    remembered.write(names)
-                yield found
+            yield from both()
         finally:
             pool.shutdown(cancel_futures=True)
             remembered.write(names)
