@@ -85,7 +85,7 @@ SENDING: Mapping[str, Wanted] = {
         untidy=True, left=True),
     "other contract": Wanted("senders=1 firings=0", (), (
         OTHER_CONTRACT, *(CAUGHT.format(f"UPDATE audit.Gate SET Reason = N'{how}'; {send('A1')}",
-                                        how) for how in ("ON", "OFF"))), False),
+                                        how) for how in ("OFF", "ON"))), False),
     "removed before, doomed": Wanted("senders=1 firings=0 switches=broker_error_dooms:true", (
         OFF,), (
         REMOVE, OPENS.format(send("A1"))), False),
