@@ -98,8 +98,20 @@ class Case:
                 violated = ", ".join(answer.result.violations)
                 if violated:
                     raise ValueError(f"setup {self.key} as shipped: {violated}")
+                self._itself(answer)
                 self.searched = answer
             return self.searched
+
+    def _itself(self, shipped: Shipped) -> None:
+        """The shipped text put into its own place is not found. Raises ValueError when it is: then
+        the case tells orders apart, of handles say, that mean nothing.
+        """
+        procedure = next(name for name in sorted(shipped.reached) if name in PROCEDURES)
+        again = forked(lambda: _mutated(self, shipped.reached[procedure].source, shipped),
+                       PROCESSOR)
+        found = again if isinstance(again, str) else ", ".join(again.violations)
+        if found:
+            raise ValueError(f"setup {self.key} is not the same twice: {found}")
 
     def reaches(self, mutation: Mutation) -> bool:
         """Whether some order of steps comes to the changed statement."""
@@ -196,7 +208,7 @@ def _mutants(config: str) -> Mapping[str, tuple[Mutation, ...]]:
 
 # ---------------------------------------------------------------------- searching
 def _as_shipped(case: Case) -> Shipped:
-    watch, plain = Watch(case.base.instance), _with(case, None)
+    watch, plain = Watch(case.base.instance), _with(case, "")
     outcomes: set[str] = set()
     waited: set[str] = set()
 
@@ -213,8 +225,8 @@ def _as_shipped(case: Case) -> Shipped:
     return Shipped(result, frozenset(outcomes), frozenset(waited), watch.reached())
 
 
-def _mutated(case: Case, mutation: Mutation, shipped: Shipped) -> Result:
-    plain = _with(case, mutation)
+def _mutated(case: Case, text: str, shipped: Shipped) -> Result:
+    plain = _with(case, text)
     if not shipped.result.exhausted:  # there may be more outcomes and waits than are known
         return search(plain, Limits(transitions=TRANSITIONS, first=True))
 
@@ -231,12 +243,12 @@ def _mutated(case: Case, mutation: Mutation, shipped: Shipped) -> Result:
     return search(comparing, Limits(transitions=TRANSITIONS, first=True))
 
 
-def _with(case: Case, mutation: Mutation | None) -> Scenario:
-    """The scenario of a case, on an instance with the mutant in its place."""
+def _with(case: Case, text: str) -> Scenario:
+    """The scenario of a case, on an instance with that text of a procedure; '': as it is."""
     instance = case.base.instance
-    for text in (*([mutation.text] if mutation else []), *case.first):
+    for batch in (*([text] if text else []), *case.first):
         session = instance.connect(DATABASE)
-        session.execute(text).ok()
+        session.execute(batch).ok()
         session.close()
         instance.run()
     return replace(case.scenario, prepare=lambda: instance)
@@ -298,7 +310,7 @@ def _searched(case: Case, mutation: Mutation, mark: str) -> Search:
     if not case.reaches(mutation):
         return Search(mark, False)
     shipped = case.shipped()
-    answer, seconds = measured(lambda: _mutated(case, mutation, shipped), PROCESSOR)
+    answer, seconds = measured(lambda: _mutated(case, mutation.text, shipped), PROCESSOR)
     if isinstance(answer, str):  # what was to be there before the search did not come
         return Search(mark, claim=_said(answer), seconds=round(seconds, 2))
     found = Search(mark, True, "", answer.states, answer.transitions, 0, round(seconds, 2))

@@ -8,6 +8,7 @@ tell (open). The page is made of what ``remembered`` has.
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -108,8 +109,18 @@ def _counts(hits: list[Mapping[str, str]], names: list[str], caught: list[Found]
             f"open {len(open_)}")
     said += f": {', '.join(f'`{name}`' for name in open_)}." if open_ else "."
     if missing:
-        said += f" Not hunted yet: {', '.join(f'`{name}`' for name in missing)}."
+        said += f" Not hunted yet: {_named(missing, names)}."
     return said
+
+
+def _named(missing: list[str], names: list[str]) -> str:
+    """Names; where none of a procedure was hunted, how many."""
+    of = Counter(name.partition(".")[0] for name in names)
+    left = Counter(name.partition(".")[0] for name in missing)
+    whole = [each for each in left if left[each] == of[each] > 1]
+    said = [f"all {left[each]} of `{each}`" for each in whole]
+    return ", ".join([*said, *(f"`{name}`" for name in missing
+                               if name.partition(".")[0] not in whole)])
 
 
 def _said(left: list[tuple[Found, Reason]], verdict: str) -> int:

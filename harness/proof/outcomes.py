@@ -11,9 +11,10 @@ from harness.explore.world import World
 from harness.proof.audit import DATABASE, rows, undelivered
 
 LOOKED_AT: Mapping[str, tuple[str, ...]] = {
-    "Landing": ("RowVersion", "MessageType", "Body", "MessageSequence", "KeySequence"),
-    "DeadLetter": ("DeadLetterId", "Side", "MessageType", "Body", "Code", "MessageSequence",
-                   "Reason"),
+    "Landing": ("ConversationHandle", "RowVersion", "MessageType", "Body", "MessageSequence",
+                "KeySequence"),
+    "DeadLetter": ("ConversationHandle", "DeadLetterId", "Side", "MessageType", "Body", "Code",
+                   "MessageSequence", "Reason"),
     "ErrorLog": ("ProcedureName", "ErrorNumber", "MessageSequence"),
     "ConversationLog": ("ConversationKey", "EndOfStreamUtc", "EndedUtc", "Messages", "Resent",
                         "DeadLettered", "Code", "Reason"),
@@ -38,8 +39,8 @@ def outcome(world: World) -> str:
         if database.resolve(schema, table) is None:
             continue
         there = rows(world, table, *columns, schema=schema)
-        if columns[0] in ("RowVersion", f"{table}Id"):  # their order, and no gaps in the numbers
-            found.append([row[1:] for row in sorted(there)])
+        if columns[0] == "ConversationHandle":
+            found.append(_by_dialog(there))
             continue
         found.append(sorted(repr(tuple(
             value is not None if name.endswith("Utc") else value
@@ -55,6 +56,16 @@ def outcome(world: World) -> str:
                         for key, due in world.instance.engine.timers.entries.items()
                         if key[0] == "ssb.timer"))
     return repr(found)
+
+
+def _by_dialog(there: list[tuple]) -> list[str]:
+    """The rows of each dialog in their order, without the numbers that give it: which dialog comes
+    first depends on its handle.
+    """
+    rows_of: dict[object, list[tuple]] = {}
+    for handle, _, *rest in sorted(there):
+        rows_of.setdefault(handle, []).append(tuple(rest))
+    return sorted(map(repr, rows_of.values()))
 
 
 def waits(world: World) -> list[str]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
+from itertools import count
+
 import pytest
 
+from harness.proof import hunt as hunting_ground
 from harness.proof.hunt import counts, hunt, prepare
 from harness.proof.hunting import all_names, remembered_of
 from harness.proof.mutants_page import HEAD, Reason, how_of, kept, reason_of, register, stale, text
@@ -66,6 +71,14 @@ def test_a_case_that_never_comes_to_the_statement_is_not_searched(cases):
                                                 "CONVERSATION-handle"])
                for key, case in cases.items()}
     assert reached == {"xact_abort": False, "wrong calls": False, "first send": True}
+
+
+def test_a_case_that_tells_the_shipped_text_from_itself_is_refused(cases, monkeypatch):
+    case = replace(cases["xact_abort"], searched=None)
+    seen = count()
+    monkeypatch.setattr(hunting_ground, "outcome", lambda world: f"{next(seen)} {os.getpid()}")
+    with pytest.raises(ValueError, match="xact_abort is not the same twice"):
+        case.shipped()
 
 
 def test_comments_and_layout_do_not_make_the_sources_others():
