@@ -1,0 +1,89 @@
+"""docs/answer-matrix.md: it says what the results say; a cell of each class is searched anew."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from harness.broker.engine.switches import SWITCHES, shown
+from harness.proof import matrix_kept
+from harness.proof.matrix import Cell, class_of, every_cell
+from harness.proof.matrix_kept import keep, kept
+from harness.proof.matrix_page import PAGE, linked, problems
+from harness.proof.matrix_run import searched
+from harness.proof.questions import QUESTIONS, SEARCHES
+
+RESULTS = kept()
+AGAIN = [
+    ("single never two_phase updlock rc autocommit", "first", ""),
+    ("message never two_phase updlock rcsi trigger", "first", "bad_optimizer=true"),
+    ("spid timer article updlock rc transaction", "timer", ""),
+    ("spid timer article updlock rc autocommit", "timer", ""),
+    ("spid timer low_priority updlock rc xact_abort", "timer", ""),
+    ("spid timer lock_timeout updlock rc transaction", "timer", ""),
+    ("spid never two_phase none rc autocommit", "dies", ""),
+    ("application never two_phase holdlock rcsi transaction", "first", ""),
+    ("spid timer two_phase updlock rc transaction", "dies", "broker_error_dooms=true"),
+]
+"""A cell of each class of verdict, and what is searched of it anew."""
+
+
+
+def test_what_is_kept_is_read_as_it_was_written(tmp_path):
+    path = tmp_path / "matrix.json"
+    keep(RESULTS, path)
+    assert kept(path) == RESULTS
+    assert path.read_text("utf-8") == matrix_kept.KEPT.read_text("utf-8")
+
+
+def test_the_page_says_what_the_results_say_and_every_trace_it_links_is_there():
+    """After a change of the shipped text: `invoke matrix --write` (or `--limit 0 --write`, which
+    searches nothing and names the cells as stale)."""
+    assert [each for each in problems(RESULTS) if not each.startswith("stale: ")] == []
+    links = set(re.findall(r"traces-matrix/([\w-]+)\.txt", PAGE.read_text("utf-8")))
+    assert links
+    assert links == linked(RESULTS).keys()
+
+
+def test_each_class_has_a_picture_and_a_script():
+    whole = {path.stem for path in (PAGE.parent / "traces-matrix").glob("*.html")}
+    found = linked(RESULTS)
+    assert {found[stem].what for stem in whole} == {each.what for each in found.values()} - {""}
+    for stem in whole:
+        script = (PAGE.parent / "traces-matrix" / f"{stem}.sql").read_text("utf-8")
+        assert "explorer" in script
+
+
+def test_every_answer_is_what_its_searches_found():
+    for name, search in SEARCHES.items():
+        assert search.holds(RESULTS[name].told[""].found), name
+    assert {key.partition("-")[0] for key in QUESTIONS} == {"000", "001", "002", "004"}
+
+
+@pytest.mark.parametrize(("name", "story", "value"), AGAIN)
+def test_a_cell_searched_anew_says_what_the_page_says(name, story, value):
+    cell = Cell.parse(name)
+    [(_, _, told)] = searched(cell.installed, [(cell, story)], value, frozenset())
+    before = RESULTS[name].told[story]
+    print(name, story, value, told)
+    if not value:
+        assert (told.found, told.waits) == (before.found, before.waits)
+    elif value in before.tried:
+        assert told.found == before.changed.get(value, [])
+    assert bool(told.found) == (name not in (AGAIN[0][0], AGAIN[1][0]))
+
+
+def test_values_hold_what_the_engine_calls_them():
+    for judged_ in RESULTS.values():
+        for told in judged_.told.values():
+            for value in told.tried:
+                name, _, text = value.partition("=")
+                assert text in [shown(each) for each in SWITCHES[name].values[1:]]
+
+
+def test_every_violation_of_a_cell_has_a_class():
+    for cell in every_cell():
+        for told in (RESULTS[str(cell)].told.values() if str(cell) in RESULTS else ()):
+            for name in (*told.found, *(each for names in told.changed.values() for each in names)):
+                assert name == "nothing" or "transitions" in name or class_of(name)
