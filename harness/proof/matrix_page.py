@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.broker.engine.switches import SWITCHES
 from harness.proof.matrix import ISOLATIONS, STORIES, TRANSITIONS, Cell, every_cell, refused
-from harness.proof.matrix_kept import ROOT, Judged, same_text, stale_search
+from harness.proof.matrix_kept import ROOT, Judged, Told, same_text, stale_search
 from harness.proof.matrix_verdict import NOT_RUN, STALE, Proof, Verdict, fact_of, proofs, verdict
 from harness.proof.questions import QUESTIONS, SEARCHES, Question, named
 from harness.proof.setups import CALLERS
@@ -35,7 +35,10 @@ what the same searches find in text that is known to be bad.
 
 A verdict that is not green links the shortest trace found of it, shared by the cells with the same
 violation, strategy and hint: the first of them is named in the trace's second line. The first of
-each class has a picture and a script for query windows beside it (`.html`, `.sql`).
+each class has a picture and a script for query windows beside it (`.html`, `.sql`:
+[traces](traces.md)).
+The command at the end of a trace, with `--out FOLDER`, makes all of them of any trace, and the
+script that installs what the windows need.
 """
 
 LEGEND = (
@@ -193,10 +196,18 @@ def _found(name: str, judged: Judged | None) -> list[str]:
     facts = sorted({fact_of(value) for value in told.changed})
     if facts:
         values += f"; otherwise under a value of {', '.join(facts)}"
-    links = " ".join(f"[trace]({LINK.format(Proof(each, name, '').cause)})"
-                     for each in told.found)
+    links = " ".join(f"[trace]({LINK.format(proof.cause)})" for proof in _met(name, told))
     exact = " exhausted" if not told.bounded else f" ({told.bounded})"
     return [said, f"{told.states:,}{exact}", values, links]
+
+
+def _met(name: str, told: Told) -> list[Proof]:
+    """What a question's search found: of each class of violation the first."""
+    found: dict[str, Proof] = {}
+    for each in told.found:
+        proof = Proof(each, name, "")
+        found.setdefault(proof.what or each, proof)
+    return list(found.values())
 
 
 def _table(cells: list[Cell], verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged],
@@ -271,9 +282,7 @@ def linked(results: Mapping[str, Judged]) -> dict[str, Proof]:
     for name in SEARCHES:
         judged = results.get(name)
         if judged is not None and not stale_search(name, judged):
-            for each in judged.told[""].found:
-                proof = Proof(each, name, "")
-                found.setdefault(proof.cause, proof)
+            found |= {proof.cause: proof for proof in _met(name, judged.told[""])}
     return found | proofs(dict(results), dict.fromkeys(same_text(every_cell()).values()))
 
 
