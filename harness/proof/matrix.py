@@ -126,6 +126,11 @@ class Story:
     varied: bool = True
     fault: bool = False
 
+    @property
+    def large(self) -> bool:
+        """Whether it adds to a verdict that stands without it."""
+        return not self.varied and not self.fault
+
 
 def _shares(cell: Cell) -> bool:
     return cell.key in ("application", "pool", "single")

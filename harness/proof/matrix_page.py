@@ -60,6 +60,8 @@ LEGEND = (
     ("stalls", "a queue is switched off, a loop has no end, a caller gets no answer"),
     ("depends on F-nnn", "green at the defaults and not under another value of the switch behind "
      "that [fact](facts.md); or violated at the defaults and not under the other"),
+    ("+", "behind a verdict: the larger stories of the cell (wide, both die) are exhausted too, at "
+     "the defaults, and nothing is found in them"),
     ("w", "behind a verdict: a sender can wait until another sender's transaction is over"),
     ("not run, stale", "not searched yet, or not since its text changed"),
 )
@@ -248,7 +250,7 @@ def _faults(story: str, results: Mapping[str, Judged]) -> str:
 def _cell(said: Verdict) -> str:
     words = [text if proof is None else f"[{text}]({LINK.format(proof.cause)})"
              for text, proof in said.words]
-    return ", ".join(words) + (" w" if said.waits else "")
+    return ", ".join(words) + (" +" if said.large else "") + (" w" if said.waits else "")
 
 
 def _transitions(judged: Judged | None) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from harness.broker.engine.switches import SWITCHES
 from harness.explore.evidence import slug
-from harness.proof.matrix import CLASSES, Cell, class_of, classes, stories
+from harness.proof.matrix import CLASSES, STORIES, Cell, class_of, classes, stories
 from harness.proof.matrix_kept import Judged, Told, left, missing, stale
 
 DEPENDS = re.compile(r"depends on F-\d+")
@@ -51,12 +51,13 @@ class Verdict:
     """What is said of a cell. kind: safe, together (safe, some values were tried many at a
     time), unfinished (safe at the defaults), bounded, depends, violated, not run or stale.
     words: (text, proof or None). waits: a sender can wait for a
-    sender.
+    sender. large: larger stories were searched too, and are green.
     """
 
     kind: str
     words: tuple[tuple[str, Proof | None], ...]
     waits: bool = False
+    large: bool = False
 
     def __str__(self) -> str:
         return ", ".join(text for text, _ in self.words)
@@ -87,10 +88,13 @@ def verdict(cell: Cell, judged: Judged | None, searched: Cell | None = None, *,
     if bounded:
         return Verdict("bounded", ((f"bounded ({bounded})", None),), waits)
     open_ = [each for name, each in told.items() if left(judged, name)]
-    if set(missing(judged, owner)) & set(wanted) or any(each.untouched() for each in open_):
+    unsearched = set(missing(judged, owner)) & set(wanted)
+    if any(not STORIES[name].large for name in unsearched) or any(
+            each.untouched() for each in open_):
         return Verdict("unfinished", (("safe at the defaults", None),), waits)
+    large = not unsearched and any(STORIES[name].large for name in wanted)
     return Verdict("together" if open_ else SAFE, (
-        ("safe, values together" if open_ else SAFE, None),), waits)
+        ("safe, values together" if open_ else SAFE, None),), waits, large)
 
 
 def _plain(kind: str) -> Verdict:

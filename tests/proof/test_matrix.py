@@ -75,8 +75,13 @@ def test_a_verdict_is_no_greener_than_what_was_searched():
         "safe, values together")
     assert said(complete(OURS, asked=["bad_optimizer"], tried=["bad_optimizer=true"])) == "safe"
     short = complete(OURS)
-    del short.told["both die"]
+    del short.told["shared"]
     assert said(short) == "safe at the defaults"
+    small = complete(OURS)
+    del small.told["both die"]
+    assert said(small) == "safe"
+    assert verdict(OURS, complete(OURS)).large
+    assert not verdict(OURS, small).large
     assert said(complete(OURS, found=["S7 silent"])) == "loses"
     dooms = {"broker_error_dooms=true": ["S6 row of a dead dialog"]}
     fact = SWITCHES["broker_error_dooms"].fact
