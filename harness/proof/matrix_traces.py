@@ -7,6 +7,7 @@ while both are the same, it is left alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
@@ -66,6 +67,12 @@ def head(proof: Proof, judged: Judged) -> str:
     return "\n".join(lines) + "\n\n"
 
 
+def lasting(text: str) -> str:
+    """A text whose words say no state behind an @: its hash changes with the explorer, the steps
+    do not."""
+    return re.sub(r"(replay:? [\w.:]+)@[0-9a-f]{8}", r"\1", text)
+
+
 def write(proof: Proof, judged: Judged, whole: bool, folder: Path = FOLDER) -> str:
     """Write one cause's files. whole: picture and script too. Returns what was done."""
     plain = made(proof)
@@ -77,13 +84,14 @@ def write(proof: Proof, judged: Judged, whole: bool, folder: Path = FOLDER) -> s
     if whole:
         found = evidence(plain, violation, command(proof))
         text, trace = found.text, found.trace
-        (folder / f"{proof.cause}.html").write_text(found.html, "utf-8")
+        (folder / f"{proof.cause}.html").write_text(lasting(found.html), "utf-8")
         (folder / f"{proof.cause}.sql").write_text(found.script.text, "utf-8")
     else:
         trace = record(plain, readable(plain, violation))
         text = "\n".join([*trace.lines(), ""])
     again = f"  {command(proof)} --replay {trace.seed}\n" if command(proof) else ""
-    (folder / f"{proof.cause}.txt").write_text(head(proof, judged) + text + again, "utf-8")
+    (folder / f"{proof.cause}.txt").write_text(
+        head(proof, judged) + lasting(text + again), "utf-8")
     return f"{proof.cause}: {len(trace.steps)} steps"
 
 
