@@ -17,11 +17,16 @@ class PipelineError(RuntimeError):
 
 def status_of(function: Callable[[], int]) -> int:
     """The exit status of a job; an expected error is shown on standard error and is status 2."""
+    from harness.pipeline.connect import SourceError
+    from harness.pipeline.options import OptionsError
+
     try:
         return function()
     except PipelineError as error:
         print(f"{error.what}: {error.why}\n  Next: {error.next}", file=sys.stderr)
-        return 2
+    except (SourceError, OptionsError) as error:  # say object, cause and next step themselves
+        print(error, file=sys.stderr)
+    return 2
 
 
 def reason(log: str) -> str:

@@ -123,3 +123,13 @@ def test_what_is_missing_for_it_is_said(spark, monkeypatch, capsys):
         land.main(["--to", "x"])
     assert status_of(lambda: audit.main(["--landed", "/nowhere/at/all"])) == 2
     assert "Next: python -m harness.pipeline.land" in capsys.readouterr().err
+
+
+def test_the_servers_errors_are_shown_without_the_password(spark, shop, capsys):
+    wrong = shop.odbc.replace("PWD={", "PWD={not-")
+    assert status_of(lambda: audit.main(["--server", wrong, "--config", "orders"])) == 2
+    said = capsys.readouterr().err
+    assert "Login failed" in said and "Next: " in said and "not-" not in said
+    assert status_of(lambda: land.main(
+        ["--server", shop.odbc, "--to", "x", "--starting-mark", "yesterday"])) == 2
+    assert "startingMark" in capsys.readouterr().err
