@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.scenarios.hot_keys import SCENARIO
 from tests.scenarios.lab import caught, clean
 
 
@@ -12,4 +13,5 @@ def test_a_key_that_is_never_free_is_recycled_under_load():
 
 
 def test_a_recycle_that_does_not_queue_up_for_the_row_is_caught():
+    assert SCENARIO.mutant == "recycle_never_waits"
     assert any("busy keys were kept" in text for text in caught("hot-keys").problems)
