@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from harness.scenarios.story import Scenario, Story
 
-CALLERS, SECONDS = 10, 5
+CALLERS, SECONDS = 12, 8
 
 
 def tell(story: Story) -> None:
