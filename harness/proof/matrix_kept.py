@@ -15,6 +15,7 @@ from pathlib import Path
 from harness.broker.engine.switches import SWITCHES, shown
 from harness.proof.matrix import STORIES, TRANSITIONS, Cell, essence, every_cell, stories
 from harness.proof.questions import SEARCHES
+from harness.proof.remembered import sources
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "answer-matrix.json"
@@ -87,13 +88,7 @@ class Judged:
 # ---------------------------------------------------------------------- what was searched with
 def engine_digest() -> str:
     """Digest of what a result depends on besides the cell: explorer, broker, parser, claims."""
-    found = hashlib.blake2b(digest_size=6)
-    rooms = [*(ROOT / "harness" / room for room in ("broker", "explore", "tsql")),
-             *(ROOT / "harness" / "proof" / f"{name}.py" for name in ("audit", "claims", "setups"))]
-    for room in rooms:
-        for path in sorted([room] if room.is_file() else room.rglob("*.py")):
-            found.update(path.read_bytes())
-    return found.hexdigest()
+    return sources(("audit", "claims", "setups"))
 
 
 def bounds_digest(cell: Cell) -> str:

@@ -29,10 +29,12 @@ def digest(*parts: str) -> str:
 
 
 @cache
-def sources() -> str:
-    """One of all code a search runs."""
+def sources(checks: tuple[str, ...] = CHECKS) -> str:
+    """One of all code a search runs. checks: the modules of harness/proof that decide what it
+    finds.
+    """
     files = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
-    files += [path for name in CHECKS
+    files += [path for name in checks
               if (path := ROOT / "harness" / "proof" / f"{name}.py").exists()]
     return digest(*(bare(path.read_text("utf-8")) for path in files))
 

@@ -9,38 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.instance.instance import Instance
 from harness.explore import Client, Limits, Scenario, World, search
 from harness.explore.footprints import Footprint, Lookout
 from harness.explore.own import load
 from harness.explore.persistent import persistent
 from harness.proof.mutants import HISTORY
 from harness.proof.setups import Setup
+from tests.explore.tables import add, tables
 from tests.sampling import full
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"
 
 
-def tables() -> Instance:
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d;").ok()
-    session.close()
-    session = instance.connect("d")
-    for name in "ab":
-        session.execute(f"CREATE TABLE dbo.{name} (id int NOT NULL PRIMARY KEY, n int NOT NULL);"
-                        ).ok()
-        session.execute(f"INSERT dbo.{name} VALUES (1, 0), (2, 0), (3, 0);").ok()
-    session.close()
-    return instance
-
-
-def add(table: str, row: int) -> str:
-    return f"UPDATE dbo.{table} SET n = n + 1 WHERE id = {row};"
-
-
 def scenario(*texts: str, watched=lambda world: None) -> Scenario:
-    return Scenario("tables", tables, tuple(
+    return Scenario("tables", lambda: tables("ab", 3), tuple(
         Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1)), watched=watched)
 
 

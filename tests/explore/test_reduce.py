@@ -8,30 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.instance.instance import Instance
 from harness.explore import Client, Limits, Scenario, World, search
 from harness.explore.own import load
 from harness.explore.reduce import Footprints, reduced
+from tests.explore.tables import add, tables
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"
-
-
-def tables() -> Instance:
-    instance = Instance(seed=3)
-    session = instance.connect()
-    session.execute("CREATE DATABASE d;").ok()
-    session.close()
-    session = instance.connect("d")
-    for name in "abc":
-        session.execute(f"CREATE TABLE dbo.{name} (id int NOT NULL PRIMARY KEY, n int NOT NULL);"
-                        ).ok()
-        session.execute(f"INSERT dbo.{name} VALUES (1, 0), (2, 0);").ok()
-    session.close()
-    return instance
-
-
-def add(table: str, row: int = 1) -> str:
-    return f"UPDATE dbo.{table} SET n = n + 1 WHERE id = {row};"
 
 
 def scenario(*texts: str) -> Scenario:
