@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.explore.installation import Installation, installation
 from harness.explore.picture import page
 from harness.explore.play import PlayError, play
-from harness.explore.search import Violation
+from harness.explore.search import ALSO, Violation
 from harness.explore.shorten import readable
 from harness.explore.trace import Trace, record
 from harness.explore.windows import Script, script
@@ -82,7 +82,7 @@ def _played(made: Script, trace: Trace) -> tuple[bool, str]:
         played = play(made.text, trace.scenario)
     except PlayError as error:
         return False, f"could not be played on the embedded broker: {error}"
-    names = trace.violation.split(", ") if trace.violation else []
+    names = trace.violation.split(ALSO) if trace.violation else []
     if names and set(names) <= set(played.met):
         return True, f"{how}: meets {trace.violation!r}"
     found = ", ".join(played.met) or "nothing"

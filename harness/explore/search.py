@@ -15,6 +15,9 @@ from dataclasses import dataclass, field
 
 from harness.explore.world import GOING_ON, Scenario, Step, World
 
+ALSO = "; "
+"""Between the names of what a replayed path meets at once; a name may have commas."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

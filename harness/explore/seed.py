@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from itertools import groupby
 
-from harness.explore.search import Violation, look
+from harness.explore.search import ALSO, Violation, look
 from harness.explore.world import Scenario, Step, World
 
 DIGITS = 8
@@ -55,7 +55,7 @@ def decode(scenario: Scenario, text: str) -> Violation:
     if end and end != now:
         raise SeedError(f"the path ends in state {now}, not in {end}: the scenario, its scripts or "
                         "the broker have changed since")
-    return Violation(", ".join(violated(world)), tuple(path))
+    return Violation(ALSO.join(violated(world)), tuple(path))
 
 
 def violated(world: World) -> list[str]:

@@ -23,7 +23,7 @@ from harness.explore.scenario import Scenario
 from harness.explore.world import World
 from harness.proof import installed
 from harness.proof.audit import no_orphan_dialog
-from harness.proof.claims import AT_REST, ON_EVERY_STATE, claims
+from harness.proof.claims import claims
 from harness.proof.setups import CALLERS, Setup
 
 ISOLATIONS = ("rc", "rcsi")
@@ -248,16 +248,9 @@ def scenario(cell: Cell, story: Story, watch: Watch | None = None, *,
     """
     setup = replace(cell.setup(story), switches=dict(switches or {}))
     made = setup.scenario()
-    subject = setup.subject
-    if cell.strategy == "article":  # its tables are not ours: no ages, no log of what was ended
-        subject = replace(subject, rows=False, ends=False)
-        always = {name: claim for name, claim in ON_EVERY_STATE.items() if name == "L2"}
-        chosen = {name: claim for name, claim in AT_REST.items() if name not in ("S6", "L1")}
-        rest = (claims(subject, chosen), _orphan)
-    else:
-        always = {name: claim for name, claim in ON_EVERY_STATE.items() if name != "S1"}
-        rest = (claims(subject, AT_REST),)
-    held = claims(subject, always)
+    always = {name: claim for name, claim in setup.always.items() if name != "S1"}
+    held = claims(setup.subject, always)
+    rest = (claims(setup.subject, setup.at_rest), *((_orphan,) if setup.foreign else ()))
 
     def on_every_state(world: World) -> list[str]:
         if watch is None:

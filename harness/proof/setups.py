@@ -33,7 +33,15 @@ from harness.proof.audit import (
     small_config,
     undelivered,
 )
-from harness.proof.claims import AT_REST, LIVELOCK, ON_EVERY_STATE, Subject, claims, watched
+from harness.proof.claims import (
+    AT_REST,
+    LIVELOCK,
+    ON_EVERY_STATE,
+    Claim,
+    Subject,
+    claims,
+    watched,
+)
 
 INITIATOR_QUEUE, TARGET_QUEUE = "audit.InitiatorQueue", "audit.TargetQueue"
 NAMES = ("N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', "
@@ -186,8 +194,8 @@ class Setup:
             str(self), lambda: deployed(config, rcsi=self.isolation == "rcsi", first=self.first,
                                         mutant=self.mutant),
             (*self._senders(), *self._others()),
-            on_every_state=claims(subject, ON_EVERY_STATE),
-            at_the_end=all_of(claims(subject, AT_REST), nothing_left_behind),
+            on_every_state=claims(subject, self.always),
+            at_the_end=all_of(claims(subject, self.at_rest), nothing_left_behind),
             in_one_go=one_go, firings=self.firings + self.lifetimes,
             timer_kinds=frozenset(kind for kind, times in kinds.items() if times),
             timer_limits={kind: times for kind, times in kinds.items() if times},
@@ -214,8 +222,25 @@ class Setup:
             alone=self.key in ("spid", "message"), keys=keys, numbered=self.order == "key",
             resends=bool(self.lifetimes) or bool({"target_ends", "error_message"}
                                                  & set(self.faults)),
-            rows=self.config.has_rows, pool=self.key == "pool", ends=not self.lifetimes,
-            oldest=self._oldest)
+            rows=self.config.has_rows and not self.foreign, pool=self.key == "pool",
+            ends=not self.lifetimes and not self.foreign, oldest=self._oldest)
+
+    @property
+    def foreign(self) -> bool:
+        """Whether its tables are not ours: the article's have no ages and no log of the ended."""
+        return self.strategy == "article"
+
+    @property
+    def always(self) -> dict[str, Claim]:
+        """What must hold in every state, by its name."""
+        return {name: claim for name, claim in ON_EVERY_STATE.items()
+                if not self.foreign or name != "S5"}
+
+    @property
+    def at_rest(self) -> dict[str, Claim]:
+        """What must hold when nobody can go on, by its name."""
+        return {name: claim for name, claim in AT_REST.items()
+                if not self.foreign or name not in ("S6", "L1")}
 
     @property
     def _oldest(self) -> int:

@@ -34,6 +34,8 @@ BAD = {
     "L1 half closed": (Setup(senders=1, mutant="initiator_ends_first"),
                        "L1 a dialog is left half closed"),
     "L1 unread": (Setup(senders=1, mutant="stub_activation"), "L1 a message nobody is started for"),
+    "S2 of the article's tables": (Setup(overdue=True, strategy="article"),
+                                   "S2 message after EndOfStream"),
     "L2": (Setup(senders=1, caller="transaction", strategy="lock_timeout"),
            "L2 InitiatorQueue switched off"),
 }
