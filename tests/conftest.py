@@ -175,3 +175,17 @@ def spark(request: pytest.FixtureRequest) -> Generator[Any]:
     session = spark_session("redial-tests", jars=paths, master="local[2,2]", settings=SPARK)
     yield session
     session.stop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """A test with Spark can write, whatever the tests before it did.
+
+    What forks in a thread of its own, as the searches for mutants do, hangs up the main thread's
+    connection to the JVM, and the next one has no active session (F-454).
+    """
+    session = getattr(item, "funcargs", {}).get("spark")
+    if session is not None:
+        from harness.pipeline.session import use_here
+
+        use_here(session)

@@ -47,7 +47,8 @@ def spark_session(
     """The session there is (spark-submit, a notebook's), else a local one on two cores.
 
     name: the application's. jars: JDBC drivers. The others are of a session made here.
-    The workers run this interpreter and find this repository. Raises PipelineError.
+    The workers run this interpreter and find this repository. The thread that calls can write with
+    it, also when it is not the one that made it (use_here). Raises PipelineError.
     """
     need_java_and_spark()
     from pyspark.sql import SparkSession
@@ -75,4 +76,14 @@ def spark_session(
     if SparkSession.getActiveSession() is None and not submitted:
         for key, value in (own | (settings or {})).items():
             builder = builder.config(key, value)
-    return builder.getOrCreate()
+    return use_here(builder.getOrCreate())
+
+
+def use_here(session: SparkSession) -> SparkSession:
+    """Make a session the active one of the calling thread, and return it.
+
+    Without one ``df.write`` finds no data source that is written in Python, and getOrCreate leaves
+    that as it is (F-453). createDataFrame is the public call that does it.
+    """
+    session.createDataFrame([], "nothing int")
+    return session

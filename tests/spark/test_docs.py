@@ -59,8 +59,8 @@ def test_the_python_of_the_page_runs_and_does_what_the_page_says(spark, lab, jdb
         name: connection[name] for name in ("server", "user", "password")}
     for block in BLOCKS:
         exec(compile(block, str(PAGE), "exec"), names)
-    found = sorted(json.loads(body)["id"] for body in lab.landed(since, 1 + 100 + 1 + 10 + 1))
-    assert found == sorted([1, *range(100), 8, *range(10), 7])
+    found = sorted(json.loads(body)["id"] for body in lab.landed(since, 1 + 100 + 4 + 1 + 10 + 1))
+    assert found == sorted([1, *range(100), 200, 201, 300, 301, 8, *range(10), 7])
     tables = lab.value("COUNT(*) FROM sys.tables WHERE schema_id = SCHEMA_ID(N'audit')")
     assert (names["code"], names["tables"]) == (0, tables)
     ((acknowledged,),) = lab.rows(
