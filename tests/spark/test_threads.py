@@ -1,4 +1,4 @@
-"""Sending from any thread, by the recipe of docs/spark.md; and what takes the main thread's away."""
+"""Sending from any thread, as docs/spark.md says; and what takes it away from the main thread."""
 
 from __future__ import annotations
 
