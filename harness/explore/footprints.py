@@ -161,7 +161,7 @@ class Lookout:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.bits: dict[Hashable, int] = {}
+        self.bits: dict[tuple, int] = {}
         self.read: dict[Hashable, None] = {}
         self.asked: set[tuple[tuple, str]] = set()
         self.own: Session | None = None
@@ -172,7 +172,7 @@ class Lookout:
         self.sinks = {id(sink): client.id for sink, client in zip(world.sinks, world.clients)}
         self.known = Known(world, self.bit)
 
-    def bit(self, cell: Hashable) -> int:
+    def bit(self, cell: tuple) -> int:
         """The bit of a cell."""
         found = self.bits.get(cell)
         if found is None:
@@ -191,16 +191,18 @@ class Lookout:
         """The step under way reads a cell."""
         self.read[cell] = None
 
-    def take(self, step: Step) -> Footprint:
-        """Let a step happen; the journal has a mark already."""
+    def foresee(self, step: Step) -> Reads | None:
+        """What a step will read, where that is known."""
+        if step.kind != "run":
+            return None
+        return self.known.reads(self.world.instance.sessions[step.who])
+
+    def take(self, step: Step, reads: Reads) -> Footprint:
+        """Let a step happen of which it is known what it reads; the journal has a mark already."""
         world = self.world
         log = world.journal.log
         start = len(log)
         who = step.who if isinstance(step.who, int) else None
-        self.own = world.instance.sessions.get(who)
-        reads = self.known.reads(self.own) if step.kind == "run" else None
-        if reads is None:
-            reads = self.watch(step)
         before = world.progress.memento()
         world.take(step)
         writes: set[Hashable] = set() if who is None else {("session", who)}
@@ -223,6 +225,7 @@ class Lookout:
     def watch(self, step: Step) -> Reads:
         """Let a step happen, watched, and take it back: what it reads."""
         world = self.world
+        self.own = world.instance.sessions.get(step.who) if isinstance(step.who, int) else None
         self.read.clear()
         self.asked.clear()
         mark = world.journal.mark()

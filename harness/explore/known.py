@@ -8,20 +8,26 @@ has never been changed in this search need not be looked at; the tree is forgott
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.storage import Table
 
 if TYPE_CHECKING:
     from harness.broker.instance.session import Session
+    from harness.explore.effects import Effect
     from harness.explore.world import World
 
 
-class Reads(NamedTuple):
-    """What a step reads. cells: as bits; more: locks it asked for as more than an intent."""
+@dataclass(slots=True)
+class Reads:
+    """What a step reads. cells: as bits; more: locks it asked for as more than an intent; effect:
+    what it does then, once that was seen.
+    """
 
     cells: int
     more: frozenset
+    effect: Effect | None = field(default=None, compare=False)
 
 
 class Unsure(Exception):
@@ -36,6 +42,7 @@ class Known:
         self.bit = bit
         self.tree: dict[Hashable, Any] = {}
         self.changing = 0
+        self.clock = world.instance.clock
         self.cells = Cells(world)
 
     def reads(self, session: Session) -> Reads | None:
@@ -49,11 +56,13 @@ class Known:
                 return None
         return node
 
-    @staticmethod
-    def _root(session: Session) -> Hashable:
+    def _root(self, session: Session) -> Hashable:
+        """Its own state, what names the conversations it begins, how far its client is, and the
+        time.
+        """
         transaction = session.transaction
-        return (session.id, session.digest or session.hash(),
-                transaction and tuple(transaction.locks.items()))
+        return (session.id, session.stream, session.digest or session.hash(), self.clock.seconds,
+                transaction and tuple(transaction.locks.items()), self.world.progress_of(session))
 
     def keep(self, session: Session, cells: Iterable[Hashable], found: Reads) -> None:
         """Remember what a step will read that stands before ``session``. cells: in their order."""

@@ -21,7 +21,9 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from harness.explore.effects import KEPT, Digests, Effect, digests
 from harness.explore.footprints import ALL, Footprint, Lookout
+from harness.explore.known import Reads
 from harness.explore.scenario import Scenario, Step
 from harness.explore.search import Limits, Result, collecting_seldom
 from harness.explore.world import OWN_TIMERS, World
@@ -198,13 +200,16 @@ def _remember(answers: dict, key: tuple, answer: Any) -> None:
 
 @dataclass(slots=True)
 class Entry:
-    """A state on the way. chosen: actors to be searched; done: those that have been."""
+    """A state on the way. chosen: actors to be searched; done: those that have been; everybody:
+    who can act."""
 
     mark: int
     key: bytes
+    digests: Digests
     steps: dict[int, Step]
     watched: Any
-    runs: int
+    runs: int = 0
+    everybody: int = 0
     spent: list[int] = field(default_factory=list)
     chosen: int = 0
     done: int = 0
@@ -226,13 +231,14 @@ class Persistent:
         self.stack: list[Entry] = []
         self.watched = world.scenario.watched
         self.visible = self.look.bit(("watched",))
+        self.kept = 0
         self.misses: dict[Hashable, int] = {}
 
     def run(self) -> Result:
         """Search; the world is at its start again afterwards."""
         started = time.perf_counter()
         journal = self.world.journal
-        self._enter(journal.mark(), self.world.hash())
+        self._enter(journal.mark(), digests(self.world))
         while self.stack:
             entry = self.stack[-1]
             number = self._next(entry)
@@ -245,14 +251,15 @@ class Persistent:
         return self.result
 
     # ------------------------------------------------------------------ a state
-    def _enter(self, mark: int, key: bytes) -> None:
+    def _enter(self, mark: int, found: Digests) -> None:
         """A state that is new: check it and see what may happen."""
         world, futures = self.world, self.futures
+        key = found.key()
         self.rest[key] = None
         names, steps = self.result.meet(world, self.path)
         self.result.deepest = max(self.result.deepest, len(self.path))
         watched = self.watched(world) if self.watched is not None else None
-        entry = Entry(mark, key, {}, watched, 0)
+        entry = Entry(mark, key, found, {}, watched)
         if names:
             entry.futures.add(UNKNOWN)
         else:
@@ -261,6 +268,7 @@ class Persistent:
                 if bit in entry.steps:  # time: all of it is searched
                     bit = futures.actor((step.kind, step.who))
                 entry.steps[bit] = step
+                entry.everybody |= bit
                 if step.kind == "run":
                     entry.runs |= bit
             entry.spent = [futures.step((step.kind, step.who), self.look.possible(step))
@@ -271,7 +279,7 @@ class Persistent:
     def _first(self, entry: Entry) -> int:
         """Whose step is searched first: of the sessions the one that was seldom enough."""
         if not entry.runs or self.watched is None:
-            return self._all(entry)
+            return entry.everybody
         best, least = 0, None
         for bit, step in entry.steps.items():
             if bit & entry.runs:
@@ -284,13 +292,6 @@ class Persistent:
         session = self.world.instance.sessions[step.who]
         frame = session.frames[-1]
         return session.stream, frame.program.name, frame.pc
-
-    @staticmethod
-    def _all(entry: Entry) -> int:
-        found = 0
-        for bit in entry.steps:
-            found |= bit
-        return found
 
     def _next(self, entry: Entry) -> int:
         """The next actor to search in a state; 0 when that is enough."""
@@ -316,23 +317,42 @@ class Persistent:
 
     # ------------------------------------------------------------------ a step
     def _take(self, entry: Entry, bit: int) -> None:
-        world, result = self.world, self.result
-        step = entry.steps[bit]
-        mark = world.journal.mark()
-        footprint = self.look.take(step)
-        who = actor(world, step)
-        if who is LATE:
-            footprint = ALL
+        """Search what follows a step, once: where it leads may be known without taking it."""
+        result, step = self.result, entry.steps[bit]
         result.transitions += 1
         result.taken[step.kind] += 1
-        if self.watched is not None and self.watched(world) != entry.watched:
-            footprint |= Footprint(self.visible, self.visible, 0)
         entry.done |= bit
-        entry.under_way = self.futures.step(who, footprint)
-        if entry.chosen != self._all(entry):
-            self._disabled(entry, bit)
+        reads = self.look.foresee(step)
+        effect = reads.effect if reads is not None else None
+        found = effect.leads_to(entry.digests) if effect is not None else None
+        rest = self.rest.get(found.key()) if found is not None else None
+        if rest is None:
+            self._walk(entry, bit, reads)
+        else:
+            self._follows(entry, effect.step, effect.places[entry.digests.layout].disabled)
+            self._done(entry, rest)
+
+    def _walk(self, entry: Entry, bit: int, reads: Reads | None) -> None:
+        """Take a step and enter the state it leads to, if that is new."""
+        world, result, step = self.world, self.result, entry.steps[bit]
+        if reads is None:
+            reads = self.look.watch(step)
+        mark = world.journal.mark()
         self.path.append(step)
-        key = world.hash()
+        effect = reads.effect
+        if effect is None:
+            effect = self._see(entry, step, reads)
+        else:
+            world.take(step)
+        disabled = self._disabled(entry, bit)
+        found = digests(world)
+        effect.keep(disabled, entry.digests, found)
+        self.kept += 1
+        if self.kept >= KEPT:
+            self.kept = 0
+            self.look.known.tree.clear()
+        self._follows(entry, effect.step, disabled)
+        key = found.key()
         depth = self.limits.depth
         if key in self.rest:
             rest = self.rest[key]
@@ -344,24 +364,45 @@ class Persistent:
             result.bounded_by = result.bounded_by or f"depth {depth}"
             rest = UNKNOWN
         else:
-            self._enter(mark, key)
+            self._enter(mark, found)
             return
         world.journal.rewind(mark)
         self.path.pop()
         self._done(entry, rest)
 
-    def _disabled(self, entry: Entry, bit: int) -> None:
-        """What the step made impossible has to be tried before it."""
-        possible = set(self.world.steps())
+    def _see(self, entry: Entry, step: Step, reads: Reads) -> Effect:
+        """Take a step and see what it does, for this time and all others."""
+        world = self.world
+        footprint = self.look.take(step, reads)
+        who = actor(world, step)
+        if who is LATE:
+            footprint = ALL
+        visible = self.watched is not None and self.watched(world) != entry.watched
+        if visible:
+            footprint |= Footprint(self.visible, self.visible, 0)
+        found = reads.effect = Effect(self.futures.step(who, footprint), visible,
+                                      digests(world).locks - entry.digests.locks)
+        return found
+
+    def _disabled(self, entry: Entry, bit: int) -> int:
+        """Actors whose step is impossible after the one just taken."""
+        found, possible = 0, set(self.world.steps())
         for other, step in entry.steps.items():
             if other != bit and step not in possible:
-                entry.chosen |= other
+                found |= other
+        return found
+
+    @staticmethod
+    def _follows(entry: Entry, step: int, disabled: int) -> None:
+        """A step is under way. What it makes impossible has to be tried before it."""
+        entry.under_way = step
+        entry.chosen |= disabled & entry.everybody
 
     def _done(self, entry: Entry, rest: int) -> None:
         """The step under way is searched to its end: who else has to be?"""
         futures = self.futures
         entry.futures.add(futures.after(entry.under_way, rest))
-        everybody = self._all(entry)
+        everybody = entry.everybody
         if entry.chosen == everybody:
             return
         who = futures.print_list[entry.under_way][0]

@@ -6,6 +6,7 @@ from hashlib import blake2b
 from struct import pack
 
 from harness.broker.engine.clock import VirtualClock
+from harness.broker.engine.journal import Part
 from harness.broker.engine.locks import Deadlock
 from harness.broker.engine.switches import given
 from harness.broker.engine.types import Message
@@ -54,6 +55,7 @@ class World:
             session.app_name = client.name
             self.clients.append(session)
             self.sinks.append(session.sink)
+        self.numbers = {session.id: number for number, session in enumerate(self.clients)}
         self.operators: dict[int, Session] = {}
         for number, fault in enumerate(self.faults):
             if fault.sql:
@@ -233,6 +235,15 @@ class World:
             else:
                 self._next_batch(number)
 
+    def progress_of(self, session: Session) -> tuple | None:
+        """What decides how a client's session goes on besides its own state."""
+        number, progress = self.numbers.get(session.id), self.progress
+        if number is None:
+            return None
+        sink = self.sinks[number]
+        return (progress.position[number], number in progress.killed, number in progress.tidying,
+                sink.digest or sink.hash())
+
     def _next_batch(self, number: int) -> None:
         sink, client = self.sinks[number], self.scenario.clients[number]
         position = self.progress.position[number]
@@ -250,14 +261,18 @@ class World:
 
         time: False leaves it out, for the word of a path, which needs no more.
         """
-        found = [part.digest or part.hash() for part in self.instance.parts()]
-        found += [sink.digest or sink.hash() for sink in self.sinks]
-        found += [s.sink.digest or s.sink.hash() for s in self.operators.values()]
-        found.append(self.progress.digest or self.progress.hash())
-        found.append(self.incidents.digest or self.incidents.hash())
+        found = [part.digest or part.hash() for part in self.parts()]
         if time and self.timed:
             found.append(pack("<d", self.instance.clock.seconds))
         return blake2b(b"".join(found), digest_size=16).digest()
+
+    def parts(self) -> list[Part]:
+        """Everything that counts for the state but the time, in a fixed order."""
+        found = self.instance.parts()
+        found += self.sinks
+        found += [session.sink for session in self.operators.values()]
+        found += (self.progress, self.incidents)
+        return found
 
     def describe(self, step: Step) -> str:
         """A step as a numbered trace shows it: who, and which statement is about to run."""

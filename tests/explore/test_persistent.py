@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from harness.explore import Client, Limits, Scenario, World, search
+from harness.explore.effects import digests
 from harness.explore.footprints import Footprint, Lookout
 from harness.explore.own import load
-from harness.explore.persistent import persistent
+from harness.explore.persistent import Entry, Persistent, persistent
 from harness.proof.mutants import HISTORY
 from harness.proof.setups import Setup
 from tests.explore.tables import add, tables
@@ -143,16 +144,20 @@ def test_steps_it_calls_independent_commute(text):
                 assert len(ends) == 1 and None not in ends, f"{one} and {two}"
                 compared += 1
             world.journal.mark()
-            look.take(dice.choice(steps))
+            _take(look, dice.choice(steps))
         world.journal.rewind(origin)
     assert compared > 50
 
 
 def _print(world: World, look: Lookout, step) -> Footprint:
     mark = world.journal.mark()
-    found = look.take(step)
+    found = _take(look, step)
     world.journal.rewind(mark)
     return found
+
+
+def _take(look: Lookout, step) -> Footprint:
+    return look.take(step, look.foresee(step) or look.watch(step))
 
 
 def _both(world: World, one, two) -> bytes | None:
@@ -174,14 +179,58 @@ def test_reads_that_are_known_are_those_that_are_seen():
     for _ in range(30):
         while steps := world.steps():
             step = dice.choice(steps)
-            session = world.instance.sessions.get(step.who) if step.kind == "run" else None
-            if session is not None:
-                found = look.known.reads(session)
-                if found is not None:
-                    look.own = session
-                    assert look.watch(step) == found
-                    known += 1
+            found = look.foresee(step)
+            if found is not None:
+                assert look.watch(step) == found
+                known += 1
             world.journal.mark()
-            look.take(step)
+            _take(look, step)
         world.journal.rewind(origin)
     assert known > 100
+
+
+class Doubting(Persistent):
+    """Takes every step of which it is known what it will do, to see that it does it."""
+
+    foreseen = 0
+
+    def _take(self, entry: Entry, bit: int) -> None:
+        world, step = self.world, entry.steps[bit]
+        reads = self.look.foresee(step)
+        effect = reads.effect if reads is not None else None
+        will = effect.leads_to(entry.digests) if effect is not None else None
+        if will is not None:
+            mark = world.journal.mark()
+            footprint = self.look.take(step, reads)
+            visible = self.watched(world) != entry.watched
+            if visible:
+                footprint |= Footprint(self.visible, self.visible, 0)
+            assert (digests(world), visible) == (will, effect.visible)
+            assert self.futures.print_list[effect.step][1] == footprint
+            disabled = self._disabled(entry, bit)
+            assert effect.places[entry.digests.layout].disabled & entry.everybody == disabled
+            world.journal.rewind(mark)
+            self.foreseen += 1
+        super()._take(entry, bit)
+
+
+@pytest.mark.parametrize("text", ["senders=2 readers=2 lifetimes=1 isolation=rcsi",
+                                  "senders=2 readers=2 firings=1 faults=kill+cancel"])
+def test_a_step_does_what_it_is_known_to_do(text):
+    found = Doubting(World(Setup.parse(text).scenario()),
+                     Limits(transitions=40_000 if full() else 2_500))
+    found.run()
+    assert found.foreseen > 500
+
+
+def test_two_states_are_one_by_their_digests_where_they_are_by_their_hash():
+    world = World(Setup.parse("senders=2 readers=2 lifetimes=1").scenario())
+    dice, origin, words = random.Random(7), world.journal.mark(), {}
+    for _ in range(20):
+        while steps := world.steps():
+            words.setdefault(world.hash(), set()).add(digests(world).key())
+            world.journal.mark()
+            world.take(dice.choice(steps))
+        world.journal.rewind(origin)
+    assert {len(keys) for keys in words.values()} == {1}
+    assert len(set().union(*words.values())) == len(words) > 500
