@@ -52,12 +52,12 @@ class Effect:
     """What a step does where it reads what it read.
 
     step: its number (``Futures.step``); visible: it changes what the checks of every state look at;
-    locks: what it adds to the sum of theirs.
+    locks: what it adds to the sum of theirs, None until that was seen.
     """
 
     step: int
     visible: bool
-    locks: int
+    locks: int | None = None
     places: dict[Hashable, Place] = field(default_factory=dict)
 
     def leads_to(self, before: Digests) -> Digests | None:
@@ -75,12 +75,16 @@ class Effect:
         return Digests(parts, before.locks + self.locks, before.layout)
 
     def keep(self, disabled: int, before: Digests, after: Digests) -> None:
-        """Remember where it led, unless that is to another layout. Raises AssertionError when it
-        did otherwise than before.
+        """Remember where it led; into another layout, only what it made impossible. Raises
+        AssertionError when it did otherwise than before.
         """
-        if after.locks - before.locks != self.locks:
+        locks = after.locks - before.locks
+        if self.locks is None:
+            self.locks = locks
+        elif self.locks != locks:
             raise AssertionError(f"step {self.step}: locks change otherwise after the same reads")
         if before.layout != after.layout:
+            self.places[before.layout] = Place(disabled, (), {})
             return
         pairs = enumerate(zip(before.parts, after.parts))
         found = tuple([n for n, (old, new) in pairs if old != new])

@@ -34,6 +34,9 @@ UNKNOWN = -1
 REMEMBERED = 200_000
 """So many answers are kept of each question about futures; then they are forgotten."""
 
+CHECKED = 61
+"""Of so many steps whose end is known one that is taken is compared with it, to be sure."""
+
 LATE = ("late",)
 """Who acts where nobody else can: time. It never comes before a session's step."""
 
@@ -66,7 +69,7 @@ class Futures:
         self.sets: dict[tuple, int] = {}
         self.set_list: list[tuple] = []
         self._after: dict[tuple[int, int], int] = {}
-        self._touching: dict[tuple[int, int], bool] = {}
+        self._touching: dict[int, dict[int, bool]] = {}
         self._races: dict[tuple[int, int], tuple[int, ...] | None] = {}
 
     def actor(self, who: Hashable) -> int:
@@ -140,30 +143,32 @@ class Futures:
 
     def _moved(self, step: int, elements: tuple) -> set[int]:
         """Elements seen from before ``step``: after whom they come by way of it."""
-        who, footprint = self.print_list[step]
+        who = self.print_list[step][0]
         touched, moved = 0, {self.element(step)}
         here = []
+        steps, known = self.element_list, self._touching.setdefault(step, {})
         for number in elements:
-            later, surely, perhaps = self.element_list[number]
-            whose, print_ = self.print_list[later]
-            near = who == whose or self._touch(step, later, footprint, print_)
+            later, surely, perhaps = steps[number]
+            near = known.get(later)
+            if near is None:
+                near = known[later] = self._near(step, later)
             if near:
-                touched |= whose
+                touched |= self.print_list[later][0]
             here.append((number, later, surely, perhaps, near or surely & who))
         for number, later, surely, perhaps, sure in here:
             if sure:
-                number = self.element(later, surely | who, perhaps | who)
+                if not surely & perhaps & who:
+                    number = self.element(later, surely | who, perhaps | who)
             elif perhaps & touched and not perhaps & who:
                 number = self.element(later, surely, perhaps | who)
             moved.add(number)
         return moved
 
-    def _touch(self, one: int, two: int, first: Footprint, second: Footprint) -> bool:
-        found = self._touching.get((one, two))
-        if found is None:
-            found = first.touches(second)
-            _remember(self._touching, (one, two), found)
-        return found
+    def _near(self, step: int, later: int) -> bool:
+        """Whether a later step is the same actor's, or depends on this one."""
+        who, footprint = self.print_list[step]
+        whose, print_ = self.print_list[later]
+        return who == whose or footprint.touches(print_)
 
     def races(self, step: int, rest: int, runs: bool) -> tuple[int, ...] | None:
         """Who else might have acted instead: for each later step that depends on ``step`` and on
@@ -178,14 +183,13 @@ class Futures:
         known = self._races.get(key)
         if known is not None:
             return known
-        who, footprint = self.print_list[step]
+        who = self.print_list[step][0]
         found = set()
         late = self.actor(LATE) if runs else 0
         for number in self.set_list[rest]:
             later, surely, perhaps = self.element_list[number]
-            whose, print_ = self.print_list[later]
-            if whose not in (who, late) and not surely & who \
-                    and self._touch(step, later, footprint, print_):
+            whose = self.print_list[later][0]
+            if whose not in (who, late) and not surely & who and self._near(step, later):
                 found.add((perhaps | whose) & ~who)
         result = tuple(sorted(found))
         _remember(self._races, key, result)
@@ -210,7 +214,6 @@ class Entry:
     watched: Any
     runs: int = 0
     everybody: int = 0
-    spent: list[int] = field(default_factory=list)
     chosen: int = 0
     done: int = 0
     futures: set[int] = field(default_factory=set)
@@ -232,13 +235,14 @@ class Persistent:
         self.watched = world.scenario.watched
         self.visible = self.look.bit(("watched",))
         self.kept = 0
+        self.spent: dict[Step, int] = {}
         self.misses: dict[Hashable, int] = {}
 
     def run(self) -> Result:
         """Search; the world is at its start again afterwards."""
         started = time.perf_counter()
         journal = self.world.journal
-        self._enter(journal.mark(), digests(self.world))
+        self._enter(journal.mark(), digests(self.world), self._watched())
         while self.stack:
             entry = self.stack[-1]
             number = self._next(entry)
@@ -250,15 +254,17 @@ class Persistent:
         self.result.seconds = time.perf_counter() - started
         return self.result
 
+    def _watched(self) -> Any:
+        return self.watched(self.world) if self.watched is not None else None
+
     # ------------------------------------------------------------------ a state
-    def _enter(self, mark: int, found: Digests) -> None:
+    def _enter(self, mark: int, found: Digests, watched: Any) -> None:
         """A state that is new: check it and see what may happen."""
         world, futures = self.world, self.futures
         key = found.key()
         self.rest[key] = None
         names, steps = self.result.meet(world, self.path)
         self.result.deepest = max(self.result.deepest, len(self.path))
-        watched = self.watched(world) if self.watched is not None else None
         entry = Entry(mark, key, found, {}, watched)
         if names:
             entry.futures.add(UNKNOWN)
@@ -271,10 +277,17 @@ class Persistent:
                 entry.everybody |= bit
                 if step.kind == "run":
                     entry.runs |= bit
-            entry.spent = [futures.step((step.kind, step.who), self.look.possible(step))
-                           for step in world.spent()]
+            entry.futures.update(map(self._could, world.spent()))
             entry.chosen = self._first(entry)
         self.stack.append(entry)
+
+    def _could(self, step: Step) -> int:
+        """The future of a step that only a spent budget forbids."""
+        found = self.spent.get(step)
+        if found is None:
+            number = self.futures.step((step.kind, step.who), self.look.possible(step))
+            found = self.spent[step] = self.futures.set_of((self.futures.element(number),))
+        return found
 
     def _first(self, entry: Entry) -> int:
         """Whose step is searched first: of the sessions the one that was seldom enough."""
@@ -305,8 +318,6 @@ class Persistent:
     def _leave(self, entry: Entry) -> None:
         """All of a state that is to be searched has been."""
         futures = self.futures
-        entry.futures |= {futures.set_of((futures.element(step),))
-                          for step in entry.spent}
         rest = futures.union(entry.futures) if entry.futures else futures.set_of(())
         self.rest[entry.key] = rest
         self.stack.pop()
@@ -327,31 +338,32 @@ class Persistent:
         found = effect.leads_to(entry.digests) if effect is not None else None
         rest = self.rest.get(found.key()) if found is not None else None
         if rest is None:
-            self._walk(entry, bit, reads)
+            self._walk(entry, bit, reads, found)
         else:
-            self._follows(entry, effect.step, effect.places[entry.digests.layout].disabled)
+            self._follows(entry, effect)
             self._done(entry, rest)
 
-    def _walk(self, entry: Entry, bit: int, reads: Reads | None) -> None:
-        """Take a step and enter the state it leads to, if that is new."""
+    def _walk(self, entry: Entry, bit: int, reads: Reads | None, found: Digests | None) -> None:
+        """Take a step and enter the state it leads to, if that is new. found: that state, where it
+        is known.
+        """
         world, result, step = self.world, self.result, entry.steps[bit]
         if reads is None:
             reads = self.look.watch(step)
         mark = world.journal.mark()
         self.path.append(step)
-        effect = reads.effect
-        if effect is None:
-            effect = self._see(entry, step, reads)
+        if reads.effect is None:
+            self._see(entry, step, reads)
         else:
             world.take(step)
-        disabled = self._disabled(entry, bit)
-        found = digests(world)
-        effect.keep(disabled, entry.digests, found)
-        self.kept += 1
-        if self.kept >= KEPT:
-            self.kept = 0
-            self.look.known.tree.clear()
-        self._follows(entry, effect.step, disabled)
+        effect = reads.effect
+        if found is None:
+            found = digests(world)
+            effect.keep(self._disabled(entry, bit), entry.digests, found)
+            self._count()
+        elif not result.transitions % CHECKED and digests(world) != found:
+            raise AssertionError(f"{step} leads elsewhere than it did after the same reads")
+        self._follows(entry, effect)
         key = found.key()
         depth = self.limits.depth
         if key in self.rest:
@@ -364,25 +376,23 @@ class Persistent:
             result.bounded_by = result.bounded_by or f"depth {depth}"
             rest = UNKNOWN
         else:
-            self._enter(mark, found)
+            self._enter(mark, found, self._watched() if effect.visible else entry.watched)
             return
         world.journal.rewind(mark)
         self.path.pop()
         self._done(entry, rest)
 
-    def _see(self, entry: Entry, step: Step, reads: Reads) -> Effect:
+    def _see(self, entry: Entry, step: Step, reads: Reads) -> None:
         """Take a step and see what it does, for this time and all others."""
         world = self.world
         footprint = self.look.take(step, reads)
         who = actor(world, step)
         if who is LATE:
             footprint = ALL
-        visible = self.watched is not None and self.watched(world) != entry.watched
+        visible = self._watched() != entry.watched
         if visible:
             footprint |= Footprint(self.visible, self.visible, 0)
-        found = reads.effect = Effect(self.futures.step(who, footprint), visible,
-                                      digests(world).locks - entry.digests.locks)
-        return found
+        reads.effect = Effect(self.futures.step(who, footprint), visible)
 
     def _disabled(self, entry: Entry, bit: int) -> int:
         """Actors whose step is impossible after the one just taken."""
@@ -392,11 +402,18 @@ class Persistent:
                 found |= other
         return found
 
+    def _count(self) -> None:
+        """One more change of digests is kept."""
+        self.kept += 1
+        if self.kept >= KEPT:
+            self.kept = 0
+            self.look.known.tree.clear()
+
     @staticmethod
-    def _follows(entry: Entry, step: int, disabled: int) -> None:
+    def _follows(entry: Entry, effect: Effect) -> None:
         """A step is under way. What it makes impossible has to be tried before it."""
-        entry.under_way = step
-        entry.chosen |= disabled & entry.everybody
+        entry.under_way = effect.step
+        entry.chosen |= effect.places[entry.digests.layout].disabled & entry.everybody
 
     def _done(self, entry: Entry, rest: int) -> None:
         """The step under way is searched to its end: who else has to be?"""
