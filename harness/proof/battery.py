@@ -34,6 +34,7 @@ from harness.proof.wanted import (
     NOTES,
     NOTHING,
     OFF,
+    OLD_OTHER,
     ONE_LOG,
     OPENS,
     OTHER,
@@ -50,6 +51,7 @@ from harness.proof.wanted import (
     STRANGER,
     STRAY,
     TARGET,
+    TWICE,
     Wanted,
     closed,
     give_up,
@@ -210,6 +212,11 @@ SENDING: Mapping[str, Wanted] = {
         others=(HANDLE.format(1) + "SET DEADLOCK_PRIORITY HIGH; " + OPENS.format(
             "UPDATE audit.ConversationLog SET Reason = N'x'; "
             "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 99;"),)),
+    "deadlock with a query, pending": Wanted(
+        "senders=1 firings=0 lifetimes=1 warm=0", (), (), False, deadlocks=True, others=(
+            HANDLE.format(1) + "SET DEADLOCK_PRIORITY HIGH; " + OPENS.format(
+                "UPDATE audit.ConversationLog SET Reason = N'x'; "
+                "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 99;"),)),
     "given up, blind": Wanted("senders=1 firings=0", (BLIND, TARGET.format("OFF")), (
         send("A1"), give_up(0)), False),
     "given up while it begins": Wanted(
@@ -230,6 +237,14 @@ SENDING: Mapping[str, Wanted] = {
     "bad optimizer, ended": Wanted("senders=1 firings=0 switches=bad_optimizer:true", (), (ENDS,),
                                    False, others=(OPENS.format(NOTES),)),
     "severe, by hand": Wanted("senders=1 firings=0", (OFF, SEVERE), (ENDS, READER, READER), False),
+    "timer, log held": Wanted("senders=1", (OFF,), (
+        "DELETE FROM audit.SessionConversations;", READER), False, others=(
+            OPENS.format("UPDATE audit.ConversationLog SET Code = 1;"),)),
+    "overdue, busy": Wanted("senders=1 caller=transaction overdue=1"),
+    "another overdue, busy": Wanted("senders=1 caller=transaction", (OLD_OTHER,)),
+    "a stranger's messages, one refused": Wanted("senders=1 firings=0", (*STRANGER, OFF, TWICE), (
+        SAYS.format("//stranger").replace(" (0xEE);", " (0xEE); SEND ON CONVERSATION @x (0xEF);"),
+        *[READER] * 3), False),
     "reads wait": Wanted(f"senders=1 firings=0 faults=target_ends {READS}"),
     "reads wait, one key": Wanted(f"key=application senders=2 firings=0 warm=0 {READS}"),
 }
@@ -259,7 +274,8 @@ _IN: Mapping[str, tuple[str, ...]] = {
     "usp_RecycleConversation": ("first send", "wrong calls", "timer, removed", "closing fails",
                                 "timer, target ends", "target ends", "failing", "timer",
                                 "transaction", "bad optimizer, beside", "retired", "RCSI",
-                                "trigger on a dead dialog", "recycled by hand"),
+                                "trigger on a dead dialog", "recycled by hand",
+                                "overdue, busy"),
     "usp_SenderActivation": ("first send", "by hand", "arming fails", "closing fails",
                              "error message", "blind", "failing", "timer", "queue off",
                              "timer, reader dies", "failing, reader dies",
@@ -268,7 +284,10 @@ _IN: Mapping[str, tuple[str, ...]] = {
                              "arming fails, by hand", "a stranger's message",
                              "a stranger's message, reader dies", "many pending", "few pending",
                              "queue off, by hand", "deadlock with a query", "resend fails once",
-                             "bad optimizer, ended", "severe, by hand",
+                             "deadlock with a query, pending",
+                             "bad optimizer, ended", "severe, by hand", "timer, log held",
+                             "overdue, busy", "another overdue, busy",
+                             "a stranger's messages, one refused",
                              "reads wait"),
     "usp_SendEndOfStream": ("wrong calls", "first send", "closing fails", "reads wait",
                             "bad optimizer, beside"),

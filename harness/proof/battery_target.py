@@ -68,7 +68,8 @@ TARGETS: Mapping[str, Wanted] = {
     "lands by hand": Wanted(PLAIN, (STILL,), LATER, False),
     "lands, SERIALIZABLE": Wanted(WARM, (STILL, NOTES), (
         send("A1"), f"{OURS} BEGIN TRANSACTION; EXECUTE audit.usp_SendEndOfStream @h; "
-        "COMMIT TRANSACTION;", SERIALIZABLE + READS), False, others=(OPENS.format(NOTES),)),
+        "COMMIT TRANSACTION;", SERIALIZABLE + READS), False, others=(
+            IN_HAND + OPENS.format("EXECUTE audit.usp_RecordPoison @h, 7, N'x';"),)),
     "lands, XACT_ABORT": Wanted(PLAIN, (STILL, REFUSES), (
         *SENDS_THREE, "SET XACT_ABORT ON; " + READS), False),
     "one row refused": Wanted(PLAIN, (STILL, REFUSES), LATER, False),
@@ -142,6 +143,11 @@ TARGETS: Mapping[str, Wanted] = {
         send("A1"), send("A1A2A3"), READS), False),
     "attempts of another type": Wanted(WARM, (STILL,), (
         IN_HAND + "EXECUTE audit.usp_RecordPoison @h, 1, N'x';", send("A1"), READS), False),
+    "attempts of two types": Wanted(WARM, (STILL,), (
+        IN_HAND + KNOWN + " EXECUTE audit.usp_RecordPoison @h, 1, N'x';", send("A1"), READS),
+        False),
+    "two known poison": Wanted(WARM, (STILL,), (
+        IN_HAND + KNOWN + KNOWN.replace(" 1,", " 2,"), send("A1"), send("B1"), READS), False),
     "known poison, one row refused": Wanted(WARM, (STILL, REFUSES), (
         IN_HAND + KNOWN, send("B1"), send("A1"), send("C1"), READS), False),
     "three attempts": Wanted(PLAIN, (STILL, DOOMS), (send("A1"), send("A2"), READS), False,

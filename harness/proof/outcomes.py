@@ -32,8 +32,11 @@ LOOKED_AT: Mapping[str, tuple[str, ...]] = {
 
 def outcome(world: World) -> str:
     """What somebody could find out about a state at rest, without ids and times of day."""
-    found: list[object] = [world.progress.results, sorted(undelivered(world))]
     database = world.instance.server.database(DATABASE)
+    found: list[object] = [world.progress.results, sorted(undelivered(world)), sorted(
+        (endpoint.is_initiator, message[2].name, repr(message[3]))
+        for endpoint in database.broker.endpoints.values()
+        for status, message, _ in endpoint.inbox.stored() if status == 1)]
     for table, columns in LOOKED_AT.items():
         schema = "dbo" if table == "Told" else "audit"
         if database.resolve(schema, table) is None:

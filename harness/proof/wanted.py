@@ -97,6 +97,12 @@ STRANGER = ("CREATE SERVICE [//stranger] ON QUEUE audit.InitiatorQueue ([DEFAULT
 SAYS = ("DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE [//stranger] TO "
         "SERVICE N'{}' ON CONTRACT [DEFAULT] WITH ENCRYPTION = OFF; "
         "SEND ON CONVERSATION @x (0xEE);")
+TWICE = ("CREATE TRIGGER audit.Twice ON audit.DeadLetter AFTER INSERT AS IF NOT EXISTS (SELECT 1 "
+         "FROM audit.PoisonAttempt WHERE Attempts > 1) THROW 50999, N'a fault', 1;")
+"""What is set aside cannot be, the first two times."""
+OLD_OTHER = ("INSERT INTO audit.ConversationLog (Handle, ConfigId, BegunUtc) "
+             "VALUES (NEWID(), 1, '2001-01-01');")
+"""Another dialog that is overdue."""
 GIVES_UP = "EXECUTE audit.usp_ResendPending @h, 0;"
 OTHER_CONTRACT = (
     "DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
