@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from tests import installed
-from tests.sampling import FULL, full
+from tests.sampling import FULL, SMALL, full
 
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
@@ -90,7 +90,13 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what a sample does not take: by its place in the family, so always the same."""
+    """Leave out what a sample does not take: by its place in the family, so always the same.
+
+    Folders with Spark tests come first: --dist worksteal gives the head of the list to one process,
+    so one JVM is started and warmed, and what the others take over is from the other end.
+    """
+    spark = {item.path.parent for item in items if "spark" in getattr(item, "fixturenames", ())}
+    items.sort(key=lambda item: item.path.parent not in spark)
     if full():
         return
     place: Counter[str] = Counter()
@@ -125,7 +131,7 @@ SPARK = {
     "spark.sql.session.timeZone": "America/New_York",  # to see that no reading depends on it
     "spark.sql.streaming.stopTimeout": "20s",
     "spark.log.level": "OFF",  # tests fail tasks on purpose
-}
+} | SMALL
 """Of the tests' Spark session, beside what every session of ours has."""
 
 

@@ -126,7 +126,7 @@ def _letter(conversation: str, sequence: int, type_: str, head: bytes | None) ->
 
 
 def _dropped(found: Sources, connection: Any, schema: str) -> None:
-    """Repeats the target refused; only a db_owner may look."""
+    """Repeats the target refused; no role of ours has the right to look (docs/pipeline.md)."""
     try:
         row = connection.execute(f"SELECT SUM(ib.Repeats) FROM {schema}.[Inbox] AS ib;").fetchone()
         found.dropped = int(row[0] or 0)

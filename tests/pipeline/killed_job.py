@@ -13,6 +13,7 @@ from harness.pipeline.land import Landing, follow, start
 from harness.pipeline.session import spark_session
 from harness.pipeline.tables import table
 from tests.pipeline.test_land import MIDDLE, stream
+from tests.sampling import SMALL
 
 
 def killing(point: str):
@@ -36,6 +37,6 @@ def killing(point: str):
 
 if __name__ == "__main__":
     source, target, kind, checkpoint, point = sys.argv[1:]
-    spark = spark_session("killed")
+    spark = spark_session("killed", settings=SMALL)
     landing = Landing(table(kind, target), None, killing(point))
     follow(start(stream(spark, source), landing, checkpoint))

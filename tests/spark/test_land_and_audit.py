@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import uuid
+from pathlib import Path
 
 import pyodbc
 import pytest
@@ -12,11 +15,14 @@ from harness.cli.configs import load_named
 from harness.deploy import apply, connect_odbc
 from harness.pipeline import audit, land
 from harness.pipeline.errors import PipelineError, status_of
-from harness.pipeline.sources import files
+from harness.pipeline.options import WriteOptions, parse
+from harness.pipeline.sending import Message, Piece, send_partition
+from harness.pipeline.sources import Sources, ask, files
 from harness.scenarios.port import with_database
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
 
+ROOT = Path(__file__).resolve().parents[2]
 KEYS, EACH = ("red", "green"), 7
 SEND = """
 EXECUTE orders.usp_Send N'//redial/orders/initiator', N'//redial/orders/target',
@@ -113,6 +119,46 @@ def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(
     assert (status, found["lost"], found["lost_by_key"], found["gone"]) == (1, 1, 1, 1)
     assert found["worst"][0]["ranges"] == [[lost, lost]]
     assert found["dead_lettered"] == 1
+
+
+@pytest.fixture(scope="module")
+def twice(shop):
+    """``etl`` in the shop's database, exactly once: the message in the middle was sent twice, and
+    the target dropped the second. Connection string of a login in the roles reader and operator."""
+    config = load_named("etl")
+    apply(config, connect_odbc(shop.odbc))
+    options = parse(WriteOptions, {
+        "odbc": shop.odbc, "schema": "etl", "contract": config.contract.name,
+        "fromService": config.services.initiator, "toService": config.services.target})
+    first, middle, last = (
+        Message(config.message_types[0].name, b"%d" % n, message_id=str(uuid.UUID(int=n + 1)))
+        for n in range(3))  # fmt: skip
+    for job, rows in (("one", [first, middle]), ("two", [middle, last])):
+        send_partition(options, Piece(job, 0, 0), rows)
+    for _ in range(600):
+        if shop.value("COUNT(*) FROM etl.Landing") == 3:
+            break
+        shop.sa.execute("WAITFOR DELAY '00:00:00.050';")
+    shop.sa.execute("CREATE LOGIN auditor WITH PASSWORD = 'Aud1tor!pass'; CREATE USER auditor;")
+    for role in ("reader", "operator"):
+        shop.sa.execute(f"ALTER ROLE etl_{role} ADD MEMBER auditor;")
+    with_login = re.sub(r"UID=[^;]+", "UID=auditor", shop.odbc)
+    return re.sub(r"PWD=\{[^}]+\}", "PWD={Aud1tor!pass}", with_login)
+
+
+def test_a_repeat_the_target_dropped_is_no_loss_to_who_may_read_inbox(spark, shop, twice, tmp_path):
+    """The grant is the one docs/pipeline.md names."""
+    page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
+    (grant,) = re.findall(r"`(GRANT SELECT ON OBJECT::etl\.Inbox TO [^`]+)`", page)
+    found = Sources()
+    ask(spark, found, load_named("etl"), twice)
+    assert found.dropped == 0
+    assert re.search(r"Inbox cannot be read.*GRANT SELECT", " ".join(found.notes), re.S)
+    shop.sa.execute(grant)
+    file = tmp_path / "audit.json"
+    status = audit.main(["--server", twice, "--config", "etl", "--json", str(file)])
+    figures = json.loads(file.read_text(encoding="utf-8"))
+    assert (status, figures["lost"], figures["dropped"]) == (0, 1, 1)
 
 
 def test_what_is_missing_for_it_is_said(spark, monkeypatch, capsys):

@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from harness.broker.tds.embedded import EmbeddedBroker, make_instance
 from harness.broker.tds.process import BrokerProcess
 from harness.pipeline.connect import SourceError, open_connection
 from harness.pipeline.options import StreamReadOptions, parse
@@ -14,14 +15,15 @@ from pyspark_servicebroker.stream import StreamReader
 from .test_reading import LATE_TABLE, bodies, insert
 
 pytestmark = pytest.mark.driver
+ROWS = 2
 
 
-def options_of(broker: BrokerProcess) -> StreamReadOptions:
+def options_of(broker: BrokerProcess | EmbeddedBroker) -> StreamReadOptions:
     return parse(StreamReadOptions, {"odbc": broker.odbc, "schema": "audit", "loginTimeout": "1"})
 
 
 def test_a_broker_that_is_restarted_in_mid_stream_is_told_from_its_successor():
-    """The embedded broker keeps nothing: what comes back at its address is another database."""
+    """A broker process keeps nothing: what comes back at its address is another database."""
     with BrokerProcess(seed=1) as broker:
         connection = open_connection(options_of(broker))
         connection.execute("CREATE SCHEMA audit;")
@@ -38,3 +40,45 @@ def test_a_broker_that_is_restarted_in_mid_stream_is_told_from_its_successor():
         with pytest.raises(SourceError, match=r"WITH NEW_BROKER"):
             reader.latestOffset(end)
         reader.stop()
+
+
+@pytest.mark.jvm
+def test_a_stream_goes_on_from_its_checkpoint_when_the_same_server_is_back(spark, tmp_path):
+    """The server is stopped in the stream's first batch, with a row in an open transaction.
+
+    What a restart keeps is the instance, which this test holds: the embedded broker writes nothing
+    to disk. Address, database and broker guid are the same, every session and its transaction gone.
+    """
+    instance = make_instance(3, "real", None)
+    taken: dict[int, list[bytes]] = {}
+
+    def run(broker: EmbeddedBroker, at_the_end) -> None:
+        def take(rows, batch: int) -> None:
+            taken[batch] = [bytes(row.body) for row in rows.select("body").collect()]
+            at_the_end()
+
+        source = spark.readStream.format("servicebroker").options(
+            odbc=broker.odbc, schema="audit", loginTimeout="1", maxMessagesPerTrigger="1")
+        writer = source.load().writeStream.foreachBatch(take)
+        query = writer.option("checkpointLocation", str(tmp_path)).start()
+        try:
+            query.processAllAvailable()
+        finally:
+            query.stop()
+
+    with EmbeddedBroker(instance=instance) as broker:
+        connection = open_connection(options_of(broker))
+        connection.execute("CREATE SCHEMA audit;")
+        connection.execute(LATE_TABLE)
+        for number in range(ROWS):
+            insert(connection, b"%d" % number)
+        lost = open_connection(options_of(broker))
+        lost.autocommit = False
+        with pytest.raises(Exception, match=r"Next: check server"):
+            run(broker, lambda: (insert(lost, b"never committed"), broker.stop()))
+    assert list(taken.values()) == [[b"0"]]
+    with EmbeddedBroker(instance=instance, port=broker.port) as same:
+        insert(open_connection(options_of(same)), b"after it")
+        run(same, lambda: None)
+    assert [body for batch in sorted(taken) for body in taken[batch]] == [
+        *(b"%d" % number for number in range(ROWS)), b"after it"]
