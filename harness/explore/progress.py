@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from harness.broker.engine.journal import Part
@@ -11,6 +12,8 @@ from harness.explore.scenario import Scenario
 if TYPE_CHECKING:
     from harness.broker.engine.locks import Deadlock
     from harness.explore.world import World
+
+_ID = re.compile(r"[0-9A-F]{8}(-[0-9A-F]{4}){3}-[0-9A-F]{12}")
 
 
 class RecordingSink(Part):
@@ -51,6 +54,49 @@ class RecordingSink(Part):
         """Rows and ends of statements are not looked at."""
 
     columns = row = done = env = return_status = return_value = proc_done = _nothing
+
+
+class ListeningSink(RecordingSink):
+    """One that keeps what it is shown as well, all its batches' (``Scenario.listens``).
+
+    said: printed lines and rows in order, without ids, and of a value that is no number and no
+    text its type only: ids and times are others on another way to the same state.
+    """
+
+    __slots__ = ("said",)
+
+    def __init__(self, journal: Any) -> None:
+        super().__init__(journal)
+        self.said: tuple[object, ...] = ()
+
+    def memento(self) -> Any:
+        """What was said, too."""
+        return self.errors, self.finished, self.said
+
+    def restore(self, memento: Any) -> None:
+        """Put it back."""
+        self.errors, self.finished, self.said = memento
+
+    def content(self) -> Any:
+        """What was said, too."""
+        return super().content(), self.said
+
+    def message(self, message: Message) -> None:
+        """Keep what is printed."""
+        super().message(message)
+        if message.severity <= 10:
+            self._say(_ID.sub("id", message.text))
+
+    def row(self, values: tuple) -> None:
+        """Keep a row."""
+        self._say(tuple(
+            _ID.sub("id", value) if isinstance(value, str)
+            else value if value is None or isinstance(value, int)
+            else type(value).__name__ for value in values))
+
+    def _say(self, text: object) -> None:
+        self.journal.save(self)
+        self.said = (*self.said, text)
 
 
 class Progress(Part):

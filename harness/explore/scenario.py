@@ -64,6 +64,7 @@ class Scenario:
     every message, at rest. livelock: name of the violation that states go round without time
     passing; '' where nobody asks. asked: database in which checks put questions in T-SQL
     (``queries.ask``).
+    listens: what applications are shown, rows and printed lines, is part of the state too.
     watched: what of a state the checks of every state look at and that may change back, as a value
     to compare; None where nobody knows: then the search of ``persistent`` leaves nothing out.
     on_every_state and at_the_end: checks; each returns the names of what is violated.
@@ -87,6 +88,7 @@ class Scenario:
     livelock: str = ""
     asked: str = ""
     watched: Callable[[World], Any] | None = None
+    listens: bool = False
 
     @property
     def all_faults(self) -> tuple[Fault, ...]:

@@ -13,7 +13,7 @@ from harness.broker.engine.types import Message
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
 from harness.explore.faults import KINDS
-from harness.explore.progress import Incidents, Moment, Progress, RecordingSink
+from harness.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
 from harness.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
 from harness.explore.timed import reads_clock
 
@@ -51,7 +51,8 @@ class World:
             session = self.instance.connect(client.database)
             for text in client.warm:
                 session.execute(text).ok()
-            session.sink = RecordingSink(self.journal)
+            kind = ListeningSink if scenario.listens else RecordingSink
+            session.sink = kind(self.journal)
             session.app_name = client.name
             self.clients.append(session)
             self.sinks.append(session.sink)

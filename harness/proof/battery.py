@@ -336,7 +336,7 @@ def scenario(wanted: Wanted) -> tuple[Scenario, Config]:
     client = made.clients[0]
     first = replace(client, batches=wanted.batches or client.batches,
                     **({"on_cancel": "", "on_error": ""} if wanted.untidy else {}))
-    changes: dict = {}
+    changes: dict = {"listens": wanted.listens}
     if wanted.one_go:
         changes |= {"in_one_go": frozenset({"InitiatorQueue", "TargetQueue"})}
     if wanted.batches or wanted.others or not wanted.claims:

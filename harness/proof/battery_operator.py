@@ -107,8 +107,9 @@ _OPERATOR: Mapping[str, Wanted] = {
 }
 
 OPERATOR: Mapping[str, Wanted] = {
-    key: replace(wanted, one_go=True) for key, wanted in _OPERATOR.items()}
-"""The initiator's reader only ends what the target has ended: in one step here."""
+    key: replace(wanted, one_go=True, listens=True) for key, wanted in _OPERATOR.items()}
+"""The initiator's reader only ends what the target has ended: in one step here. What an operator is
+shown counts."""
 
 _ALL = tuple(OPERATOR)
 IN_OPERATOR: Mapping[str, tuple[str, ...]] = {

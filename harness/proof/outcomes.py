@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.broker.catalog.deadlock_xml import find_index
+from harness.explore.progress import ListeningSink
 from harness.explore.world import World
 from harness.proof.audit import DATABASE, rows, undelivered
 
@@ -33,7 +34,9 @@ LOOKED_AT: Mapping[str, tuple[str, ...]] = {
 def outcome(world: World) -> str:
     """What somebody could find out about a state at rest, without ids and times of day."""
     database = world.instance.server.database(DATABASE)
-    found: list[object] = [world.progress.results, sorted(undelivered(world)), sorted(
+    found: list[object] = [world.progress.results, [
+        sink.said for sink in world.sinks if isinstance(sink, ListeningSink)
+    ], sorted(undelivered(world)), sorted(
         (endpoint.is_initiator, message[2].name, repr(message[3]))
         for endpoint in database.broker.endpoints.values()
         for status, message, _ in endpoint.inbox.stored() if status == 1)]

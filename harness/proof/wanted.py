@@ -121,7 +121,7 @@ class Wanted:
     before each sender's batch; untidy: who cancels does nothing more. others: what further sessions
     run, a batch each. deadlocks: there may be some; left: so may transactions that nobody ends.
     choices: (section, name, value) of the configuration. one_go: the readers of both queues run in
-    one step.
+    one step. listens: what is shown counts for the outcome.
     """
 
     setup: str
@@ -135,6 +135,7 @@ class Wanted:
     left: bool = False
     choices: tuple[tuple[str, str, object], ...] = ()
     one_go: bool = False
+    listens: bool = False
 
 
 def closed(gate: int) -> str:
