@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
+import sys
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -15,6 +17,7 @@ from hypothesis import settings
 from tests import installed
 from tests.sampling import FULL, SMALL, full
 
+ROOT = Path(__file__).resolve().parents[1]
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
 
@@ -168,7 +171,8 @@ def jars() -> dict[str, str]:
 def spark(request: pytest.FixtureRequest) -> Generator[Any]:
     """One local Spark session for all tests of a process, two slots, tasks tried twice.
 
-    Skips, with the reason, without Java or PySpark.
+    Its workers are started without Spark's own Python path, whose head is a zip of sources: each
+    process compiled them anew. Skips, with the reason, without Java or PySpark.
     """
     from harness.pipeline.errors import PipelineError
     from harness.pipeline.session import need_java_and_spark, spark_session
@@ -178,6 +182,11 @@ def spark(request: pytest.FixtureRequest) -> Generator[Any]:
     except PipelineError as error:
         pytest.skip(str(error))
     paths = [p for p in request.getfixturevalue("jars").values() if not p.startswith(" ")]
+    python = request.getfixturevalue("tmp_path_factory").mktemp("python") / "python"
+    python.write_text(f"#!/bin/sh\nPYTHONPATH='{ROOT}' exec '{sys.executable}' \"$@\"\n")
+    python.chmod(0o755)
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        os.environ[name] = str(python)
     session = spark_session("redial-tests", jars=paths, master="local[2,2]", settings=SPARK)
     yield session
     session.stop()
