@@ -314,6 +314,8 @@ LARGE = frozenset({
     "two readers, poison", "reads wait at the target", "bad optimizer, ended after poison",
     "lands, recycled", "drained beside a sender", "drained beside a transaction",
     "drained, a row held", "drained, bad optimizer", "retired, bad optimizer", "retired together",
+    "retired, both of two", "overdue, busy", "another overdue, busy",
+    "deadlock with a query, pending", "lands, SERIALIZABLE",
     "pool, timer", "pool, target ends", "pool, busy", "pool, busy, less patience",
     "pool, two messages", "pool, drained", "message", "aged, ended by hand", "aged, of before",
     "once", "once, resent"})

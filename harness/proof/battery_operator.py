@@ -6,8 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from harness.proof.audit import send
-from harness.proof.setups import IDLE, LONG_AGO
-from harness.proof.wanted import NO_CLOSING, OPENS, OURS, REMOVE, STRAY, TARGET, Wanted
+from harness.proof.setups import IDLE, LONG_AGO, NAMES
+from harness.proof.wanted import (
+    ENDS,
+    NO_CLOSING,
+    OFF,
+    OPENS,
+    OURS,
+    REMOVE,
+    SERIALIZABLE,
+    STRAY,
+    TARGET,
+    Wanted,
+)
 
 PLAIN = "senders=1 firings=0"
 TOLD = "CREATE TABLE dbo.Told (Place int IDENTITY NOT NULL PRIMARY KEY, Answer int NULL);"
@@ -28,8 +39,23 @@ CLOSE = ("DECLARE @d datetime2(3) = DATEADD(second, {}, SYSUTCDATETIME()), @c bi
          "@r = audit.usp_CloseGate @reason = N'search', @deadline = @d, @closed = @c OUTPUT; "
          "INSERT INTO dbo.Told (Answer) VALUES (@r), (@c);")
 RETIRE = asked("usp_RetireIdle", "@olderThanSeconds = 1, @WhatIf = 0")
-IMPLICIT = ("SET IMPLICIT_TRANSACTIONS ON; {} IF @@TRANCOUNT > 0 COMMIT TRANSACTION; "
-            "SET IMPLICIT_TRANSACTIONS OFF;")
+IMPLICIT = ("SET IMPLICIT_TRANSACTIONS ON; EXECUTE audit.{}; PRINT @@TRANCOUNT; "
+            "IF @@TRANCOUNT > 0 COMMIT TRANSACTION; SET IMPLICIT_TRANSACTIONS OFF;")
+DEPLOYS = ("UPDATE audit.Gate SET IsOpen = 0; "
+           "INSERT INTO audit.Setting (Name, Value) VALUES (N'deployment.gate', N'closed');")
+"""What a deployment does to the gate, in short."""
+CAUGHT = ("BEGIN TRY {} END TRY BEGIN CATCH PRINT XACT_STATE(); "
+          "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; END CATCH;")
+OTHERS_DIALOG = (
+    "CREATE QUEUE dbo.Others; CREATE SERVICE [//others] ON QUEUE dbo.Others ([DEFAULT]);",
+    "DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE [//others] TO SERVICE "
+    "N'//others' ON CONTRACT [DEFAULT] WITH ENCRYPTION = OFF; SEND ON CONVERSATION @x (0xEE);")
+"""A dialog that is none of ours."""
+TWO = "key=application senders=2 shared=0 warm=2 firings=0"
+OLDEST = ("UPDATE cl SET BegunUtc = '2001-01-01' FROM audit.ConversationLog AS cl WHERE "
+          "cl.Handle = (SELECT TOP (1) sc.Handle FROM audit.SessionConversations AS sc "
+          "ORDER BY sc.ConversationKey DESC);")
+"""One of two dialogs is overdue."""
 HOLDS_GATE = ("BEGIN TRANSACTION; SELECT 1 FROM audit.Gate WITH (UPDLOCK, HOLDLOCK); "
               "WAITFOR DELAY '00:00:{}'; COMMIT TRANSACTION;")
 HOLDS_ROW = f"BEGIN TRANSACTION; {send('B1')} WAITFOR DELAY '00:00:{{}}'; COMMIT TRANSACTION;"
@@ -53,7 +79,10 @@ _OPERATOR: Mapping[str, Wanted] = {
     "drained": Wanted(PLAIN, (TOLD,), (DRAIN, send("A1"), OPEN, send("A2")), False),
     "drained, nobody": Wanted("senders=1 firings=0 warm=0", (TOLD,), (DRAIN, DRAIN), False),
     "drained, implicit": Wanted(PLAIN, (TOLD,), tuple(
-        IMPLICIT.format(text) for text in (DRAIN, OPEN, RETIRE)), False),
+        IMPLICIT.format(text) for text in (
+            f"usp_Drain {WHY}, @waitSeconds = 1, @WhatIf = 0", f"usp_OpenGate {WHY}",
+            "usp_RetireIdle @WhatIf = 0")), False),
+    "drained, a dialog of others": Wanted(PLAIN, (TOLD, *OTHERS_DIALOG), (DRAIN,), False),
     "drained beside a sender": Wanted("senders=1 firings=0 drain=1"),
     "drained beside a first sender": Wanted("senders=1 firings=0 drain=1 warm=0"),
     "drained beside a transaction": Wanted("senders=1 firings=0 drain=1 caller=transaction"),
@@ -77,7 +106,14 @@ _OPERATOR: Mapping[str, Wanted] = {
         (DRAIN,), False),
     "gate of a deployment": Wanted("senders=1 firings=0 warm=0", (
         TOLD, "INSERT INTO audit.Setting (Name, Value) VALUES (N'deployment.gate', N'closed'); "
-        "UPDATE audit.Gate SET IsOpen = 0;"), (OPEN, send("A1")), False),
+        "UPDATE audit.Gate SET IsOpen = 0;"), (OPEN, send("A1"), CAUGHT.format(OPEN)), False),
+    "gate opened beside a deployment": Wanted(PLAIN, (TOLD,), (OPEN,), False,
+                                              others=(OPENS.format(DEPLOYS),)),
+    "gate opened, not written down": Wanted(PLAIN, (
+        TOLD, "ALTER TABLE audit.OperatorLog ADD CONSTRAINT CK_Fault CHECK (Action = N'x');"),
+        ("UPDATE audit.Gate SET IsOpen = 0;", OPEN), False),
+    "gate opened, SERIALIZABLE": Wanted(PLAIN, (TOLD,), (SERIALIZABLE + OPEN,), False, others=(
+        OPENS.format("INSERT INTO audit.Setting (Name, Value) VALUES (N'deployment.x', N'x');"),)),
     "gate closed": Wanted(PLAIN, (TOLD,), (CLOSE.format(1), send("A1"), OPEN), False),
     "gate closed, held": Wanted(PLAIN, (TOLD,), (CLOSE.format(1),), False,
                                 others=(HOLDS_GATE.format(5),)),
@@ -91,6 +127,23 @@ _OPERATOR: Mapping[str, Wanted] = {
     "retired twice": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE, send("A1"), RETIRE, *IDLE[1:], RETIRE),
                             False),
     "retired when due": Wanted(PLAIN, (TOLD,), (LONG_AGO, RETIRE), False),
+    "retired, not written down": Wanted(PLAIN, (
+        TOLD, "ALTER TABLE audit.IdleWatch ADD CONSTRAINT CK_Fault CHECK (SendSequence < 0);"),
+        (LONG_AGO, RETIRE), False),
+    "retired, log held": Wanted(PLAIN, (TOLD,), (RETIRE,), False, others=(
+        OPENS.format("UPDATE audit.ConversationLog SET Code = 1;"),)),
+    "retired, not for being idle": Wanted(PLAIN, (TOLD,), (
+        *IDLE, asked("usp_RetireIdle", "@olderThanSeconds = 0, @WhatIf = 0")), False),
+    "retired, one of two": Wanted(TWO, (TOLD,), (OLDEST, RETIRE), False),
+    "retired, both of two": Wanted(TWO, (TOLD,), (LONG_AGO, RETIRE), False),
+    "retired, ended by the target": Wanted(PLAIN, (TOLD, OFF), (*IDLE, ENDS, RETIRE), False),
+    "retired, only shown": Wanted(PLAIN, (TOLD,), (
+        LONG_AGO, asked("usp_RetireIdle", "@WhatIf = 1")), False),
+    "retired, asked again": Wanted(PLAIN, (TOLD,), (
+        *IDLE, asked("usp_RetireIdle", "@olderThanSeconds = 2147483647, @WhatIf = 0"), RETIRE),
+        False),
+    "retired, one known and one new": Wanted("key=application senders=1 firings=0", (TOLD,), (
+        RETIRE, f"EXECUTE audit.usp_Send {NAMES}, 0xB1, @key = N'z';", RETIRE), False),
     "retired when used": Wanted(PLAIN, (TOLD,), (*IDLE, send("A1"), RETIRE), False),
     "retired beside a sender": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE), False,
                                       others=(HOLDS_ROW.format("01"),)),
@@ -98,8 +151,7 @@ _OPERATOR: Mapping[str, Wanted] = {
         *IDLE, RETIRE), False),
     "retired together": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE), False, others=(RETIRE,)),
     "retired, removed": Wanted(PLAIN, (TOLD,), (*IDLE, REMOVE, RETIRE), False),
-    "retired, ended": Wanted(PLAIN, (TOLD, "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION "
-                                     "(STATUS = OFF);"), (
+    "retired, ended": Wanted(PLAIN, (TOLD, OFF), (
         *IDLE, f"{OURS} END CONVERSATION @h;", RETIRE), False),
     "retired, bad optimizer": Wanted(
         "key=application senders=2 shared=0 warm=2 firings=0 caller=transaction "
