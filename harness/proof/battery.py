@@ -206,6 +206,8 @@ SENDING: Mapping[str, Wanted] = {
                            choices=(("operations", "resend_limit", 1),)),
     "few pending": Wanted("senders=1 firings=0 lifetimes=1 warm=0", (STRAY,), (), False,
                           choices=(("operations", "resend_limit", 1),)),
+    "few pending, strangers": Wanted("senders=1 firings=0 lifetimes=1 warm=0", (), (
+        STRAY, send("A1")), False, choices=(("operations", "resend_limit", 1),)),
     "queue off, by hand": Wanted("senders=1 firings=0", (), (
         "ALTER QUEUE audit.InitiatorQueue WITH STATUS = OFF;", READER), False),
     "deadlock with a query": Wanted("senders=1 firings=0", (), (ENDS,), False, deadlocks=True,
@@ -283,6 +285,7 @@ _IN: Mapping[str, tuple[str, ...]] = {
                              "arming fails in it", "arming fails in it, busy",
                              "arming fails, by hand", "a stranger's message",
                              "a stranger's message, reader dies", "many pending", "few pending",
+                             "few pending, strangers",
                              "queue off, by hand", "deadlock with a query", "resend fails once",
                              "deadlock with a query, pending",
                              "bad optimizer, ended", "severe, by hand", "timer, log held",
@@ -314,7 +317,8 @@ LARGE = frozenset({
     "two readers, poison", "reads wait at the target", "bad optimizer, ended after poison",
     "lands, recycled", "drained beside a sender", "drained beside a transaction",
     "drained, a row held", "drained, bad optimizer", "retired, bad optimizer", "retired together",
-    "retired, both of two", "overdue, busy", "another overdue, busy",
+    "retired, both of two", "pool, start taken", "pool, start taken, implicit",
+    "pool of two, three senders", "pool of two, all busy", "overdue, busy", "another overdue, busy",
     "deadlock with a query, pending", "lands, SERIALIZABLE",
     "pool, timer", "pool, target ends", "pool, busy", "pool, busy, less patience",
     "pool, two messages", "pool, drained", "message", "aged, ended by hand", "aged, of before",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from harness.proof.audit import send
-from harness.proof.setups import NAMES
+from harness.proof.battery_operator import DRAIN, RETIRE, TOLD
+from harness.proof.setups import LONG_AGO, NAMES
 from harness.proof.wanted import (
     CAUGHT,
     ENDS,
@@ -13,6 +14,7 @@ from harness.proof.wanted import (
     NO_CLOSING,
     NO_LOG,
     OFF,
+    OLD_OTHER,
     OPENS,
     REMOVE,
     SERIALIZABLE,
@@ -41,7 +43,35 @@ def known(body: str, number: int) -> str:
             f"@messageId = '00000000-0000-0000-0000-{number:012}';")
 
 
+REFUSES = ("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Fault "
+           "CHECK (EndOfStreamUtc IS NULL);")
+"""Closing fails, and nothing is doomed."""
+TOLD_STATE = ("SET XACT_ABORT {1}; SET LOCK_TIMEOUT 500; BEGIN TRANSACTION; BEGIN TRY {0} END TRY "
+              "BEGIN CATCH PRINT XACT_STATE(); END CATCH; "
+              "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; SET XACT_ABORT OFF;")
+OF_CALLER = "CREATE TABLE dbo.Held (Id int NOT NULL PRIMARY KEY); INSERT INTO dbo.Held VALUES (1);"
+LIMITS = "UPDATE audit.SessionConversations SET RecycleAtUtc = {}, RecycleAtMessages = {};"
 POOL = {
+    "pool, start taken": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (TWICE,), False,
+                                others=("SELECT 1;", OPENS.format(send("C1")))),
+    "pool, start taken, implicit": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (
+        f"SET IMPLICIT_TRANSACTIONS ON; {send('A1')} {send('A2')} COMMIT TRANSACTION; "
+        "SET IMPLICIT_TRANSACTIONS OFF;",), False,
+        others=("SELECT 1;", OPENS.format(send("C1")))),
+    "pool of two, three senders": Wanted("key=pool slots=2 senders=3 warm=0 firings=0 "
+                                         "caller=transaction"),
+    "pool of two, all busy": Wanted("key=pool slots=2 senders=1 firings=0", (), (send("A1"),),
+                                    False, others=(HELD, HELD)),
+    "pool, busy, told": Wanted("key=pool senders=1 firings=0", (), (
+        TOLD_STATE.format(send("A1"), "ON"),), False, others=(HELD,), listens=True),
+    "pool, a deadlock of the caller's": Wanted("key=pool senders=1 firings=0", (OF_CALLER,), (
+        OPENS.format(f"UPDATE dbo.Held SET Id = 2; {send('A1')}"),), False, deadlocks=True, others=(
+            "SET DEADLOCK_PRIORITY HIGH; " + OPENS.format(
+                f"{send('B1')} UPDATE dbo.Held SET Id = 3;"),)),
+    "pool, drained, told": Wanted("key=pool slots=2 senders=1 firings=0", (TOLD,), (DRAIN,), False,
+                                  one_go=True, listens=True),
+    "pool, retired, told": Wanted("key=pool slots=2 senders=1 firings=0", (TOLD,), (
+        LONG_AGO, RETIRE), False, one_go=True, listens=True),
     "pool": Wanted("key=pool senders=2 warm=1 firings=0"),
     "pool, transactions": Wanted("key=pool senders=2 warm=0 firings=0 caller=transaction"),
     "pool, XACT_ABORT": Wanted("key=pool senders=2 warm=0 firings=0 caller=xact_abort"),
@@ -107,6 +137,16 @@ SINGLE = {
         send("A1"), *CAREFUL), False),
     "single, bad optimizer": Wanted("key=single recycle=never senders=2 warm=1 firings=0 "
                                     "caller=transaction switches=bad_optimizer:true"),
+    "single, drained, told": Wanted("key=single recycle=never senders=1 firings=0", (TOLD,), (
+        DRAIN, DRAIN), False, one_go=True, listens=True),
+    "single, drained too late": Wanted("key=single recycle=never senders=1 firings=0", (TOLD,), (
+        DRAIN,), False, others=(HELD,), one_go=True, listens=True),
+    "single, drained after it died": Wanted("key=single recycle=never senders=1 firings=0", (
+        TOLD, OFF), (ENDS, DRAIN), False, one_go=True, listens=True),
+    "single, bad optimizer, log held": Wanted(
+        "key=single recycle=never senders=1 warm=0 firings=0 switches=bad_optimizer:true", (
+            OLD_OTHER,), (), False, others=(OPENS.format(
+                "UPDATE audit.ConversationLog SET Code = 1 WHERE BegunUtc < '2002-01-01';"),)),
     "single, target off": Wanted("key=single recycle=never senders=1 firings=0", (
         TARGET.format("OFF"),), (send("A1"), "EXECUTE audit.usp_Drain @reason = N'x', "
                                  "@waitSeconds = 1, @WhatIf = 0;"), False, one_go=True),
@@ -120,6 +160,12 @@ MESSAGE = {
     "message, cancel": Wanted("key=message recycle=never senders=1 warm=0 firings=0 faults=cancel",
                               (), ("SET XACT_ABORT ON; BEGIN TRANSACTION;", send("A1"),
                                    "COMMIT TRANSACTION;"), False, untidy=True, left=True),
+    "message, closing refused": Wanted("key=message recycle=never senders=1 warm=0 firings=0", (
+        REFUSES,), (send("A1"), *CAREFUL), False),
+    "message, told in a transaction": Wanted(
+        "key=message recycle=never senders=1 warm=0 firings=0", (NO_CLOSING,), (
+            OPENS.format(send("A1")), f"SET XACT_ABORT ON; {OPENS.format(send('A1'))}",
+            "SET XACT_ABORT OFF;", closed(0), OPENS.format(send("A2"))), False),
     "message, closing fails": Wanted("key=message recycle=never senders=1 warm=0 firings=0", (
         NO_CLOSING,), (send("A1"), *CAREFUL), False),
 }
@@ -136,6 +182,16 @@ AGED = {
         REMOVE, send("A1"), *CAREFUL), False),
     "aged, closing fails": Wanted("recycle=aged_out senders=1 firings=0", (NO_CLOSING,), (
         send("A1"), *CAREFUL), False),
+    "aged, closing refused": Wanted("recycle=aged_out senders=1 firings=0", (REFUSES,), (
+        send("A1"), *CAREFUL, OPENS.format(send("A2"))), False),
+    "aged, one limit": Wanted("recycle=aged_out senders=1 firings=0", (), (
+        LIMITS.format("NULL", 99), send("A1"), LIMITS.format("'2099-01-01'", "NULL"), send("A2")),
+        False),
+    "aged, retired": Wanted("recycle=aged_out senders=1 firings=0", (TOLD,), (
+        LIMITS.format("'2000-01-01'", "NULL"), RETIRE, LIMITS.format("NULL", 1), RETIRE), False,
+        one_go=True, listens=True),
+    "aged, retired by number": Wanted("recycle=aged_out senders=1 firings=0", (TOLD,), (
+        LIMITS.format("NULL", 1), RETIRE), False, one_go=True, listens=True),
     "aged, cancel": Wanted("recycle=aged_out senders=1 firings=0 faults=cancel", (), (
         "SET XACT_ABORT ON; BEGIN TRANSACTION;", send("A1"), "COMMIT TRANSACTION;"), False,
         untidy=True, left=True),
@@ -154,6 +210,8 @@ ORDER = {
         OPENS.format(f"{keyed('A4')} {keyed('A5', 'l')}")), False),
     "ordered, beside": Wanted("key=application order=key senders=2 shared=0 warm=2 firings=0 "
                               "caller=transaction switches=bad_optimizer:true"),
+    "ordered, no key": Wanted("key=application order=key senders=1 warm=0 firings=0", (), (
+        send("A1"), keyed("A2", "")), False),
     "ordered, dead before": Wanted("key=application order=key senders=1 firings=0", (OFF,), (
         ENDS, keyed("A1"), CAUGHT.format(keyed("A2"), "ON")), False),
     "ordered, beginning fails": Wanted("key=application order=key senders=1 warm=0 firings=0", (
@@ -163,6 +221,8 @@ ONCE = {
     "once": Wanted("delivery=exactly_once senders=2 warm=0 firings=0 target_readers=1"),
     "once, the same twice": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (), (
         known("A1", 1), known("A2", 2), known("A1", 1), send("A3"), known("A3", 1)), False),
+    "once, no id": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (), (
+        known("A1", 0),), False),
     "once, a batch": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (
         TARGET.format("OFF"),), (known("A1", 1), known("A2", 2), known("A1", 1), send("A3"),
                                  known("A3", 1), TARGET.format("ON"), known("A2", 2)), False),
@@ -186,6 +246,8 @@ IN_CHOICES: Mapping[str, tuple[str, ...]] = {
     "usp_LandBatch": tuple(ONCE),
     "usp_LandRow": tuple(ONCE),
     "usp_Drain": ("pool, drained", "single, drained", "single, drained beside a first user",
-                  "single, target off"),
-    "usp_RetireIdle": ("pool, retired",),
+                  "single, target off", "pool, drained, told", "single, drained, told",
+                  "single, drained too late", "single, drained after it died"),
+    "usp_RetireIdle": ("pool, retired", "pool, retired, told", "aged, retired",
+                       "aged, retired by number"),
 }

@@ -83,6 +83,8 @@ _OPERATOR: Mapping[str, Wanted] = {
             f"usp_Drain {WHY}, @waitSeconds = 1, @WhatIf = 0", f"usp_OpenGate {WHY}",
             "usp_RetireIdle @WhatIf = 0")), False),
     "drained, a dialog of others": Wanted(PLAIN, (TOLD, *OTHERS_DIALOG), (DRAIN,), False),
+    "drained, target off, a dialog of others": Wanted(PLAIN, (
+        TOLD, *OTHERS_DIALOG, TARGET.format("OFF")), (DRAIN,), False),
     "drained beside a sender": Wanted("senders=1 firings=0 drain=1"),
     "drained beside a first sender": Wanted("senders=1 firings=0 drain=1 warm=0"),
     "drained beside a transaction": Wanted("senders=1 firings=0 drain=1 caller=transaction"),
@@ -150,6 +152,7 @@ _OPERATOR: Mapping[str, Wanted] = {
     "retired, in use": Wanted("key=application senders=2 firings=0 caller=transaction", (TOLD,), (
         *IDLE, RETIRE), False),
     "retired together": Wanted(PLAIN, (TOLD,), (*IDLE, RETIRE), False, others=(RETIRE,)),
+    "retired together at first": Wanted(PLAIN, (TOLD,), (RETIRE,), False, others=(RETIRE,)),
     "retired, removed": Wanted(PLAIN, (TOLD,), (*IDLE, REMOVE, RETIRE), False),
     "retired, ended": Wanted(PLAIN, (TOLD, OFF), (
         *IDLE, f"{OURS} END CONVERSATION @h;", RETIRE), False),

@@ -12,6 +12,7 @@ from harness.proof.wanted import (
     OPENS,
     OURS,
     SERIALIZABLE,
+    STRAY,
     TARGET,
     Wanted,
     give_up,
@@ -53,6 +54,9 @@ KNOWN = ("EXECUTE audit.usp_RecordPoison @h, 1, N'//redial/audit/event';")
 FAILS = f"{OURS} END CONVERSATION @h WITH ERROR = 50001 DESCRIPTION = N'x';"
 SENDS_THREE = (send("A1"), send("A2"), send("A3"))
 LATER = (*SENDS_THREE, READS)
+IDS = ("SELECT COUNT(*) FROM audit.Landing AS l INNER JOIN sys.conversation_endpoints AS ce ON "
+       "ce.conversation_handle = l.ConversationHandle AND ce.conversation_id = l.ConversationId;")
+"""How many rows have the id of their conversation."""
 IN_HAND = HANDLE.format(0)
 ROWS = ("DECLARE @rows audit.ReceivedBatch; INSERT INTO @rows (MessageSequence, MessageType, Body) "
         "VALUES (0, N'x', 0x01); DECLARE @h uniqueidentifier = NEWID(); ")
@@ -72,6 +76,7 @@ TARGETS: Mapping[str, Wanted] = {
             IN_HAND + OPENS.format("EXECUTE audit.usp_RecordPoison @h, 7, N'x';"),)),
     "lands, XACT_ABORT": Wanted(PLAIN, (STILL, REFUSES), (
         *SENDS_THREE, "SET XACT_ABORT ON; " + READS), False),
+    "lands by hand, ids told": Wanted(PLAIN, (STILL,), (STRAY, *LATER, IDS), False, listens=True),
     "one row refused": Wanted(PLAIN, (STILL, REFUSES), LATER, False),
     "one row dooms": Wanted(PLAIN, (STILL, DOOMS), LATER, False),
     "two rows doom": Wanted(PLAIN, (STILL, DOOMS_TWO), LATER, False),
