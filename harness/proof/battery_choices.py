@@ -6,16 +6,20 @@ from collections.abc import Mapping
 
 from harness.proof.audit import send
 from harness.proof.battery_operator import DRAIN, RETIRE, TOLD
+from harness.proof.battery_target import IN_HAND, KNOWN, READS, STILL
 from harness.proof.setups import LONG_AGO, NAMES
 from harness.proof.wanted import (
     CAUGHT,
+    CLOSES,
     ENDS,
     HANDLE,
     NO_CLOSING,
     NO_LOG,
     OFF,
     OLD_OTHER,
+    ONE_LOG,
     OPENS,
+    OTHER,
     REMOVE,
     SERIALIZABLE,
     TARGET,
@@ -141,10 +145,16 @@ SINGLE = {
         DRAIN, DRAIN), False, one_go=True, listens=True),
     "single, drained too late": Wanted("key=single recycle=never senders=1 firings=0", (TOLD,), (
         DRAIN,), False, others=(HELD,), one_go=True, listens=True),
+    "single, drained, a late sender": Wanted("key=single recycle=never senders=1 firings=0", (
+        TOLD,), (DRAIN,), False, others=(
+            f"BEGIN TRANSACTION; BEGIN TRY {send('B1')} END TRY BEGIN CATCH PRINT 1; END CATCH; "
+            "WAITFOR DELAY '00:00:05'; COMMIT TRANSACTION;",), one_go=True, listens=True),
+    "single, first users, again": Wanted(
+        "key=single recycle=never senders=2 messages=2 warm=0 firings=0"),
     "single, drained after it died": Wanted("key=single recycle=never senders=1 firings=0", (
         TOLD, OFF), (ENDS, DRAIN), False, one_go=True, listens=True),
     "single, bad optimizer, log held": Wanted(
-        "key=single recycle=never senders=1 warm=0 firings=0 switches=bad_optimizer:true", (
+        "key=single recycle=never senders=1 firings=0 switches=bad_optimizer:true", (
             OLD_OTHER,), (), False, others=(OPENS.format(
                 "UPDATE audit.ConversationLog SET Code = 1 WHERE BegunUtc < '2002-01-01';"),)),
     "single, target off": Wanted("key=single recycle=never senders=1 firings=0", (
@@ -160,6 +170,8 @@ MESSAGE = {
     "message, cancel": Wanted("key=message recycle=never senders=1 warm=0 firings=0 faults=cancel",
                               (), ("SET XACT_ABORT ON; BEGIN TRANSACTION;", send("A1"),
                                    "COMMIT TRANSACTION;"), False, untidy=True, left=True),
+    "message, drained": Wanted("key=message recycle=never senders=1 warm=0 firings=0 drain=1 "
+                               "caller=transaction", one_go=True),
     "message, closing refused": Wanted("key=message recycle=never senders=1 warm=0 firings=0", (
         REFUSES,), (send("A1"), *CAREFUL), False),
     "message, told in a transaction": Wanted(
@@ -184,6 +196,16 @@ AGED = {
         send("A1"), *CAREFUL), False),
     "aged, closing refused": Wanted("recycle=aged_out senders=1 firings=0", (REFUSES,), (
         send("A1"), *CAREFUL, OPENS.format(send("A2"))), False),
+    "aged, beginning fails": Wanted("recycle=aged_out senders=1 warm=0 firings=0", (NO_LOG,), (
+        send("A1"), *CAREFUL), False),
+    "aged, beginning fails, told": Wanted("recycle=aged_out senders=1 warm=0 firings=0", (
+        NO_LOG,), (f"SET XACT_ABORT ON; {OPENS.format(send('A1'))}",), False),
+    "aged, beginning again fails": Wanted("recycle=aged_out senders=1 firings=0", (ONE_LOG,), (
+        *CAREFUL, send("A2")), False),
+    "aged, ended by hand, XACT_ABORT": Wanted("recycle=aged_out senders=1 firings=0 "
+                                              "faults=target_ends caller=xact_abort", claims=False),
+    "aged, gate": Wanted("recycle=aged_out senders=1 warm=0 firings=0", (OTHER,), (
+        closed(0), send("A1"), *CAREFUL), False),
     "aged, one limit": Wanted("recycle=aged_out senders=1 firings=0", (), (
         LIMITS.format("NULL", 99), send("A1"), LIMITS.format("'2099-01-01'", "NULL"), send("A2")),
         False),
@@ -223,6 +245,23 @@ ONCE = {
         known("A1", 1), known("A2", 2), known("A1", 1), send("A3"), known("A3", 1)), False),
     "once, no id": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (), (
         known("A1", 0),), False),
+    "once, known poison": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (STILL,), (
+        known("A1", 1), IN_HAND + KNOWN.replace(" 1,", " 0,"), READS), False),
+    "once, id refused": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (
+        STILL, "ALTER TABLE audit.Inbox ADD CONSTRAINT CK_Fault CHECK (Repeats > 0);"), (
+            known("A1", 1), READS), False),
+    "once, ended": Wanted("delivery=exactly_once senders=1 firings=0", (STILL,), (
+        send("A1"), CLOSES, READS), False),
+    "once, two readers": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (STILL,), (
+        known("A1", 1), READS), False, others=(known("A1", 1), READS)),
+    "once, bad optimizer, beside": Wanted(
+        "delivery=exactly_once senders=1 warm=0 firings=0 switches=bad_optimizer:true", (STILL,), (
+            known("A1", 1), READS), False,
+        others=(OPENS.format("INSERT INTO audit.Inbox (MessageId) VALUES (NEWID());"),)),
+    "once, the first cannot land": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (
+        TARGET.format("OFF"), "ALTER TABLE audit.Landing ADD CONSTRAINT CK_Fault CHECK "
+        "(Body <> 0xA1);"), (known("A1", 1), known("A2", 2), TARGET.format("ON"), known("A2", 2)),
+        False),
     "once, a batch": Wanted("delivery=exactly_once senders=1 warm=0 firings=0", (
         TARGET.format("OFF"),), (known("A1", 1), known("A2", 2), known("A1", 1), send("A3"),
                                  known("A3", 1), TARGET.format("ON"), known("A2", 2)), False),
@@ -247,7 +286,8 @@ IN_CHOICES: Mapping[str, tuple[str, ...]] = {
     "usp_LandRow": tuple(ONCE),
     "usp_Drain": ("pool, drained", "single, drained", "single, drained beside a first user",
                   "single, target off", "pool, drained, told", "single, drained, told",
-                  "single, drained too late", "single, drained after it died"),
+                  "single, drained too late", "single, drained after it died",
+                  "single, drained, a late sender"),
     "usp_RetireIdle": ("pool, retired", "pool, retired, told", "aged, retired",
                        "aged, retired by number"),
 }

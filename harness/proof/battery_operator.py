@@ -171,5 +171,6 @@ IN_OPERATOR: Mapping[str, tuple[str, ...]] = {
     "usp_Drain": tuple(key for key in _ALL if not key.startswith("retired")),
     "usp_OpenGate": tuple(key for key in _ALL if not key.startswith("retired")),
     "usp_CloseGate": tuple(key for key in _ALL if not key.startswith("retired")),
-    "usp_RetireIdle": tuple(key for key in _ALL if key.startswith(("retired", "wrong"))),
+    "usp_RetireIdle": ("drained, implicit", *(
+        key for key in _ALL if key.startswith(("retired", "wrong")))),
 }
