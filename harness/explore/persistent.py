@@ -17,7 +17,7 @@ counts as dependent. Faults and timers whose budget is spent count as if they co
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,21 +114,24 @@ class Futures:
             return next(iter(sets))
         return self.set_of(self._least(sorted(set().union(*(self.set_list[n] for n in sets)))))
 
-    def _least(self, elements: Iterable[int]) -> tuple:
-        """The same in fewer elements: all steps of an actor that surely come after the same actors
-        are one that reads and changes what they do and comes after all they may come after. That
-        can only add to what seems to depend on what, and to who has to be tried for it.
+    def _least(self, elements: list[int]) -> tuple:
+        """The same in fewer elements, sorted as they are: all steps of an actor that surely come
+        after the same actors are one that reads and changes what they do and comes after all they
+        may come after. That can only add to what seems to depend on what, and to who has to be
+        tried for it.
         """
         kept: dict[tuple[int, int], int] = {}
+        element_list, print_list, merged = self.element_list, self.print_list, False
         for number in elements:
-            step, surely, perhaps = self.element_list[number]
-            who, footprint = self.print_list[step]
+            step, surely, perhaps = element_list[number]
+            who, footprint = print_list[step]
             other = kept.setdefault((who, surely), number)
             if other != number:
+                merged = True
                 step, _, more = self.element_list[other]
                 kept[who, surely] = self.element(
                     self.step_of(who, self.print_list[step][1] | footprint), surely, perhaps | more)
-        return tuple(sorted(kept.values()))
+        return tuple(sorted(kept.values()) if merged else elements)
 
     def after(self, step: int, rest: int) -> int:
         """What follows a state in which ``step`` is taken, ``rest`` following that."""
@@ -145,7 +148,7 @@ class Futures:
         """Elements seen from before ``step``: after whom they come by way of it."""
         who = self.print_list[step][0]
         touched, moved = 0, {self.element(step)}
-        here = []
+        here, element = [], self.element
         steps, known = self.element_list, self._touching.setdefault(step, {})
         for number in elements:
             later, surely, perhaps = steps[number]
@@ -158,9 +161,9 @@ class Futures:
         for number, later, surely, perhaps, sure in here:
             if sure:
                 if not surely & perhaps & who:
-                    number = self.element(later, surely | who, perhaps | who)
+                    number = element(later, surely | who, perhaps | who)
             elif perhaps & touched and not perhaps & who:
-                number = self.element(later, surely, perhaps | who)
+                number = element(later, surely, perhaps | who)
             moved.add(number)
         return moved
 
