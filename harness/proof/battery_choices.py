@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from harness.proof.audit import send
 from harness.proof.battery_operator import DRAIN, RETIRE, TOLD
+from harness.proof.battery_target import HELD as OF_CALLER
 from harness.proof.battery_target import IN_HAND, KNOWN, READS, STILL
 from harness.proof.setups import LONG_AGO, NAMES
 from harness.proof.wanted import (
@@ -32,6 +33,8 @@ ACQUIRES = ("DECLARE @h uniqueidentifier; EXECUTE audit.usp_AcquireConversation 
             "@h OUTPUT;")
 WAITS = "EXECUTE audit.usp_WaitForSlot N'0001', 1;"
 TWICE = OPENS.format(send("A1") + " " + send("A2"))
+IMPLICIT = (f"SET IMPLICIT_TRANSACTIONS ON; {send('A1')} {send('A2')} COMMIT TRANSACTION; "
+            "SET IMPLICIT_TRANSACTIONS OFF;")
 CAREFUL = (CAUGHT.format(send("A1"), "ON"), CAUGHT.format(send("A1"), "OFF"))
 BLIND = "DENY VIEW DEFINITION TO audit_module;"
 
@@ -50,24 +53,22 @@ def known(body: str, number: int) -> str:
 REFUSES = ("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Fault "
            "CHECK (EndOfStreamUtc IS NULL);")
 """Closing fails, and nothing is doomed."""
-TOLD_STATE = ("SET XACT_ABORT {1}; SET LOCK_TIMEOUT 500; BEGIN TRANSACTION; BEGIN TRY {0} END TRY "
+TOLD_STATE = ("SET XACT_ABORT ON; SET LOCK_TIMEOUT 500; BEGIN TRANSACTION; BEGIN TRY {} END TRY "
               "BEGIN CATCH PRINT XACT_STATE(); END CATCH; "
               "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; SET XACT_ABORT OFF;")
-OF_CALLER = "CREATE TABLE dbo.Held (Id int NOT NULL PRIMARY KEY); INSERT INTO dbo.Held VALUES (1);"
 LIMITS = "UPDATE audit.SessionConversations SET RecycleAtUtc = {}, RecycleAtMessages = {};"
 POOL = {
     "pool, start taken": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (TWICE,), False,
                                 others=("SELECT 1;", OPENS.format(send("C1")))),
-    "pool, start taken, implicit": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (
-        f"SET IMPLICIT_TRANSACTIONS ON; {send('A1')} {send('A2')} COMMIT TRANSACTION; "
-        "SET IMPLICIT_TRANSACTIONS OFF;",), False,
+    "pool, start taken, implicit": Wanted(
+        "key=pool slots=2 senders=1 warm=0 firings=0", (), (IMPLICIT,), False,
         others=("SELECT 1;", OPENS.format(send("C1")))),
     "pool of two, three senders": Wanted("key=pool slots=2 senders=3 warm=0 firings=0 "
                                          "caller=transaction"),
     "pool of two, all busy": Wanted("key=pool slots=2 senders=1 firings=0", (), (send("A1"),),
                                     False, others=(HELD, HELD)),
     "pool, busy, told": Wanted("key=pool senders=1 firings=0", (), (
-        TOLD_STATE.format(send("A1"), "ON"),), False, others=(HELD,), listens=True),
+        TOLD_STATE.format(send("A1")),), False, others=(HELD,), listens=True),
     "pool, a deadlock of the caller's": Wanted("key=pool senders=1 firings=0", (OF_CALLER,), (
         OPENS.format(f"UPDATE dbo.Held SET Id = 2; {send('A1')}"),), False, deadlocks=True, others=(
             "SET DEADLOCK_PRIORITY HIGH; " + OPENS.format(
@@ -91,9 +92,9 @@ POOL = {
         "SET LOCK_TIMEOUT 60000; " + send("A3")), False, others=(HELD,)),
     "pool, two messages": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (TWICE, TWICE),
                                  False, others=(OPENS.format(send("B1")),)),
-    "pool, two messages, implicit": Wanted("key=pool slots=2 senders=1 warm=0 firings=0", (), (
-        f"SET IMPLICIT_TRANSACTIONS ON; {send('A1')} {send('A2')} COMMIT TRANSACTION; "
-        "SET IMPLICIT_TRANSACTIONS OFF;",), False, others=(OPENS.format(send("B1")),)),
+    "pool, two messages, implicit": Wanted(
+        "key=pool slots=2 senders=1 warm=0 firings=0", (), (IMPLICIT,), False,
+        others=(OPENS.format(send("B1")),)),
     "pool, SERIALIZABLE": Wanted("key=pool slots=2 senders=2 warm=0 firings=0 caller=transaction",
                                  before=SERIALIZABLE),
     "pool, RCSI": Wanted("key=pool slots=2 senders=2 warm=1 firings=0 isolation=rcsi "
