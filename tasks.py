@@ -250,3 +250,27 @@ def coverage(_: Context, check: bool = False) -> None:
     from harness.cli.coverage import coverage as run
 
     run(check)
+
+
+@task(
+    help={
+        "config": "words in the names of variants, comma-separated; all by default",
+        "minutes": "how long to go on; without it and --trials, one trial a variant",
+        "trials": "how many trials",
+        "seed": "of the first trial; the others follow",
+        "messages": "about how many messages a trial sends",
+        "mutant": "a known-bad text of sql/mutants, to see it caught",
+        "workers": "processes",
+        "replay": "a plan this command has written: run it again and tell its story",
+        "shrink": "make what is found small; --no-shrink writes it as it is",
+        "server": _SERVER.replace(" (default)", "") + ": callers in processes of their own, over "
+                  "ODBC; without it, in this process on virtual time",
+    }
+)
+def torture(_: Context, config: str = "", minutes: float = 0.0, trials: int = 0, seed: int = 1,
+            messages: int = 1500, mutant: str = "", workers: int = 1, replay: str = "",
+            shrink: bool = True, server: str = "") -> None:
+    """Callers of every kind and trouble that is never polite; every message accounted for."""
+    from harness.cli.torture import torture as run
+
+    run(config, minutes, trials, seed, messages, mutant, workers, replay, shrink, server)

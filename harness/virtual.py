@@ -115,7 +115,16 @@ class VirtualPort:
     def _moment(self) -> bool:
         """Whether somebody could go on at once."""
         self.instance.clock.advance(MOMENT_SECONDS)
-        return self.instance.pump(self._statements)
+        more = self.instance.pump(self._statements)
+        self._sound()
+        return more
+
+    def _sound(self) -> None:
+        """No story is told on a broker that broke, be it in a reader nobody asks. Raises
+        RuntimeError.
+        """
+        for where, text in self.instance.defects.found:
+            raise RuntimeError(f"defect of the embedded broker in {where}: {text}")
 
     def now(self) -> float:
         """Of the virtual clock."""
@@ -124,3 +133,4 @@ class VirtualPort:
     def wait(self, seconds: float) -> None:
         """Advance the clock."""
         self.instance.advance(seconds)
+        self._sound()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import resource
 import sys
@@ -32,6 +33,35 @@ def pytest_configure(config: pytest.Config) -> None:
         "sampled(every): a family with more variants than the suite has time for; every N-th runs, "
         f"always the same ones, and all of them with {FULL}=1",
     )
+    config.addinivalue_line(
+        "markers", "breaks_the_broker: raises inside the embedded broker, to see who else suffers")
+
+
+class _Defects(logging.Handler):
+    """Exceptions nobody foresaw, which end a session of the embedded broker and no test."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep one, with its traceback."""
+        self.found.append(self.format(record))
+
+
+_DEFECTS = _Defects()
+logging.getLogger("harness.broker.instance.defects").addHandler(_DEFECTS)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """No test is green when the broker broke in it, unless it broke it on purpose."""
+    _spark_can_write(item)
+    _DEFECTS.found.clear()
+    result = yield
+    if _DEFECTS.found and item.get_closest_marker("breaks_the_broker") is None:
+        pytest.fail("\n".join(_DEFECTS.found), pytrace=False)
+    return result
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -192,8 +222,7 @@ def spark(request: pytest.FixtureRequest) -> Generator[Any]:
     session.stop()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_call(item: pytest.Item) -> None:
+def _spark_can_write(item: pytest.Item) -> None:
     """A test with Spark can write, whatever the tests before it did.
 
     What forks in a thread of its own, as the searches for mutants do, hangs up the main thread's

@@ -1,127 +1,344 @@
+import com.microsoft.sqlserver.jdbc.SQLServerDataTable;
+import com.microsoft.sqlserver.jdbc.SQLServerPreparedStatement;
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
-import java.sql.CallableStatement;
 import java.sql.Connection;
+import java.sql.Driver;
 import java.sql.DriverManager;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.util.Set;
+import java.sql.Types;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
 import java.util.UUID;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
  * Calling a Redial configuration from Java, with Microsoft's JDBC driver and nothing else.
  *
- * <pre>java -cp mssql-jdbc.jar Send.java "jdbc:sqlserver://...;databaseName=shop" orders "customer 7"</pre>
+ * <pre>
+ * Send redial = new Send("jdbc:sqlserver://...;databaseName=shop", "orders");
+ * redial.send(body, "customer 7", null);
+ * redial.transaction(connection -> {               // your rows and the message: both or neither
+ *     insertOrder(connection);
+ *     redial.call(connection, body, "customer 7", null);
+ * }, false);
+ * </pre>
  *
- * <p>50100 an argument is wrong: a bug, never retried. 50101 every dialog of the pool is busy, 50102
- * the gate is closed (maintenance), 1205 deadlock victim, 1222 lock time-out: roll back and do the
- * WHOLE transaction again, with growing random pauses. SQLState 08xxx: the connection is gone and so
- * is the answer; repeat only with a message id and delivery = exactly_once, or where twice does no
- * harm. Anything else is thrown.
+ * What the application is told of each unit of work, here and in send.py and Send.cs:
+ *
+ * <p>it returns: committed. It throws: nothing of it is there; what AGAIN names was tried again
+ * first, all of it, on a new connection, with the same message ids, as long as SECONDS say. Neither
+ * a cancel nor a wrong argument (50100, 50150) is tried again. It throws Unknown: the answer to
+ * COMMIT got lost, so all of it is there, or nothing; it was tried again only if repeatable: every
+ * message has an id, and delivery = exactly_once.
+ *
+ * <p>Three rules keep a later statement from being committed without the earlier ones. 1 No untyped
+ * NULL. 2 The transaction that commits must be the one that began: BEGIN and COMMIT see to it, for
+ * the driver's commit() is content when there is none, or another one. 3 After an error the
+ * connection is asked what is left, rolled back, and never used again.
+ *
+ * <p>To try it: {@code java -cp mssql-jdbc.jar Send.java URL CONFIG KEY MODE [once] < lines}
+ *
+ * <p>Every line is {@code ID TEXT}. URL: - takes it from REDIAL_SERVER (arguments show in ps). KEY: -
+ * for none. MODE: autocommit sends each line by itself; transaction and batch make one unit of work of
+ * the lines up to an empty one. once: delivery = exactly_once, ID is a GUID and the message id. Each
+ * line is answered by {@code ok ID}, {@code failed ID NUMBER} or {@code unknown ID}.
  */
-public class Send {
-    private static final Set<Integer> AGAIN = Set.of(50101, 50102, 1205, 1222);
-    private static final int ATTEMPTS = 8;
+public class Send implements AutoCloseable {
+    /** The server's errors after which all of it is done again, and why that helps. */
+    static final Map<Integer, String> AGAIN = Map.of(
+            50101, "every dialog of the pool stayed busy: nothing was sent",
+            50102, "the gate is closed, an operator drains or deploys: nothing was sent",
+            1205, "deadlock victim: the server rolled everything back, the other one gets through",
+            1222, "a lock did not come within LOCK_TIMEOUT: it may be free now",
+            3960, "a row changed under SNAPSHOT: the server rolled everything back, a new snapshot has it");
+    static final long SECONDS = 30;
+    static final String CANCELLED = "HY008";        // SQLState of a cancel and of a query time-out
 
-    /** What one transaction does; it may send any number of messages, last. */
+    static final String BEGIN = """
+            SET XACT_ABORT ON;              /* an error or a cancel leaves no half of the work and no lock */
+            BEGIN TRANSACTION;
+            SET IMPLICIT_TRANSACTIONS ON;   /* after a rollback nobody was told of, nothing commits by itself */
+            SELECT CURRENT_TRANSACTION_ID();""";
+
+    static final String COMMIT = """
+            IF @@TRANCOUNT <> 1 OR CURRENT_TRANSACTION_ID() <> %d
+                THROW 50250, N'The transaction that was begun is not the one to be committed: an error or a \
+            cancel in the work was caught or kept quiet, or the work ended it. Nothing was committed now. \
+            Next: mend the work.', 1;
+            COMMIT TRANSACTION;
+            SET IMPLICIT_TRANSACTIONS OFF;""";
+
+    static final String LOOK = """
+            DECLARE @left int = @@TRANCOUNT;
+            IF @left > 0 ROLLBACK TRANSACTION;
+            SET IMPLICIT_TRANSACTIONS OFF;
+            SELECT @left;""";
+
+    /** What one transaction does. It neither commits nor rolls back, and lets errors through. */
     interface Work {
         void run(Connection connection) throws SQLException;
     }
 
-    private final String url;
-    private final String schema;
-
-    Send(String url, String schema) {
-        this.url = url;
-        this.schema = schema;
+    /** The connection went, or never came, before COMMIT was asked for: nothing is there. */
+    static class Gone extends SQLException {
+        Gone(String reason, SQLException cause) {
+            super(reason, cause.getSQLState(), cause.getErrorCode(), cause);
+        }
     }
 
-    /** One EXECUTE on a connection of yours, in its transaction. Sends or throws. */
+    /** COMMIT was asked for and its answer is lost: all of the unit of work is there, or nothing. */
+    static class Unknown extends SQLException {
+        Unknown(String reason, Throwable cause) {
+            super(reason, cause);
+        }
+    }
+
+    private final String url;
+    private final String schema;
+    private final Driver driver;
+    private Connection connection;
+
+    /** One for each thread, as with a connection. */
+    Send(String url, String schema) throws SQLException {
+        this.url = url;
+        this.schema = schema;
+        driver = DriverManager.getDriver(url);      // getConnection would put the URL into its error
+    }
+
+    /**
+     * One EXECUTE on a connection of yours, in its transaction if it has one open. Sends or throws.
+     * Call it LAST in a transaction: from here to the commit, whoever shares the dialog waits.
+     */
     void call(Connection connection, byte[] body, String key, UUID messageId) throws SQLException {
-        String names = "//redial/" + schema + "/";
-        try (CallableStatement call = connection.prepareCall(
-                "{call [" + schema + "].usp_Send(?, ?, ?, ?, ?, ?, ?)}")) {
-            call.setString(1, names + "initiator");
-            call.setString(2, names + "target");
-            call.setString(3, names + "contract");
-            call.setString(4, names + "event");
-            call.setBytes(5, body);                 // null: sent without a body
-            call.setString(6, key);
-            call.setObject(7, messageId == null ? null : messageId.toString(),
-                    microsoft.sql.Types.GUID);
+        try (PreparedStatement call = prepare(connection, "usp_Send @fromService = ?, @toService = ?, "
+                + "@onContract = ?, @messageBody = ?, @messageType = ?, @key = ?, @messageId = ?")) {
+            call.setObject(4, body, Types.VARBINARY);       // every null with its type
+            call.setObject(5, name("event"), Types.NVARCHAR);
+            call.setObject(6, key, Types.NVARCHAR);
+            call.setObject(7, messageId == null ? null : messageId.toString(), microsoft.sql.Types.GUID);
             call.execute();
         }
     }
 
-    /** One message in a transaction of its own, with retries. */
-    void send(byte[] body, String key, UUID messageId) throws SQLException {
-        transaction(connection -> call(connection, body, key, messageId), messageId != null);
+    /** Thousands of messages in one round trip: all or none, in this order. messageIds: null for none. */
+    void batch(Connection connection, List<byte[]> bodies, String key, List<UUID> messageIds)
+            throws SQLException {
+        SQLServerDataTable rows = new SQLServerDataTable();
+        rows.addColumnMetadata("Ordinal", Types.INTEGER);
+        rows.addColumnMetadata("MessageType", Types.NVARCHAR);
+        rows.addColumnMetadata("MessageBody", Types.VARBINARY);
+        rows.addColumnMetadata("MessageKey", Types.NVARCHAR);
+        rows.addColumnMetadata("MessageId", Types.CHAR);    // the driver has no GUID in a table
+        for (int i = 0; i < bodies.size(); i++)
+            rows.addRow(i, name("event"), bodies.get(i), key,
+                    messageIds == null ? null : messageIds.get(i).toString());
+        try (PreparedStatement call = prepare(connection,
+                "usp_SendBatch @fromService = ?, @toService = ?, @onContract = ?, @messages = ?")) {
+            call.unwrap(SQLServerPreparedStatement.class)
+                    .setStructured(4, "[" + schema + "].MessageBatch", rows);
+            call.execute();
+            while (call.getMoreResults() || call.getUpdateCount() != -1) { }    // errors behind its row
+        }
     }
 
-    /** The work and its messages as one transaction; all of it again where that helps. */
+    private PreparedStatement prepare(Connection connection, String call) throws SQLException {
+        PreparedStatement prepared = connection.prepareStatement("EXECUTE [" + schema + "]." + call + ";");
+        prepared.setNString(1, name("initiator"));
+        prepared.setNString(2, name("target"));
+        prepared.setNString(3, name("contract"));
+        return prepared;
+    }
+
+    private String name(String part) {
+        return "//redial/" + schema + "/" + part;
+    }
+
+    /** One message, which usp_Send commits by itself; with retries under the same id. */
+    void send(byte[] body, String key, UUID messageId) throws SQLException {
+        untilDone(connection -> call(connection, body, key, messageId), true, messageId != null);
+    }
+
+    /**
+     * The work and its messages as one transaction; all of it again where that helps, so it may be called
+     * several times. repeatable: what Unknown says; make the ids outside the work.
+     */
     void transaction(Work work, boolean repeatable) throws SQLException {
+        untilDone(work, false, repeatable);
+    }
+
+    /** Attempts with growing random pauses between them. Once unknown, it stays unknown. */
+    private void untilDone(Work work, boolean alone, boolean repeatable) throws SQLException {
+        long end = System.nanoTime() + SECONDS * 1_000_000_000L;
+        boolean doubt = false;
         for (int attempt = 1; ; attempt++) {
-            try (Connection connection = DriverManager.getConnection(url)) {
-                connection.setAutoCommit(false);
-                try {
-                    work.run(connection);
-                    connection.commit();
-                    return;
-                } catch (SQLException error) {
-                    rollback(connection);           // 1222 leaves the transaction open
-                    throw error;
-                }
+            try {
+                once(work, alone);
+                return;
             } catch (SQLException error) {
-                if (attempt == ATTEMPTS || !worthAnotherTry(error, repeatable)) throw error;
-                pause(attempt);
+                boolean unknown = error instanceof Unknown;
+                SQLException told = doubt && !unknown
+                        ? new Unknown("an earlier try may have been committed", error) : error;
+                doubt = doubt || unknown;
+                if (!worthAnotherTry(told, repeatable) || System.nanoTime() > end || !pause(attempt))
+                    throw told;
             }
         }
     }
 
-    static boolean worthAnotherTry(SQLException error, boolean repeatable) {
-        String state = error.getSQLState() == null ? "" : error.getSQLState();
-        return AGAIN.contains(error.getErrorCode()) || (repeatable && state.startsWith("08"));
+    static boolean worthAnotherTry(Throwable error, boolean repeatable) {
+        if (error instanceof Unknown) return repeatable && worthAnotherTry(error.getCause(), true);
+        return error instanceof Gone
+                || error instanceof SQLException known && AGAIN.containsKey(known.getErrorCode());
     }
 
-    private static void rollback(Connection connection) {
+    /** A random part of 0.1 s, 0.2 s, ... 5 s. False: the thread was told to stop. */
+    private static boolean pause(int attempt) {
         try {
-            connection.rollback();
-        } catch (SQLException gone) {
-            // the connection is gone, and its transaction with it
-        }
-    }
-
-    private static void pause(int attempt) {
-        try {
-            Thread.sleep(ThreadLocalRandom.current().nextLong(50, 100L << Math.min(attempt, 6)));
+            Thread.sleep(ThreadLocalRandom.current().nextLong(Math.min(5000, 100L << Math.min(attempt, 10))));
+            return true;
         } catch (InterruptedException stop) {
             Thread.currentThread().interrupt();
+            return false;
         }
     }
 
-    private static byte[] utf8(String text) {
-        return text.getBytes(StandardCharsets.UTF_8);
+    /** One attempt. alone: one statement that commits by itself; else one transaction. */
+    private void once(Work work, boolean alone) throws SQLException {
+        Connection connection = open();
+        boolean commitAsked = alone;
+        try {
+            if (alone) {
+                work.run(connection);
+                return;
+            }
+            long begun = value(connection, BEGIN);
+            work.run(connection);
+            commitAsked = true;
+            try (Statement commit = connection.createStatement()) {
+                commit.execute(COMMIT.formatted(begun));
+            }
+        } catch (SQLException error) {
+            throw settled(error, commitAsked);
+        } catch (RuntimeException | Error error) {
+            look();
+            throw error;
+        }
     }
 
-    public static void main(String[] arguments) throws SQLException {
-        Send redial = new Send(arguments[0], arguments[1]);
-        String key = arguments.length > 2 ? arguments[2] : null;
-        redial.send(utf8("a message in a transaction of its own"), key, null);
-        redial.transaction(connection -> {
-            try (Statement statement = connection.createStatement()) {
-                statement.execute("CREATE TABLE #work (Id int NOT NULL); INSERT INTO #work VALUES (1);");
+    /** The connection: the kept one, or a new one. Throws Gone when nobody answers. */
+    private Connection open() throws SQLException {
+        if (connection == null) {
+            try {
+                connection = driver.connect(url, new Properties());
+            } catch (SQLException error) {
+                String state = error.getSQLState() == null ? "" : error.getSQLState();
+                throw error.getErrorCode() == 0 && state.startsWith("08")
+                        ? new Gone("the server did not answer: nothing was sent", error) : error;
             }
-            redial.call(connection, utf8("committed or rolled back with the row above"), key, null);
-        }, false);
-        if (arguments[1].equals("etl")) {           // delivery = exactly_once
-            UUID id = UUID.randomUUID();
-            for (int i = 0; i < 2; i++) redial.send(utf8("lands once, however often it is sent"), key, id);
+        }
+        return connection;
+    }
+
+    /** Roll back what the error left; the error, or Gone or Unknown if that is what it means. */
+    private SQLException settled(SQLException error, boolean commitAsked) {
+        Long left = look();
+        if (left == null) {
+            Gone gone = new Gone("the connection went", error);
+            return commitAsked
+                    ? new Unknown("the connection went, and the answer to COMMIT with it", gone) : gone;
+        }
+        if (commitAsked && left == 0 && CANCELLED.equals(error.getSQLState()))
+            return new Unknown("a cancel met COMMIT", error);
+        return error;
+    }
+
+    /** @@TRANCOUNT as it was found, rolled back to 0; null: no answer, so the server rolls back. */
+    private Long look() {
+        try {
+            return value(connection, LOOK);
+        } catch (SQLException gone) {
+            return null;
+        } finally {
+            close();
+        }
+    }
+
+    /** One value. All rows are read: closing an unread result could send a cancel after it. */
+    private static long value(Connection connection, String sql) throws SQLException {
+        long value = 0;
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery(sql)) {
+            while (rows.next()) value = rows.getLong(1);
+        }
+        return value;
+    }
+
+    /** Give the connection back; the next unit of work makes a new one. */
+    @Override
+    public void close() {
+        Connection old = connection;
+        connection = null;
+        try {
+            if (old != null) old.close();
+        } catch (SQLException gone) {
+            // it was closed already
+        }
+    }
+
+    /** Send the lines of standard input; say of each what became of it. */
+    public static void main(String[] arguments) throws Exception {
+        if (!String.join(" ", arguments).matches("(\\S.* ){3}(autocommit|transaction|batch)( once)?")) {
+            System.err.println("Send.java URL CONFIG KEY autocommit|transaction|batch [once]: see its first lines");
+            System.exit(1);
+        }
+        String url = arguments[0].equals("-") ? System.getenv("REDIAL_SERVER") : arguments[0];
+        String key = arguments[2].equals("-") ? null : arguments[2];
+        boolean alone = arguments[3].equals("autocommit");
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        List<String> unit = new ArrayList<>();
+        try (Send redial = new Send(url, arguments[1])) {
+            for (String line = ""; line != null; ) {
+                line = input.readLine();
+                boolean filled = line != null && !line.isBlank();
+                if (filled) unit.add(line.strip());
+                if (unit.isEmpty() || filled && !alone) continue;
+                String said = redial.outcome(unit, key, arguments[3], arguments.length > 4);
+                for (String one : unit) System.out.println(said.replace("ID", one.split(" ", 2)[0]));
+                System.out.flush();
+                unit.clear();
+            }
+        }
+    }
+
+    /** What became of one unit of work: the answer to each of its lines. */
+    private String outcome(List<String> unit, String key, String mode, boolean once) {
+        List<byte[]> bodies = new ArrayList<>();
+        List<UUID> ids = new ArrayList<>();
+        for (String line : unit) {
+            String[] parts = (line + " ").split(" ", 2);
+            bodies.add(parts[1].strip().getBytes(StandardCharsets.UTF_8));
+            ids.add(once ? UUID.fromString(parts[0]) : null);
         }
         try {
-            redial.send(utf8("refused"), key == null ? "no keys here" : null, null);
+            switch (mode) {
+                case "autocommit" -> send(bodies.get(0), key, ids.get(0));
+                case "batch" -> transaction(c -> batch(c, bodies, key, once ? ids : null), once);
+                default -> transaction(c -> {
+                    for (int i = 0; i < bodies.size(); i++) call(c, bodies.get(i), key, ids.get(i));
+                }, once);
+            }
+            return "ok ID";
+        } catch (Unknown unknown) {
+            return "unknown ID";
         } catch (SQLException error) {
-            System.out.println("wrong argument: " + error.getErrorCode());
+            return "failed ID " + error.getErrorCode();
         }
-        System.out.println("done");
     }
 }

@@ -200,5 +200,6 @@ LONG = {
     "explore": "harness.bench.explore",
     "reads": "harness.bench.reads",
     "spark": "harness.bench.spark",
+    "cost": "harness.bench.cost",
 }
-"""Loads that take minutes, by the name ``invoke bench`` takes."""
+"""Loads that take minutes (``cost``: seconds), by the name ``invoke bench`` takes."""

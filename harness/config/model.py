@@ -16,6 +16,8 @@ from harness.config.choices import (
     Validation,
 )
 from harness.config.sections import (
+    CLOCK_SECONDS,
+    MAX_LIFETIME,
     AgedOut,
     Comparison,
     Contract,
@@ -49,7 +51,8 @@ FIXED_OBJECTS = frozenset(
         "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Everlasting", "Inbox",
         "Migration", "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send", "usp_SendBatch",
         "usp_SendMessages", "ufn_ReadBatch", "Outbox", "Outbox_Insert", "SendLedger",
-        "usp_BeginPartition", "usp_EndPartition", "usp_PurgeSendLedger",
+        "usp_BeginPartition", "usp_EndPartition", "usp_PurgeSendLedger", "SentMessage",
+        "DroppedRepeat", "usp_SendPrivately", "usp_MoveCopies", "usp_ResendStranded", "vw_Unlanded",
     }
 )  # fmt: skip
 """Names of the schema that templates use; a queue cannot take one."""
@@ -83,10 +86,31 @@ class Config(Section):
     roles: Roles
 
     @property
-    def all_message_types(self) -> tuple[MessageType, ...]:
-        """The callers' types and EndOfStream, which never has a body."""
+    def sent_types(self) -> tuple[MessageType, ...]:
+        """What the sender's side sends: the callers' types and EndOfStream, which has no body."""
         closing = MessageType(name=self.contract.end_of_stream, validation=Validation.EMPTY)
         return (*self.message_types, closing)
+
+    @property
+    def answered_types(self) -> tuple[MessageType, ...]:
+        """What the target sends: in one database nothing."""
+        return (MessageType(name=self.contract.landed),) if self.target.database else ()
+
+    @property
+    def all_message_types(self) -> tuple[MessageType, ...]:
+        """Every type of the contract."""
+        return (*self.sent_types, *self.answered_types)
+
+    @property
+    def expires(self) -> bool:
+        """Whether a dialog can come to the end of its lifetime while anybody is there to see it."""
+        return self.conversation.lifetime_seconds < MAX_LIFETIME
+
+    @property
+    def margin_seconds(self) -> int:
+        """A dialog with less of its lifetime left is not sent on (docs/facts.md, F-465)."""
+        longest = self.conversation.longest_transaction_seconds
+        return longest + self.timer.retry_seconds + CLOCK_SECONDS
 
     @property
     def enveloped(self) -> bool:
@@ -179,25 +203,28 @@ class Config(Section):
         return problems
 
     def _age_problems(self) -> list[str]:
-        """8410 refuses a timer beyond the lifetime (service-broker-semantics, 6)."""
-        lifetime = self.conversation.lifetime_seconds
-        if self.conversation.recycle == Recycle.TIMER:
-            timer = self.timer
-            longest = timer.after_seconds + timer.spread_seconds + timer.retry_seconds
-            if lifetime <= longest:
-                return [
-                    "conversation.lifetime_seconds: must exceed timer.after_seconds + "
-                    f"spread_seconds + retry_seconds; allowed: more than {longest}"
-                ]
-        if self.conversation.recycle == Recycle.AGED_OUT:
-            aged = self.aged_out
-            if not aged.after_seconds and not aged.after_messages:
-                return ["aged_out: one of after_seconds and after_messages must be above 0"]
-            if aged.after_seconds and lifetime <= aged.after_seconds + aged.spread_seconds:
-                return [
-                    "conversation.lifetime_seconds: must exceed aged_out.after_seconds + "
-                    f"spread_seconds; allowed: more than {aged.after_seconds + aged.spread_seconds}"
-                ]
+        """A dialog must be replaced, and its last transaction over, before its lifetime ends
+        (docs/facts.md, F-465)."""
+        chosen, aged = self.conversation, self.aged_out
+        counts = aged.after_seconds or aged.after_messages
+        if chosen.recycle == Recycle.AGED_OUT and not counts:
+            return ["aged_out: one of after_seconds and after_messages must be above 0"]
+        if not self.expires:
+            return []
+        age, formula = 0, ""
+        if chosen.recycle == Recycle.TIMER:
+            age = self.timer.after_seconds + self.timer.spread_seconds
+            formula = "timer.after_seconds + timer.spread_seconds + "
+        elif chosen.recycle == Recycle.AGED_OUT and aged.after_seconds:
+            age = aged.after_seconds + aged.spread_seconds
+            formula = "aged_out.after_seconds + aged_out.spread_seconds + "
+        if chosen.lifetime_seconds <= age + self.margin_seconds:
+            return [
+                f"conversation.lifetime_seconds: must exceed {formula}"
+                "conversation.longest_transaction_seconds + timer.retry_seconds + "
+                f"{CLOCK_SECONDS} (the clock), so that no dialog ends under a caller's open "
+                f"transaction; allowed: more than {age + self.margin_seconds}"
+            ]
         return []
 
     def _name_problems(self) -> list[str]:
@@ -225,11 +252,14 @@ class Config(Section):
         types = [t.name.casefold() for t in self.message_types]
         if len(set(types)) < len(types):
             problems.append("message_types: a name is listed twice; allowed: each name once")
-        if self.contract.end_of_stream.casefold() in types:
-            problems.append(
-                "contract.end_of_stream: is also in message_types, so a caller could close the "
-                "dialog under the others; allowed: a name callers cannot send"
-            )
+        for where in ("end_of_stream", "landed"):
+            if getattr(self.contract, where).casefold() in types:
+                problems.append(
+                    f"contract.{where}: is also in message_types, so a caller could send what only "
+                    "our procedures may; allowed: a name callers cannot send"
+                )
+        if self.contract.end_of_stream.casefold() == self.contract.landed.casefold():
+            problems.append("contract.landed: equals contract.end_of_stream; allowed: another name")
         roles = [self.roles.module, self.roles.sender, self.roles.operator, self.roles.reader]
         if len({r.casefold() for r in roles}) < len(roles):
             problems.append("roles: two principals have one name; allowed: four different names")

@@ -28,6 +28,9 @@ from harness.config.choices import (
 MAX_LIFETIME = 2_147_483_647
 """Seconds; what BEGIN DIALOG takes and assumes (BEGIN DIALOG page)."""
 
+CLOCK_SECONDS = 60
+"""How far the server's clock may be set, forward or back, within the life of a dialog."""
+
 _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
@@ -85,13 +88,16 @@ class Queues(Section):
 
 
 class Contract(Section):
-    """The contract and the type that closes a dialog.
+    """The contract and the types of our own in it.
 
-    previous: names of earlier versions that dialogs and callers may still use.
+    end_of_stream closes a dialog. landed: by it the target tells the sender's database up to where
+    it has accounted for a dialog's messages; used where the two are different databases. previous:
+    names of earlier versions that dialogs and callers may still use.
     """
 
     name: Name
     end_of_stream: Name = "EndOfStream"
+    landed: Name = "Landed"
     previous: list[Name] = Field(default=[], max_length=10)
 
 
@@ -103,7 +109,12 @@ class MessageType(Section):
 
 
 class Conversation(Section):
-    """The choices of design 3.1."""
+    """Who shares a dialog, when it is replaced, what is promised of its messages.
+
+    lifetime_seconds: after so long the broker ends a dialog by itself, with an error.
+    longest_transaction_seconds: how long a transaction of a caller's may stay open after it has
+    sent; with it the lifetime is checked, and a dialog is replaced before its end.
+    """
 
     key: Annotated[Key, AfterValidator(_available)] = Key.SPID
     recycle: Annotated[Recycle, AfterValidator(_available)] = Recycle.TIMER
@@ -112,6 +123,7 @@ class Conversation(Section):
     delivery: Annotated[Delivery, AfterValidator(_available)] = Delivery.AT_LEAST_ONCE
     encryption: bool = False
     lifetime_seconds: int = Field(default=MAX_LIFETIME, ge=2, le=MAX_LIFETIME)
+    longest_transaction_seconds: int = Field(default=3600, ge=1, le=2_592_000)
 
 
 class Timer(Section):

@@ -129,16 +129,16 @@ def _settings(connection: Any, config: Config) -> list[str]:
 
 
 def _principal(connection: Any, config: Config, files: dict[str, str]) -> list[str]:
-    """Outside db_owner nobody sees a pending message and ends a dialog (F-113)."""
+    """Outside db_owner nobody sees what is in transport (F-113) or cleans up what is CLOSED."""
     module = config.roles.module
     rows = _rows(connection, f"SELECT IS_ROLEMEMBER(N'db_owner', {literal(module)});")
     member = bool(rows) and rows[0][0] == 1
     if config.security.signing == Signing.NONE:
-        if member:
+        if member or not config.roles.module_is_db_owner:
             return []
         return [
-            f"{module!r} is not a member of db_owner, so no ended dialog is closed. "
-            f"Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
+            f"{module!r} is not a member of db_owner, so vw_Pending is empty and usp_EndLeaked "
+            f"cleans nothing up. Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
         ]
     findings = [f"{module!r} is a member of db_owner; a deployment stopped before it had signed "
                 "the procedures. Next: invoke deploy."] if member else []
@@ -150,8 +150,8 @@ def _principal(connection: Any, config: Config, files: dict[str, str]) -> list[s
         f"AND OBJECT_SCHEMA_NAME(cp.major_id) = {schema} AND ct.pvt_key_encryption_type = 'NA';",
     )}  # fmt: skip
     return findings + [
-        f"{quote_name(config.schema_name)}.{quote_name(name)} is not signed, so it sees no pending "
-        "message. Next: invoke deploy."
+        f"{quote_name(config.schema_name)}.{quote_name(name)} is not signed, so it lacks the "
+        "rights of db_owner it needs. Next: invoke deploy."
         for name in signed_modules(files) if name not in signed
     ]  # fmt: skip
 

@@ -35,8 +35,9 @@ class Places:
 class Account:
     """One state's total. Each field holds the messages themselves.
 
-    acknowledged: their batch ended without an error. refused: it ended with one. The other
-    attempted ones are unknown: cancelled, killed, under way or never begun. lost: acknowledged and
+    acknowledged: their batch ended without an error. refused: it ended with one, and no other
+    batch has tried again. The other attempted ones are unknown: cancelled, killed, under way or
+    never begun. lost: acknowledged and
     nowhere. duplicated: found more than once. unexpected: refused and found, or never attempted.
     """
 
@@ -73,16 +74,21 @@ class Ledger:
         attempted: list[Any] = []
         acknowledged: list[Any] = []
         refused: list[Any] = []
+        unknown: set[Any] = set()
         for (client, batch), messages in self.batches.items():
             results = world.progress.results[client]
             if batch < world.progress.position[client]:
                 attempted += messages
             if batch >= len(results):
-                continue
-            if not results[batch]:
+                unknown |= set(messages) & set(attempted)
+            elif not results[batch]:
                 acknowledged += messages
-            elif not {CANCELLED, KILLED} & set(results[batch]):
+            elif {CANCELLED, KILLED} & set(results[batch]):
+                unknown |= set(messages)
+            else:
                 refused += messages
+        tried_again = unknown.union(acknowledged)
+        refused = [message for message in refused if message not in tried_again]
         landed, pending, dead = (
             tuple(look(world)) for look in (
                 self.places.landed, self.places.pending, self.places.dead_lettered))

@@ -132,16 +132,38 @@ def queue_off_and_on(queue: str, database: str, times: int = 1) -> Fault:
 def target_ends(database: str, queue: str, times: int = 1) -> Fault:
     """The target ends a dialog first: one that has nothing unread in its queue, or END would delete
     it (END CONVERSATION page), whatever the initiator is about to send.
+
+    A polite operator: his look at the queue waits for every sender that has not committed, and he
+    gives up when anything is there. So what END does to a message on its way is left out here;
+    ``ends_now`` has it.
     """
     return Fault("target_ends", times, sql=_end_of_a_target(queue, ""), database=database,
                  at_once=True)
 
 
 def error_message(database: str, queue: str, times: int = 1) -> Fault:
-    """As ``target_ends``, but with an error: the initiator gets an Error message."""
-    how = " WITH ERROR = 50001 DESCRIPTION = N'a fault'"
-    return Fault("error_message", times, sql=_end_of_a_target(queue, how), database=database,
-                 at_once=True)
+    """As ``target_ends``, as polite, but with an error: the initiator gets an Error message. What
+    an error at any moment does, ``ends_now`` shows.
+    """
+    return Fault("error_message", times, sql=_end_of_a_target(queue, WITH_ERROR),
+                 database=database, at_once=True)
+
+
+WITH_ERROR = " WITH ERROR = 50001 DESCRIPTION = N'a fault'"
+WITH_CLEANUP = " WITH CLEANUP"
+
+
+def ends_now(kind: str, database: str, *, initiator: bool, how: str = "", times: int = 1) -> Fault:
+    """A side of a dialog is ended at any moment, whatever lies in its queue, committed or not: by
+    an operator who looks at nothing and waits for nobody but the holder of that side's group.
+
+    how: nothing, ``WITH_ERROR`` or ``WITH_CLEANUP`` (the other side is told nothing).
+    """
+    return Fault(kind, times, database=database, at_once=True, sql=(
+        "DECLARE @h uniqueidentifier = (SELECT TOP (1) e.conversation_handle "
+        f"FROM sys.conversation_endpoints AS e WHERE e.is_initiator = {int(initiator)} "
+        "AND e.state = 'CO' ORDER BY e.conversation_handle); "
+        f"IF @h IS NOT NULL END CONVERSATION @h{how};"))
 
 
 def _end_of_a_target(queue: str, how: str) -> str:

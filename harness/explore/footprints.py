@@ -64,7 +64,7 @@ WHOLE: dict[type, frozenset[str]] = {
         "pending_settled", "status", "timer_due", "alarm_writer", "creator", "dead",
         "security_timestamp", "lifetime", "expires", "group", "owner", "far_broker", "encrypted"}),
     Inbox: frozenset({"rows", "special", "kept", "sent", "base", "head", "tail", "settled",
-                      "writer", "ready_key"}),
+                      "writer", "ready_key", "cut", "left"}),
     Group: frozenset({"members", "service"}),
     QueueMonitor: frozenset({"state", "running", "receivers"}),
     Versions: frozenset({"sequence", "readers", "altered", "kept"}),
@@ -77,7 +77,7 @@ BY_KEY: dict[type, frozenset[str]] = {
     Index: frozenset({"entries", "writers", "ghosts", "versions"}),
     Timers: frozenset({"entries"}),
     Registry: frozenset({"sessions", "generations"}),
-    Broker: frozenset({"endpoints", "groups", "senders"}),
+    Broker: frozenset({"endpoints", "groups", "senders", "sides"}),
     Queue: frozenset({"ready"}),
 }
 """Mappings with a cell for each key."""

@@ -184,6 +184,13 @@ class Cells:
             return tuple(sorted(handle for broker in self.brokers for handle in broker.senders))
         return any(cell[1] in broker.senders for broker in self.brokers)
 
+    def side(self, cell: tuple) -> Hashable:
+        """Which endpoint is one side of a conversation."""
+        if len(cell) == 1:
+            raise Unsure
+        found = [broker.sides.get(cell[1]) for broker in self.brokers]
+        return tuple(endpoint and endpoint.handle for endpoint in found)
+
     def _named(self, mapping: str, cell: tuple) -> Hashable:
         if len(cell) == 1:
             raise Unsure
@@ -250,7 +257,8 @@ def _plain(value: Any) -> Hashable:
 _LOOKS: dict[str, Callable[[Cells, tuple], Hashable]] = {
     "row": Cells.row, "lock": Cells.lock, "timer": Cells.timer, "number": Cells.number,
     "session": Cells.session, "endpoint": Cells.endpoint, "inbox": Cells.inbox,
-    "group": Cells.group, "sender": Cells.sender, "ready": Cells.ready, "monitor": Cells.monitor,
+    "group": Cells.group, "sender": Cells.sender, "side": Cells.side,
+    "ready": Cells.ready, "monitor": Cells.monitor,
     "Queue": Cells.queue, "Broker": Cells.broker, "table": Cells.table,
     "Versions": Cells.versions, "Rowversions": Cells.rowversions, "LockManager": Cells.nothing,
 }

@@ -129,9 +129,10 @@ class Result:
 
 def look(world: World) -> tuple[list[str], list[Step], bool]:
     """Of a world as it stands: names of what is violated, what may happen next, whether all is at
-    rest (then what must hold at the end is looked at too).
+    rest (then what must hold at the end is looked at too). A defect of the broker is a violation:
+    what is searched behind it proves nothing.
     """
-    names, steps = world.scenario.on_every_state(world), world.steps()
+    names, steps = world.scenario.on_every_state(world) + world.defects(), world.steps()
     at_rest = not any(step.kind in GOING_ON for step in steps)
     return names + world.scenario.at_the_end(world) if at_rest else names, steps, at_rest
 

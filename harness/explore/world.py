@@ -250,13 +250,19 @@ class World:
         position = self.progress.position[number]
         self.journal.save(sink)
         sink.errors, sink.finished = (), False
-        if position < len(client.batches) and number not in self.progress.killed:
+        gone = self.clients[number].id not in self.instance.sessions
+        if position < len(client.batches) and number not in self.progress.killed and not gone:
             self.journal.save(self.progress)
             self.progress.position[number] = position + 1
             self.journal.save(self.clients[number])
             self.clients[number].submit(Batch(client.batches[position]))
 
     # ------------------------------------------------------------------ looking at it
+    def defects(self) -> list[str]:
+        """Exceptions the broker did not foresee, each of which has ended a session here."""
+        return [f"defect of the embedded broker: {text}"
+                for _, text in self.instance.defects.found]
+
     def hash(self, *, time: bool = True) -> bytes:
         """The state hash: every part's own, in a fixed order, and the time where somebody asks.
 

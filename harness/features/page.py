@@ -117,7 +117,7 @@ def variants_line() -> str:
     """How many variants tests/combos tries; the list is a test's, not ours."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
-    from tests.combos.variants import listing
+    from harness.config.variants import listing
 
     return f"{listing()}. Each is deployed, worked, broken and removed by `tests/combos`."
 

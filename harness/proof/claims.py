@@ -8,9 +8,10 @@ a claim needs to know of the setup; a violation's name begins with the claim's.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from harness.broker.engine.switches import value
 from harness.broker.ssb.monitor import NOTIFIED
@@ -18,6 +19,7 @@ from harness.explore.accounting import Ledger, balanced
 from harness.explore.queries import ask
 from harness.explore.world import World
 from harness.proof.audit import DATABASE, EVENT, bare, no_orphan_dialog, rows, told
+from harness.proof.places import PLACES, numbers_elsewhere
 
 SENDING = frozenset({"usp_Send", "usp_SendBatch", "usp_SendMessages", "Outbox_Insert"})
 """Procedures of ours that callers run."""
@@ -34,9 +36,11 @@ class Subject:
 
     ledger: what is sent. senders: names of the clients that send. alone: each sender has a dialog
     of its own and one key per transaction (promise 3.2-7). keys: how many dialogs may be open for
-    sending at once. numbered: order = key. resends: a message may be sent twice. rows: dialogs are
-    found through SessionConversations; pool: unused ones have no BegunUtc. ends: a dialog that was
-    recycled can come to its end. oldest: seconds after which a dialog is recycled; 0: by no timer.
+    sending at once. numbered: order = key. resends: a message may be sent twice; retried: by its
+    sender, who gave it an id. one_dialog: a transaction's messages share a dialog. rows: dialogs
+    are found through SessionConversations; pool: unused ones have no BegunUtc. ends: a dialog that
+    was recycled can come to its end. oldest: seconds after which a dialog is recycled; 0: by no
+    timer.
     """
 
     ledger: Ledger
@@ -45,6 +49,8 @@ class Subject:
     keys: int = 1
     numbered: bool = False
     resends: bool = False
+    retried: bool = False
+    one_dialog: bool = True
     rows: bool = True
     pool: bool = False
     ends: bool = True
@@ -89,15 +95,21 @@ def s2(subject: Subject, world: World) -> list[str]:
 
 def s3(subject: Subject, world: World) -> list[str]:
     """S3: total queue: lost = 0, unexpected = 0, duplicated only by a resend whose acknowledgement
-    nobody saw.
+    nobody saw, or by a retry of which one has landed at most.
     """
-    check = balanced(subject.ledger, may_double=lambda _: subject.resends)
+    def may_double(world: World) -> bool:
+        landed = Counter(PLACES.landed(world))
+        return subject.resends or (subject.retried and max(landed.values(), default=0) <= 1)
+
+    check = balanced(subject.ledger, may_double=may_double)
     return [f"S3 {name}" for name in check(world)]
 
 
 def s4(subject: Subject, world: World) -> list[str]:
     """S4 (design 3.1, order): messages of one sender are in the order it sent them on each dialog;
-    with order = key they are numbered 1, 2, 3 ... within the key, across dialogs too.
+    with order = key they are numbered 1, 2, 3 ... within the key, across dialogs too, and none of
+    these numbers is nowhere: not landed, not waiting, not set aside and of no dropped repeat that
+    can be seen.
     """
     problems = set()
     place = {body: (dialog, sequence) for dialog, sequence, kind, body in _arrived(world)
@@ -112,12 +124,12 @@ def s4(subject: Subject, world: World) -> list[str]:
         if any(numbers != sorted(numbers) for numbers in by_dialog.values()):
             problems.add("S4 out of order on a dialog")
     if subject.numbered:
-        problems |= _numbers(world, by_client)
+        problems |= _numbers(subject, world, by_client)
     return sorted(problems)
 
 
-def _numbers(world: World, by_client: dict[int, list[str]]) -> set[str]:
-    """Of order = key, in what has landed."""
+def _numbers(subject: Subject, world: World, by_client: dict[int, list[str]]) -> set[str]:
+    """Of order = key."""
     problems = set()
     keys: dict[str, list[int]] = defaultdict(list)
     number_of = {}
@@ -125,7 +137,14 @@ def _numbers(world: World, by_client: dict[int, list[str]]) -> set[str]:
         if number is not None and body:
             keys[key].append(number)
             number_of[body.hex().upper()] = number
-    if any(sorted(numbers) != list(range(1, len(numbers) + 1)) for numbers in keys.values()):
+    taken = {(key, number) for key, numbers in keys.items() for number in numbers}
+    taken |= numbers_elsewhere(world)
+    last: Counter = Counter()
+    for key, number in taken:
+        last[key] = max(last[key], number)
+    repeated = not subject.resends and any(
+        len(set(numbers)) < len(numbers) for numbers in keys.values())
+    if repeated or len(taken) < sum(last.values()):
         problems.add("S4 gap or repeat in a key's numbers")
     for bodies in by_client.values():
         numbers = [number_of[body] for body in bodies if body in number_of]
@@ -154,8 +173,9 @@ def s6(subject: Subject, world: World) -> list[str]:
 
     Where a dialog can end by itself (``DIED``), a reader that dies between its two transactions
     leaves one until the key's next send, and so does a sender that held the row when its dialog
-    died and then gave up. Then the claim is that there are no more of them than such faults, and
-    that usp_EndLeaked deletes them (asked, and taken back).
+    died and then gave up, or an operator who ends the initiator's side, of which no message tells.
+    Then the claim is that there are no more of them than such faults, and that usp_EndLeaked
+    deletes them (asked, and taken back).
     """
     if not subject.rows or world.progress.struck & SWITCHED_OFF:
         return []
@@ -174,7 +194,7 @@ def s6(subject: Subject, world: World) -> list[str]:
 def _excused(subject: Subject, world: World) -> int:
     """How many rows of dead dialogs faults account for: one each, if a dialog ended by itself."""
     progress = world.progress
-    if subject.ends and not progress.struck & DIED:
+    if subject.ends and not _died(world):
         return 0
     return sum(fault.times - left for fault, left
                in zip(world.scenario.all_faults, progress.left, strict=True)
@@ -189,10 +209,18 @@ CLEANED = ("EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
 """Rows of dead dialogs that are still there after the operator's procedure."""
 
 
-GAVE_UP = frozenset({"kill", "cancel", "rollback", "lock_timeout", "reader_restart"})
+BY_HAND = frozenset({"initiator_ends_now", "initiator_errors_now", "initiator_cleaned"})
+"""Faults that end a dialog on our own side, where nobody is told."""
+GAVE_UP = frozenset({"kill", "cancel", "rollback", "lock_timeout", "reader_restart"}) | BY_HAND
 """Faults after which somebody has not done what was his to do."""
-DIED = frozenset({"target_ends", "error_message"})
+DIED = BY_HAND | {
+    "target_ends", "error_message", "target_ends_now", "target_errors_now", "target_cleaned"}
 """Faults that end a dialog nobody has recycled; a lifetime that ends does so too."""
+
+
+def _died(world: World) -> bool:
+    """Whether a dialog may have ended that nobody has recycled."""
+    return bool(world.progress.struck & DIED) or "ssb.lifetime" in world.progress.fired
 
 
 def s7(subject: Subject, world: World) -> list[str]:
@@ -213,9 +241,24 @@ def s7(subject: Subject, world: World) -> list[str]:
     return sorted(problems)
 
 
+def s8(subject: Subject, world: World) -> list[str]:
+    """S8: the messages of one transaction go out on one dialog, unless a dialog died: only then
+    are they received in the order they were sent.
+    """
+    if not subject.one_dialog or _died(world):
+        return []
+    dialog = {body: dialog for dialog, _, kind, body in _arrived(world) if kind == EVENT}
+    over = any(len({dialog[body] for body in bodies if body in dialog}) > 1
+               for bodies in subject.ledger.batches.values())
+    return ["S8 one transaction over two dialogs"] if over else []
+
+
 def l1(subject: Subject, world: World) -> list[str]:
     """L1: at rest every dialog that was recycled is closed on both sides, none that has ended is
     left half closed, none is where nobody can find it, and no message lies unread at the initiator.
+    A dialog of which a side's LIFETIME has yet to end, though that of another has, is not at its
+    end. One whose target was removed WITH CLEANUP is never answered, and nobody is told: then the
+    claim is that usp_EndLeaked gives it up and leaves no message behind (asked, and taken back).
 
     Depends on F-255, and says so by that name: a reader killed before its first RECEIVE may leave
     its queue waiting for one (``killed_reader=stuck``), and then what lies in it waits too.
@@ -224,9 +267,12 @@ def l1(subject: Subject, world: World) -> list[str]:
         return []
     recycled, found = told(world), set()
     for endpoint in _endpoints(world):
-        if endpoint.is_initiator and endpoint.handle in recycled:
+        if _outlives(world, endpoint):
+            pass
+        elif endpoint.is_initiator and endpoint.handle in recycled:
             peer = endpoint.peer
-            if endpoint.state() != "CD" or (peer is not None and peer.state() != "CD"):
+            closed = endpoint.state() == "CD" and (peer is None or peer.state() == "CD")
+            if not closed and not _unheard(world):
                 found.add("L1 a recycled dialog is not closed")
         elif endpoint.state() in HALF:
             found.add("L1 a dialog is left half closed")
@@ -235,6 +281,32 @@ def l1(subject: Subject, world: World) -> list[str]:
     if subject.rows and no_orphan_dialog(world):
         found.add("L1 a dialog nobody can find again")
     return [ON_F255] if found and _stuck(world) else sorted(found)
+
+
+GIVEN_UP = ("UPDATE audit.ConversationLog SET EndOfStreamUtc = '2000-01-01' "
+            "WHERE EndOfStreamUtc IS NOT NULL; EXECUTE audit.usp_EndLeaked @WhatIf = 0; "
+            "SELECT sm.ConversationId FROM audit.SentMessage AS sm INNER JOIN "
+            "audit.ConversationLog AS cl ON cl.ConversationId = sm.ConversationId "
+            "WHERE cl.EndOfStreamUtc = '2000-01-01' UNION ALL SELECT ce.conversation_id "
+            "FROM sys.conversation_endpoints AS ce INNER JOIN audit.ConversationLog AS cl "
+            "ON cl.Handle = ce.conversation_handle WHERE ce.state = 'CO' AND cl.EndOfStreamUtc "
+            "= '2000-01-01';")
+"""Recycled dialogs that are still open after the operator's procedure, and copies they left."""
+
+
+def _unheard(world: World) -> bool:
+    """Whether a dialog's target was removed in silence, and the operator's procedure sees to it."""
+    return "target_cleaned" in world.progress.struck and ask(world, GIVEN_UP) == []
+
+
+def _outlives(world: World, endpoint: Any) -> bool:
+    """Whether the LIFETIME of a side of this dialog will end by and by, where one has ended before
+    its time came. A target that has failed waits for the initiator's (F-462).
+    """
+    entries = {("ssb.lifetime", (side.broker.database.id, side.handle))
+               for side in (endpoint, endpoint.peer) if side is not None}
+    return "ssb.lifetime" in world.progress.fired and \
+        not entries.isdisjoint(world.instance.engine.timers.entries)
 
 
 HALF = frozenset({"DI", "DO", "ER"})
@@ -263,7 +335,8 @@ def l2(subject: Subject, world: World) -> list[str]:
 
 
 ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2}
-AT_REST: dict[str, Claim] = {"S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "L1": l1}
+AT_REST: dict[str, Claim] = {
+    "S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "S8": s8, "L1": l1}
 LIVELOCK = "livelock"
 """L3: what a search names when its states go round without time passing."""
 

@@ -12,29 +12,31 @@ from typing import Any
 
 from harness.broker.engine.switches import parse
 from harness.config import Config
-from harness.explore.accounting import Ledger, Places
+from harness.explore.accounting import Ledger
 from harness.explore.checks import all_of, nothing_left_behind
 from harness.explore.faults import (
+    WITH_CLEANUP,
+    WITH_ERROR,
     Fault,
+    ends_now,
     error_message,
     queue_off,
     queue_off_and_on,
     queue_on,
     target_ends,
 )
-from harness.explore.world import Client, Scenario, World
+from harness.explore.world import Client, Scenario
 from harness.proof.audit import (
     DATABASE,
     EVENT,
     TARGET_IN_ONE_GO,
     TIDY,
     deployed,
-    rows,
     small_config,
-    undelivered,
 )
 from harness.proof.claims import (
     AT_REST,
+    DIED,
     LIVELOCK,
     ON_EVERY_STATE,
     Claim,
@@ -42,6 +44,7 @@ from harness.proof.claims import (
     claims,
     watched,
 )
+from harness.proof.places import PLACES
 
 INITIATOR_QUEUE, TARGET_QUEUE = "audit.InitiatorQueue", "audit.TargetQueue"
 NAMES = ("N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', "
@@ -62,10 +65,15 @@ FAULTS: dict[str, Fault] = {
         database=DATABASE),
     "target_ends": target_ends(DATABASE, TARGET_QUEUE),
     "error_message": error_message(DATABASE, TARGET_QUEUE),
+    **{name: ends_now(name, DATABASE, initiator=initiator, how=how) for name, initiator, how in (
+        ("target_ends_now", False, ""), ("target_errors_now", False, WITH_ERROR),
+        ("target_cleaned", False, WITH_CLEANUP), ("initiator_ends_now", True, ""),
+        ("initiator_errors_now", True, WITH_ERROR), ("initiator_cleaned", True, WITH_CLEANUP))},
 }
 """Faults by name, as ``Setup.faults`` and the command line take them."""
 
 CALLERS = ("autocommit", "transaction", "trigger", "xact_abort")
+OWN_TRANSACTION = ("transaction", "xact_abort")
 ORDERS = ("CREATE TABLE dbo.Orders (Body varbinary(8) NOT NULL PRIMARY KEY);",
           "CREATE TRIGGER dbo.Orders_Send ON dbo.Orders AFTER INSERT AS BEGIN SET NOCOUNT ON; "
           "DECLARE @body varbinary(max) = (SELECT Body FROM inserted); "
@@ -82,13 +90,17 @@ class Setup:
 
     key, recycle, strategy, hint, order, delivery: of the configuration. isolation: rc or rcsi of
     the database. caller: how a sender calls. senders: 1 to 4; warm: how many of them have a dialog
-    already; messages: batches of each. shared: senders of key = application use one key. readers,
+    already; messages: batches of each; sends: messages of a batch, in its one transaction. retries:
+    how often a sender, in doubt, sends its first batch again with the same message ids
+    (docs/callers/send.py). shared: senders of key = application use one key. readers,
     target_readers: sessions that run each queue's procedure; 0 target readers: one, in a single
     step. firings: conversation timers that fire. overdue: warm dialogs are, so a recycle queues up
     for its row. lifetimes: dialogs whose lifetime ends while their messages pend (the target's
-    queue is off), so that they are resent. retire: the retire job runs once, after the first warm
-    dialog has become idle. drain: an operator drains. slots: of a pool. faults: names of
-    ``FAULTS``. mutant: known-bad scripts. switches: values of the engine's.
+    queue is off), so that they are resent. expiries: sides of dialogs whose lifetime ends at any
+    moment, with the queues on. retire: the retire job runs once, after the first warm
+    dialog has become idle. drain: an operator drains. slots: of a pool (a dialog is aged out after
+    one message). faults: names of ``FAULTS``. mutant: known-bad scripts. switches: values of the
+    engine's.
     """
 
     key: str = "spid"
@@ -102,12 +114,15 @@ class Setup:
     senders: int = 2
     warm: int = 1
     messages: int = 1
+    sends: int = 1
+    retries: int = 0
     shared: bool = True
     readers: int = 1
     target_readers: int = 0
     firings: int = 1
     overdue: bool = False
     lifetimes: int = 0
+    expiries: int = 0
     retire: bool = False
     drain: bool = False
     slots: int = 1
@@ -125,6 +140,12 @@ class Setup:
             "readers: 1 to 3": 1 <= self.readers <= 3,
             "target_readers: 0 to 3": 0 <= self.target_readers <= 3,
             "messages: 1 to 9": 1 <= self.messages <= 9,
+            "sends: 1 to 9, messages times sends at most 9, more than 1 with caller "
+            f"{' or '.join(OWN_TRANSACTION)}": self.sends >= 1 and self.messages * self.sends <= 9
+            and (self.sends == 1 or self.caller in OWN_TRANSACTION),
+            "retries: 0 to 3, with delivery exactly_once": self.retries == 0 or (
+                self.retries <= 3 and self.delivery == "exactly_once"),
+            "lifetimes or expiries, not both": not (self.lifetimes and self.expiries),
             f"faults: {', '.join(FAULTS)}": set(self.faults) <= set(FAULTS),
         }
         wrong = [rule for rule, holds in checks.items() if not holds]
@@ -179,16 +200,23 @@ class Setup:
     @property
     def ledger(self) -> Ledger:
         """What the senders send, and what was sent before."""
-        batches = {(number, batch): (f"{letter}{batch + 1}",)
-                   for number, letter in enumerate("ABCD"[:self.senders])
-                   for batch in range(self.messages)}
+        batches = {(number, batch): bodies for number in range(self.senders)
+                   for batch, bodies in enumerate(self._batches(number))}
         return Ledger(batches, PLACES, tuple(f"{letter}0" for letter in "ABCD"[:self.warm]))
+
+    def _batches(self, number: int) -> list[tuple[str, ...]]:
+        """What each batch of a sender sends; a retry is a batch of its own."""
+        letter, each = "ABCD"[number], self.sends
+        found = [tuple(f"{letter}{batch * each + n + 1}" for n in range(each))
+                 for batch in range(self.messages)]
+        return found[:1] * self.retries + found
 
     def scenario(self) -> Scenario:
         """What the explorer searches."""
         config, ledger = self.config, self.ledger
         subject = self.subject
-        kinds = {"ssb.timer": self.firings, "ssb.lifetime": self.lifetimes}
+        ends = self.lifetimes + self.expiries
+        kinds = {"ssb.timer": self.firings, "ssb.lifetime": ends}
         one_go = frozenset() if self.target_readers else frozenset({"TargetQueue"})
         return Scenario(
             str(self), lambda: deployed(config, rcsi=self.isolation == "rcsi", first=self.first,
@@ -196,7 +224,7 @@ class Setup:
             (*self._senders(), *self._others()),
             on_every_state=claims(subject, self.always),
             at_the_end=all_of(claims(subject, self.at_rest), nothing_left_behind),
-            in_one_go=one_go, firings=self.firings + self.lifetimes,
+            in_one_go=one_go, firings=self.firings + ends,
             timer_kinds=frozenset(kind for kind, times in kinds.items() if times),
             timer_limits={kind: times for kind, times in kinds.items() if times},
             faults=tuple(FAULTS[name] for name in self.faults), switches=self.switches,
@@ -215,13 +243,14 @@ class Setup:
     def subject(self) -> Subject:
         """What the claims are told of it."""
         ours = self.key == "application" and self.shared
-        keys = {"pool": self.slots, "single": 1, "message": self.senders * self.messages
-                + self.warm}.get(self.key, 1 if ours else self.senders)
+        every = sum(map(len, self.ledger.batches.values())) + self.warm
+        keys = {"pool": self.slots, "single": 1, "message": every}.get(
+            self.key, 1 if ours else self.senders)
         return Subject(
             self.ledger, frozenset(f"sender {letter}" for letter in "ABCD"[:self.senders]),
             alone=self.key in ("spid", "message"), keys=keys, numbered=self.order == "key",
-            resends=bool(self.lifetimes) or bool({"target_ends", "error_message"}
-                                                 & set(self.faults)),
+            resends=bool(self.lifetimes or self.expiries or DIED & set(self.faults)),
+            retried=bool(self.retries), one_dialog=self.key != "message",
             rows=self.config.has_rows and not self.foreign, pool=self.key == "pool",
             ends=not self.lifetimes and not self.foreign, oldest=self._oldest)
 
@@ -255,22 +284,26 @@ class Setup:
                 warm += IDLE
             if warm and self.overdue:
                 warm += (LONG_AGO,)
-            texts = tuple(self._text(number, f"{letter}{batch + 1}")
-                          for batch in range(self.messages))
+            texts = tuple(self._text(number, *bodies) for bodies in self._batches(number))
             clients.append(Client(f"sender {letter}", texts, DATABASE, warm, TIDY, TIDY))
         return tuple(clients)
 
-    def _text(self, number: int, body: str) -> str:
+    def _text(self, number: int, *bodies: str) -> str:
         """One batch of a sender."""
         key = f", @key = N'{'k' if self.shared else 'ABCD'[number]}'" \
             if self.key == "application" else ""
-        call = f"EXECUTE audit.usp_Send {NAMES}, 0x{body}{key};"
+        calls = " ".join(f"EXECUTE audit.usp_Send {NAMES}, 0x{body}{key}{self._id(body)};"
+                         for body in bodies)
         return {
-            "autocommit": call,
-            "transaction": f"BEGIN TRANSACTION; {call} COMMIT TRANSACTION;",
-            "xact_abort": f"SET XACT_ABORT ON; BEGIN TRANSACTION; {call} COMMIT TRANSACTION;",
-            "trigger": f"INSERT INTO dbo.Orders (Body) VALUES (0x{body});",
+            "autocommit": calls,
+            "transaction": f"BEGIN TRANSACTION; {calls} COMMIT TRANSACTION;",
+            "xact_abort": f"SET XACT_ABORT ON; BEGIN TRANSACTION; {calls} COMMIT TRANSACTION;",
+            "trigger": f"INSERT INTO dbo.Orders (Body) VALUES (0x{bodies[0]});",
         }[self.caller]
+
+    def _id(self, body: str) -> str:
+        """The message id a sender gives who may have to send a message again."""
+        return f", @messageId = '00000000-0000-0000-0000-0000000000{body}'" if self.retries else ""
 
     def _others(self) -> tuple[Client, ...]:
         others = [Client(f"reader {n}", ("EXECUTE audit.usp_SenderActivation;",), DATABASE)
@@ -282,15 +315,3 @@ class Setup:
         if self.drain:
             others.append(Client("operator", (DRAIN,), DATABASE))
         return tuple(others)
-
-
-def _bodies(table: str):
-    """Bodies (hexadecimal) of the user messages in one of our tables."""
-    def look(world: World) -> list[str]:
-        return [body.hex().upper() for kind, body in rows(world, table, "MessageType", "Body")
-                if body and kind == EVENT]
-    return look
-
-
-PLACES = Places(_bodies("Landing"), undelivered, _bodies("DeadLetter"))
-"""Where our messages lie."""

@@ -48,8 +48,9 @@ MODULE = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(procedure|function|view)\.sql")
 INLINE = re.compile(r"\bRETURNS\s+TABLE\b", re.IGNORECASE)
 """An inline table-valued function."""
 
-SIGNED = re.compile(r"sys\.transmission_queue|IS_MEMBER\s*\(", re.IGNORECASE)
-"""What a procedure reads that must be signed where the module user is not in db_owner (F-113)."""
+SIGNED = re.compile(r"sys\.transmission_queue|IS_MEMBER\s*\(|\bWITH\s+CLEANUP\b", re.IGNORECASE)
+"""What a procedure does that must be signed where the module user is not in db_owner: it sees
+pending messages (F-113), or cleans up a conversation that is over (28006)."""
 
 LATE = re.compile(r"\b(?:content_hash|signed)\b")
 """What is known when all others are rendered. Templates ask for it, their parts never do."""
@@ -144,7 +145,7 @@ def template_files(config: Config, root: Path = SQL) -> list[Path]:
 
 
 def signed_modules(files: Mapping[str, str]) -> list[str]:
-    """Names of the modules that see pending messages only with a right of db_owner (F-113).
+    """Names of the modules that do what they do only with a right of db_owner (``SIGNED``).
 
     Themselves, or through a view or an inline function, which is part of the statement it is in
     and cannot be signed; other functions are modules of their own (F-241). files: of one side.
@@ -286,7 +287,7 @@ def new_environment(config: Config, here: Side | None = None) -> Environment:
 
 
 def _unseen(config: Config) -> dict[str, str]:
-    """Why a procedure may not see pending messages (F-113), and the next command."""
+    """Why a module may not see sys.transmission_queue (F-113), and the next command."""
     module = config.roles.module
     if config.security.signing == Signing.CERTIFICATE:
         return {"why": "it is not signed any more, as after every change of its text",

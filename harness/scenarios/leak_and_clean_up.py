@@ -10,7 +10,7 @@ from __future__ import annotations
 from harness.render.quoting import literal, quote_name
 from harness.scenarios.story import Scenario, Story
 
-CALLERS, LIFETIME = 8, 60
+CALLERS, LIFETIME = 8, 90
 
 
 def tell(story: Story) -> None:
@@ -48,7 +48,7 @@ def tell(story: Story) -> None:
 SCENARIO = Scenario(
     "leak-and-clean-up", tell, mutant="cleanup_in_activation",
     changes={"timer": {"after_seconds": 15, "spread_seconds": 5, "retry_seconds": 2},
-             "conversation": {"lifetime_seconds": LIFETIME}},
+             "conversation": {"lifetime_seconds": LIFETIME, "longest_transaction_seconds": 5}},
     differs=("that CLOSED endpoints go after half an hour is looked at on the virtual clock only: "
              "on a server they are left to its memory of replays",),
 )  # fmt: skip

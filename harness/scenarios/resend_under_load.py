@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from harness.scenarios.story import Scenario, Story
 
-CALLERS, LIFETIME = 6, 10
+CALLERS, LIFETIME, PAUSES = 6, 75, 10
 
 
 def tell(story: Story) -> None:
@@ -18,9 +18,9 @@ def tell(story: Story) -> None:
         story.together(senders, 5, in_transaction=number)
         story.say(f"outage {number}: nothing is received for longer than the dialogs live")
         story.queue("target", "STATUS = OFF")
-        for _ in range(LIFETIME):
+        for _ in range(PAUSES):
             story.together(senders, 3)
-            story.wait(1.5)
+            story.wait(1.5 * LIFETIME / PAUSES)
         story.queue("target", "STATUS = ON")
         story.together(senders, 10, in_transaction=5)
     resent = story.sql(f"SELECT ISNULL(SUM(Resent), 0) FROM {story.schema}.ConversationLog;")[0][0]
@@ -31,7 +31,7 @@ def tell(story: Story) -> None:
 SCENARIO = Scenario(
     "resend-under-load", tell, mutant="resend_one_byte",
     changes={"timer": {"after_seconds": 6, "spread_seconds": 1, "retry_seconds": 1},
-             "conversation": {"lifetime_seconds": LIFETIME}},
+             "conversation": {"lifetime_seconds": LIFETIME, "longest_transaction_seconds": 5}},
     differs=("a server may find out that a lifetime is over some seconds late; then fewer "
              "messages are resent, and the others just wait",),
 )  # fmt: skip

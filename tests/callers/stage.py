@@ -119,12 +119,16 @@ class Stage:
                 f"N'//redial/audit/contract', N'//redial/audit/event', 0x{body}{last};")
 
     # ------------------------------------------------------------------ what happens to dialogs
+    def dialogs(self) -> list[str]:
+        """Handles of the initiator's side."""
+        return [handle for (handle,) in self.dba.rows(
+            "SELECT ce.conversation_handle FROM sys.services AS s INNER JOIN "
+            "sys.conversation_endpoints AS ce ON ce.service_id = s.service_id WHERE s.name = "
+            "N'//redial/audit/initiator';")]
+
     def forget_dialogs(self) -> None:
         """A DBA ends every dialog of the initiator WITH CLEANUP: rows lead to dead handles."""
-        for (handle,) in self.dba.rows("SELECT ce.conversation_handle FROM sys.services AS s "
-                                       "INNER JOIN sys.conversation_endpoints AS ce ON "
-                                       "ce.service_id = s.service_id WHERE s.name = "
-                                       "N'//redial/audit/initiator';"):
+        for handle in self.dialogs():
             self.dba.does(f"END CONVERSATION '{handle}' WITH CLEANUP;")
 
     def end_dialogs(self, how: str = "") -> None:
@@ -193,6 +197,22 @@ class Caller:
         out = self.session.sink = Collector()
         self.session.submit(Batch(sql))
         self.stage.instance.run()
+        return out
+
+    def loses_dialogs(self, sql: str, *handles: str) -> Collector:
+        """The batch finds its dialog, and a DBA ends it WITH CLEANUP before SEND has it: 8426.
+
+        handles: which are ended; every one of the initiator by default.
+        """
+        dba = Caller(self.stage)
+        handles = handles or tuple(self.stage.dialogs())
+        dba.does("BEGIN TRANSACTION;" + "".join(
+            f"BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 60;" for handle in handles))
+        out = self.starts(sql)
+        assert self.stage.key == "message" or self.waits_for() == "CONVERSATION_GROUP"
+        dba.does("".join(f"END CONVERSATION '{handle}' WITH CLEANUP;" for handle in handles)
+                 + "COMMIT;")
+        dba.leaves()
         return out
 
     @property

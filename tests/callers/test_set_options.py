@@ -71,8 +71,7 @@ def test_a_dead_dialog_is_replaced_whatever_the_option(key, option, switches):
     stage = Stage(key, switches)
     t1 = stage.caller()
     t1.does(stage.send("01"))
-    stage.forget_dialogs()
-    t1.starts(f"SET {option}; BEGIN TRANSACTION; {stage.send('02')} COMMIT;")
+    t1.loses_dialogs(f"SET {option}; BEGIN TRANSACTION; {stage.send('02')} COMMIT;")
     refused = t1.errors
     t1.does("IF XACT_STATE() <> 0 AND @@TRANCOUNT > 0 ROLLBACK;"
             if refused else "WHILE @@TRANCOUNT > 0 COMMIT;")
@@ -94,8 +93,7 @@ def test_a_wrapper_made_with_its_options_off_sends(key, abort, switches):
     t1 = stage.caller()
     bit = 16384 if abort == "ON" else 0
     t1.does(f"SET XACT_ABORT {abort}; EXECUTE dbo.Wrapper;")
-    stage.forget_dialogs()
-    t1.starts("BEGIN TRANSACTION; EXECUTE dbo.Wrapper; COMMIT;")
+    t1.loses_dialogs("BEGIN TRANSACTION; EXECUTE dbo.Wrapper; COMMIT;")
     refused = t1.errors
     t1.does("IF @@TRANCOUNT > 0 ROLLBACK;")
     assert t1.value("@@OPTIONS & 16384") == bit

@@ -103,8 +103,7 @@ def test_under_implicit_transactions_a_dead_dialog_leaves_a_message_or_an_error(
     stage = Stage(key, switches)
     t1 = stage.caller()
     t1.does(stage.send("01"))
-    stage.forget_dialogs()
-    t1.starts("SET IMPLICIT_TRANSACTIONS ON;" + stage.send("02"))
+    t1.loses_dialogs("SET IMPLICIT_TRANSACTIONS ON;" + stage.send("02"))
     refused = set(t1.errors) - {266}
     t1.starts("IF XACT_STATE() = 1 COMMIT; IF XACT_STATE() = -1 ROLLBACK;")
     assert stage.landed() == (["01"] if refused else ["01", "02"])
@@ -192,8 +191,7 @@ def test_inside_insert_exec_a_dead_dialog_is_replaced_or_an_error_raised(key, ab
     stage.dba.does(f"CREATE PROCEDURE dbo.Ask AS BEGIN {stage.send('02')} SELECT 7; END;")
     t1 = stage.caller()
     t1.does(stage.send("01"))
-    stage.forget_dialogs()
-    t1.starts(f"SET XACT_ABORT {abort}; INSERT INTO dbo.Orders EXECUTE dbo.Ask;")
+    t1.loses_dialogs(f"SET XACT_ABORT {abort}; INSERT INTO dbo.Orders EXECUTE dbo.Ask;")
     assert t1.out.finished
     if t1.errors:
         assert (stage.orders(), stage.landed()) == ([], ["01"])

@@ -7,7 +7,7 @@ found" aborted their users' INSERTs. In a trigger XACT_ABORT is ON from the star
 
 import pytest
 
-from .stage import Stage, switched, ways
+from .stage import Stage, row_ways, switched, ways
 
 pytestmark = pytest.mark.sampled(every=8)
 
@@ -46,24 +46,37 @@ def test_a_row_and_its_event_are_one(key):
 @pytest.mark.parametrize("transaction", ["", "BEGIN TRANSACTION;"], ids=["autocommit", "own"])
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 def test_a_dead_dialog_costs_no_row(key, way, switches, transaction, abort):
-    """ST#188: 1 T1 inserts. 2 The dialog dies. 3 T1's next INSERT goes through, event and all.
-
-    Where a caught 8426 dooms the transaction (F-131, broker_error_dooms) and the state could not
-    tell (cleaned up: the row is gone), the INSERT is refused as a whole with the server's error.
-    """
+    """ST#188: 1 T1 inserts. 2 The dialog dies. 3 T1's next INSERT goes through, event and all."""
     stage = Stage(key, switches)
     with_trigger(stage)
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (1);")
     kill_dialogs(stage, way)
-    sql = f"SET XACT_ABORT {abort}; {transaction} INSERT INTO dbo.Orders VALUES (2);"
-    if (switches["broker_error_dooms"] and way == "cleaned up"
-            and stage.key in {"spid", "application", "pool"}):
-        t1.starts(sql)
-        assert t1.out.finished and t1.errors[0] == 8426
+    t1.does(f"SET XACT_ABORT {abort}; {transaction} INSERT INTO dbo.Orders VALUES (2);"
+            + ("COMMIT;" if transaction else ""))
+    assert (stage.orders(), stage.landed()) == ([1, 2], ["07", "07"])
+    assert t1.value("@@TRANCOUNT") == 0
+    stage.is_clean()
+
+
+@row_ways
+@switched("broker_error_dooms")
+@pytest.mark.parametrize("abort", ["OFF", "ON"])
+def test_a_dialog_that_goes_while_the_trigger_sends_costs_no_row_unless_that_dooms(
+        key, switches, abort):
+    """1 T1's trigger finds its dialog. 2 A DBA ends it before SEND has it: 8426. 3 The INSERT goes
+    through, event and all, or is refused as a whole with the server's error (F-131).
+    """
+    stage = Stage(key, switches)
+    with_trigger(stage)
+    t1 = stage.caller()
+    t1.does("INSERT INTO dbo.Orders VALUES (1);")
+    t1.loses_dialogs(f"SET XACT_ABORT {abort}; INSERT INTO dbo.Orders VALUES (2);")
+    if switches["broker_error_dooms"]:
+        assert t1.errors[0] == 8426
         assert (stage.orders(), stage.landed()) == ([1], ["07"])
     else:
-        t1.does(sql + ("COMMIT;" if transaction else ""))
+        t1.has_ended()
         assert (stage.orders(), stage.landed()) == ([1, 2], ["07", "07"])
     assert t1.value("@@TRANCOUNT") == 0
     stage.is_clean()
@@ -113,8 +126,7 @@ def test_a_trigger_that_catches_hides_no_lost_message(key, switches):
         "END;")
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (1);")
-    stage.forget_dialogs()
-    t1.starts("INSERT INTO dbo.Orders VALUES (2);")
+    t1.loses_dialogs("INSERT INTO dbo.Orders VALUES (2);")
     arrived = 1 if t1.errors else 2
     assert (stage.orders(), stage.landed()) == ([1, 2][:arrived], ["07", "07"][:arrived])
     assert switches["broker_error_dooms"] or arrived == 2

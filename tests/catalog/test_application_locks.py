@@ -84,3 +84,26 @@ def test_a_session_that_ends_gives_its_locks_back(two):
     lock(first)
     first.close()
     assert lock(second, timeout=0).one() == 0
+
+
+def test_an_activated_task_that_ends_gives_its_locks_back_too(two, instance):
+    """Its procedure forgets them; the next task has the same session id, and nothing of theirs."""
+    first, second = two
+    for text in (
+        "CREATE QUEUE dbo.q; CREATE TABLE dbo.heard (answer int);",
+        "CREATE SERVICE s ON QUEUE dbo.q ([DEFAULT]);",
+        "CREATE PROCEDURE dbo.reader AS BEGIN DECLARE @got int; RECEIVE TOP (1) * FROM dbo.q; "
+        "EXEC @got = sp_getapplock 'task', 'Exclusive', 'Session', 0; "
+        "INSERT dbo.heard VALUES (@got); END;",
+        "ALTER QUEUE dbo.q WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
+        "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);",
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE 's' "
+        "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01); SEND ON CONVERSATION @h (0x02);",
+    ):
+        first.execute(text).ok()
+    instance.run()
+    assert {row[0] for row in second.execute(
+        "SELECT answer FROM dbo.heard;").result_sets[0].rows} == {0}
+    answer = second.execute("DECLARE @got int; EXEC @got = sp_getapplock 'task', 'Exclusive', "
+                            "'Session', 0; SELECT @got;").result_sets[0].rows
+    assert answer == [(0,)]

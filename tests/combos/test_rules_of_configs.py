@@ -44,10 +44,20 @@ def test_a_write_of_a_row_goes_by_its_clustered_key(name, file):
 
 
 @pytest.mark.parametrize("name", CONFIGS)
-def test_the_module_that_ends_dialogs_accounts_for_what_is_pending_first(name):
+def test_the_module_that_ends_dialogs_accounts_for_their_copies_in_the_same_transaction(name):
     (text,) = (code(t) for f, t in TEXTS[name].items() if "usp_ResendPending.procedure" in f)
-    assert text.index("sys.transmission_queue") < text.index("END CONVERSATION @handle")
-    assert text.index("[DeadLetter]") < text.index("END CONVERSATION @handle")
+    places = [text.index(words) for words in (
+        "BEGIN TRANSACTION", "END CONVERSATION @handle", "[usp_MoveCopies]", "WHERE cl.Handle",
+        "COMMIT TRANSACTION;\n\n    RETURN 0")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_what_is_sent_again_is_not_read_from_a_view_of_the_server(name):
+    """Who may see which rows of it, and when, no document settles (F-113, F-180)."""
+    for file, text in TEXTS[name].items():
+        if re.search("usp_(ResendPending|MoveCopies|ResendStranded|SendPrivately)", file):
+            assert "sys.transmission_queue" not in code(text)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

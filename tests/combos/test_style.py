@@ -8,10 +8,9 @@ from functools import cache
 import pytest
 
 from harness.cli.configs import load_named, names
+from harness.config.variants import EXTRAS, listing
 from harness.render import render
 from harness.render.renderer import SQL
-
-from .variants import EXTRAS, listing
 
 MODULE = re.compile(r"\.(procedure|function|view|trigger)\.sql$")
 NEWER = (

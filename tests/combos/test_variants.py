@@ -1,17 +1,18 @@
 """Every variant that makes sense: deployed, worked, recycled, broken in every classified way,
 drained and removed, with the catalog as it was before.
 
-``python -m tests.combos.variants`` prints how many there are.
+``python -m harness.config.variants`` prints how many there are.
 """
 
 from __future__ import annotations
 
 import pytest
 
+from harness.config.variants import listing
+
 from . import scenarios
 from .catalog import differences, read
 from .lab import Lab, empty_instance
-from .variants import listing
 
 LISTING = listing()
 VARIANTS = {variant.name: variant for variant in LISTING.variants}

@@ -49,10 +49,10 @@ def test_it_says_what_it_is_in_config_stamp_and_catalog(name):
 
 
 def test_what_we_ship_has_no_trace_of_them():
-    """usp_Drain waits a second for a lock whoever calls it, usp_RecycleConversation as long as its
-    caller says while it holds nothing (F-410): that is their own.
+    """usp_Drain waits a second for a lock whoever calls it, usp_RecycleConversation and
+    usp_MoveCopies as long as their callers say (F-410): that is their own.
     """
-    own = ("usp_Drain", "usp_RecycleConversation")
+    own = ("usp_Drain", "usp_RecycleConversation", "usp_MoveCopies")
     files = render(small_config())
     assert not any("InOneTransaction" in text or "COMPARISON ONLY" in text or
                    ("LOCK_TIMEOUT" in text and not any(name in file for name in own)) or

@@ -77,11 +77,29 @@ def test_an_unknown_choice_is_refused_with_the_list():
     assert "'spid'" in line and "'pool'" in line
 
 
-def test_the_lifetime_must_outlast_the_timer_and_its_retry():
-    (line,) = problems(audit_text(lifetime_seconds="lifetime_seconds = 4230"))
-    assert line.startswith("conversation.lifetime_seconds: must exceed")
-    assert line.endswith("allowed: more than 4230")
-    assert parse(audit_text(lifetime_seconds="lifetime_seconds = 4231"))
+@pytest.mark.parametrize(("recycle", "age", "formula"), [
+    ("timer", 3600 + 600, "timer.after_seconds + timer.spread_seconds + "),
+    ("aged_out", 3600 + 600, "aged_out.after_seconds + aged_out.spread_seconds + "),
+    ("never", 0, ""),
+])
+def test_the_lifetime_must_outlast_age_longest_transaction_retry_and_the_clock(
+        recycle, age, formula):
+    """Else a dialog ends under a caller's open transaction (docs/facts.md, F-465)."""
+    least = age + 3600 + 30 + 60
+    chosen = f'recycle = "{recycle}"'
+    (line,) = problems(audit_text(recycle=chosen, lifetime_seconds=f"lifetime_seconds = {least}"))
+    assert line == (
+        f"conversation.lifetime_seconds: must exceed {formula}conversation.longest_transaction_"
+        "seconds + timer.retry_seconds + 60 (the clock), so that no dialog ends under a caller's "
+        f"open transaction; allowed: more than {least}")
+    assert parse(audit_text(recycle=chosen, lifetime_seconds=f"lifetime_seconds = {least + 1}"))
+
+
+def test_who_promises_shorter_transactions_may_have_shorter_lifetimes():
+    short = {"lifetime_seconds": "lifetime_seconds = 4321",
+             "longest_transaction_seconds": "longest_transaction_seconds = 30"}
+    assert parse(audit_text(**short)).margin_seconds == 120
+    assert problems(audit_text(longest_transaction_seconds="longest_transaction_seconds = 0"))
 
 
 def test_rules_between_keys_are_reported_together():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 
 
 class Proxy:
@@ -42,13 +43,21 @@ class Proxy:
                 server = socket.create_connection(("127.0.0.1", self._target))
                 self._sockets += [client, server]
                 self.first = client.recv(1, socket.MSG_PEEK)
-                for source, target in ((client, server), (server, client)):
-                    threading.Thread(target=_pump, args=(source, target), daemon=True).start()
+                for way in ((client, server, self.asks), (server, client, self.answers)):
+                    threading.Thread(target=_pump, args=way, daemon=True).start()
+
+    def asks(self, data: bytes, client: socket.socket, server: socket.socket) -> None:
+        """Pass on what a client says."""
+        server.sendall(data)
+
+    def answers(self, data: bytes, server: socket.socket, client: socket.socket) -> None:
+        """Pass on what the broker says."""
+        client.sendall(data)
 
 
-def _pump(source: socket.socket, target: socket.socket) -> None:
+def _pump(source: socket.socket, target: socket.socket, passes: Callable[..., None]) -> None:
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
-            target.sendall(data)
+            passes(data, source, target)
     with contextlib.suppress(OSError):
         target.shutdown(socket.SHUT_WR)

@@ -166,3 +166,39 @@ def test_a_cancelled_wait_leaves_no_trace(engine, begin):
     locks.release_all(holder)
     assert locks.resources == {}
     assert waiter.locks == {}
+
+
+# ---------------------------------------------------------------------- who may ask
+def test_nobody_can_ask_for_a_lock_while_another_session_runs(engine, begin):
+    first, second = begin(51), begin(52)
+    engine.locks.running = first.owner
+    engine.locks.acquire(first, R, "X")
+    with pytest.raises(RuntimeError, match=r"owner 52.* while owner 51 runs"):
+        engine.locks.acquire(second, R, "X")
+    assert second.owner.wait is None
+    engine.locks.running = None
+
+
+def test_what_a_writer_has_had_for_long_is_given_to_it_whoever_runs(engine, begin):
+    """T1 has changed a row, T2 looks at it: T1 never waits, T2 does, until T1 has ended."""
+    writer, reader = begin(51), begin(52)
+    engine.locks.running = reader.owner
+    with pytest.raises(Wait):
+        engine.locks.wait_for_writer(reader, writer, R)
+    assert (writer.owner.wait, writer.locks[R]) == (None, "X")
+    engine.locks.release_all(writer)
+    assert reader.owner.wait is None and reader.locks[R] == "S"
+    engine.locks.running = None
+
+
+def test_who_has_waited_for_one_writer_waits_for_the_next_one_too(engine, begin):
+    """1. T3 waits for T1. 2. T1 ends; before T3 runs again T2 has changed the row. 3. T3 waits."""
+    t1, t2, t3 = begin(51), begin(52), begin(53)
+    with pytest.raises(Wait):
+        engine.locks.wait_for_writer(t3, t1, R)
+    engine.locks.release_all(t1)
+    with pytest.raises(Wait):
+        engine.locks.wait_for_writer(t3, t2, R)
+    assert t2.owner.wait is None and t3.owner.wait is not None
+    engine.locks.release_all(t2)
+    assert t3.locks == {R: "S"}

@@ -70,6 +70,9 @@ ELSEWHERE = {
     "F-366": "the sender's side accounts for the message either way",
     "F-390": "switch applock_when_doomed decides it, whose fact is another",
     "F-335": "the transaction is doomed then, never half a batch",
+    "F-461": "a copy that a sender may be writing is met by its whole key only",
+    "F-462": "switch end_over_open_send decides it, whose fact is another",
+    "F-470": "docs/callers passes no None",
 }
 """Facts with an unknown that need no switch, and why."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
+import re
 import shutil
 import subprocess
+import sys
+import uuid
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -16,14 +17,13 @@ from harness.deploy import apply, connect_odbc
 from harness.scenarios.port import with_database
 
 from ..tds.test_jdbc import driver_jar
+from .stage import CALLERS
 
 pytestmark = pytest.mark.driver
-CALLERS = Path(__file__).resolve().parents[2] / "docs" / "callers"
 CONFIGS = {name: load_named(name) for name in names()}
 DATABASE = "caller_"
-OWN = b"a message in a transaction of its own"
-WITH_WORK = b"committed or rolled back with the row above"
-ONCE = b"lands once, however often it is sent"
+MODES = ("autocommit", "transaction", "batch")
+FILES = ("send.py", "Send.java", "csharp/Send.cs")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def broker():
 
 @pytest.fixture(scope="module")
 def servers(broker):
-    """A database per configuration: name -> factory of connections."""
+    """A database per configuration: name -> connection string for ODBC."""
     made = {}
     with closing(connect_odbc(broker.odbc)()) as connection:
         for name, config in CONFIGS.items():
@@ -44,21 +44,12 @@ def servers(broker):
     return made
 
 
-@pytest.fixture(scope="module")
-def python():
-    spec = importlib.util.spec_from_file_location("send", CALLERS / "send.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def key_of(name: str) -> str | None:
     return "customer 7" if CONFIGS[name].conversation.key.value == "application" else None
 
 
-def expected(name: str) -> list[bytes]:
-    once = CONFIGS[name].conversation.delivery.value == "exactly_once"
-    return [OWN, WITH_WORK, *([ONCE] if once else [])]
+def once(name: str) -> bool:
+    return CONFIGS[name].conversation.delivery.value == "exactly_once"
 
 
 def landed(server: str, schema: str, count: int) -> list[bytes]:
@@ -79,20 +70,51 @@ def empty(server: str, schema: str) -> None:
         connection.execute(f"DELETE FROM [{schema}].Landing;")
 
 
+def tried(command: list[str], server: str, name: str, mode: str) -> list[str]:
+    """Three lines and then two through an example as its header says; the answers, without ids."""
+    ids = [str(uuid.uuid4()) for _ in range(5)]
+    lines = [f"{one} {mode} {n}\n" for n, one in enumerate(ids)]
+    run = subprocess.run(
+        [*command, server, name, key_of(name) or "-", mode, *(["once"] if once(name) else [])],
+        input="".join([*lines[:3], "\n", *lines[3:]]), text=True, capture_output=True,
+        timeout=120, check=False)  # fmt: skip
+    assert (run.returncode, run.stderr) == (0, ""), run.stdout + run.stderr
+    answers = [line.split() for line in run.stdout.splitlines()]
+    assert [answer[1] for answer in answers] == ids
+    return [answer[0] for answer in answers]
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CONFIGS)
-def test_python_sends_in_its_own_and_in_the_callers_transaction(servers, python, name):
+def test_python_sends_as_its_header_says(servers, name, mode):
     empty(servers[name], name)
-    python.main(servers[name], name, key_of(name))
-    assert sorted(landed(servers[name], name, len(expected(name)))) == sorted(expected(name))
+    example = [sys.executable, str(CALLERS / "send.py")]
+    assert tried(example, servers[name], name, mode) == ["ok"] * 5
+    expected = [f"{mode} {n}".encode() for n in range(5)]
+    assert sorted(landed(servers[name], name, 5)) == expected
+
+
+@pytest.mark.jvm
+@pytest.mark.parametrize(("name", "mode"), [("orders", "transaction"), ("orders", "batch"),
+                                            ("logging", "batch")])  # audit, etl: test_stories
+def test_java_sends_as_its_header_says(servers, broker, name, mode):
+    java = shutil.which("java")
+    if java is None:
+        pytest.skip("no java on this machine")
+    empty(servers[name], name)
+    example = [java, "-cp", str(driver_jar()), str(CALLERS / "Send.java")]
+    url = f"{broker.jdbc};databaseName={DATABASE}{name}"
+    assert tried(example, url, name, mode) == ["ok"] * 5
+    expected = [f"{mode} {n}".encode() for n in range(5)]
+    assert sorted(landed(servers[name], name, 5)) == expected
 
 
 @pytest.mark.parametrize("name", CONFIGS)
 def test_python_sends_a_batch_in_the_order_it_was_given(servers, python, name):
     empty(servers[name], name)
-    redial = python.Redial(servers[name], name)
     bodies = [b"message %d" % place for place in range(20)]
-    sent = redial.transaction(lambda connection: redial.batch(connection, bodies, key_of(name)))
-    assert sent == 20
+    with closing(python.Redial(servers[name], name)) as redial:
+        assert redial.transaction(lambda c: redial.batch(c, bodies, key_of(name))) == 20
     assert landed(servers[name], name, 20) == bodies
 
 
@@ -107,74 +129,36 @@ def test_python_rolls_the_message_back_with_the_work(servers, python):
     with pytest.raises(ValueError, match="the work after it"):
         redial.transaction(fails)
     redial.send(b"sent")
+    redial.close()
     assert landed(servers["audit"], "audit", 1) == [b"sent"]
 
 
-def test_python_never_retries_a_wrong_argument(servers, python):
-    calls = []
-    redial = python.Redial(servers["audit"], "audit")
-
-    def wrong(connection):
-        calls.append(1)
-        redial.call(connection, b"x", key="there are no keys here")
-
-    with pytest.raises(python.pyodbc.Error, match=r"\(50100\)"):
-        redial.transaction(wrong)
-    assert calls == [1]
+def test_the_same_id_twice_lands_once(servers, python):
+    empty(servers["etl"], "etl")
+    message_id = uuid.uuid4()
+    with closing(python.Redial(servers["etl"], "etl")) as redial:
+        redial.send(b"1", None, message_id)
+        redial.send(b"1", None, message_id)
+        redial.transaction(lambda c: redial.batch(c, [b"1", b"2"], None,
+                                                  [message_id, uuid.uuid4()]))
+    assert landed(servers["etl"], "etl", 2) == [b"1", b"2"]
 
 
-@pytest.mark.parametrize("number", [50101, 50102, 1222])
-def test_python_does_the_whole_transaction_again_where_that_helps(servers, python, number):
-    empty(servers["audit"], "audit")
-    calls = []
-    redial = python.Redial(servers["audit"], "audit")
-    raised = (f"THROW {number}, N'busy', 1;" if number > 50000 else
-              "SET LOCK_TIMEOUT 1; UPDATE dbo.Held SET Id = 2;")
-    with closing(connect_odbc(servers["audit"])()) as holder:
-        holder.execute("DROP TABLE IF EXISTS dbo.Held; CREATE TABLE dbo.Held (Id int NOT NULL); "
-                       "INSERT INTO dbo.Held VALUES (1); BEGIN TRANSACTION; "
-                       "UPDATE dbo.Held SET Id = 3;")
-
-        def work(connection):
-            calls.append(1)
-            redial.call(connection, b"again")
-            if len(calls) == 1:
-                connection.execute(raised)
-
-        redial.transaction(work)
-        holder.execute("ROLLBACK;")
-    assert len(calls) == 2
-    assert landed(servers["audit"], "audit", 1) == [b"again"]
-
-
-@pytest.mark.parametrize(("number", "state", "repeatable", "again"), [
-    (1205, "40001", False, True), (1222, "42000", False, True), (50101, "42000", False, True),
-    (50102, "42000", False, True), (50100, "42000", True, False), (547, "23000", True, False),
-    (0, "08S01", False, False), (0, "08S01", True, True),
+@pytest.mark.parametrize(("number", "again"), [
+    (1205, True), (1222, True), (3960, True), (50101, True), (50102, True),
+    (50100, False), (50150, False), (50250, False), (547, False), (0, False),
 ])  # fmt: skip
-def test_the_rules_of_the_page(python, number, state, repeatable, again):
-    error = python.pyodbc.Error(state, f"[{state}] [Microsoft][ODBC Driver 18 for SQL Server]"
-                                       f"[SQL Server]words ({number}) (SQLExecDirectW)")
+@pytest.mark.parametrize("repeatable", [False, True])
+def test_the_rules_of_the_page(python, number, again, repeatable):
+    """What is unknown is done again only if that does no harm, and only where it could help."""
+    error = python.pyodbc.Error("42000", "[42000] [Microsoft][ODBC Driver 18 for SQL Server]"
+                                         f"[SQL Server]words ({number}) (SQLExecDirectW)")
+    assert python.number_of(error) == number
     assert python.worth_another_try(error, repeatable=repeatable) is again
-
-
-@pytest.mark.jvm
-@pytest.mark.parametrize("name", CONFIGS)
-def test_java_does_the_same(servers, broker, name):
-    java = shutil.which("java")
-    if java is None:
-        pytest.skip("no java on this machine")
-    empty(servers[name], name)
-    url = f"{broker.jdbc};databaseName={DATABASE}{name}"
-    key = key_of(name)
-    run = subprocess.run(
-        [java, "-cp", str(driver_jar()), str(CALLERS / "Send.java"), url, name,
-         *([key] if key else [])],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout + run.stderr
-    assert run.stdout.splitlines() == ["wrong argument: 50100", "done"]
-    assert sorted(landed(servers[name], name, len(expected(name)))) == sorted(expected(name))
+    unknown = python.Unknown("an earlier try may be there")
+    unknown.__cause__ = error
+    assert python.worth_another_try(unknown, repeatable=repeatable) is (again and repeatable)
+    assert python.worth_another_try(python.Gone("nothing is there"), repeatable=repeatable)
 
 
 def test_csharp_compiles_where_dotnet_is(tmp_path):
@@ -187,11 +171,40 @@ def test_csharp_compiles_where_dotnet_is(tmp_path):
     assert run.returncode == 0, run.stdout[-2000:]
 
 
-def test_every_language_names_the_same_errors():
-    """One rule in three languages: what is retried in one is retried in all."""
-    for file in ("send.py", "Send.java", "csharp/Send.cs"):
-        text = (CALLERS / file).read_text(encoding="utf-8")
-        for number in ("50100", "50101", "50102", "1205", "1222"):
-            assert number in text, file
+def text_of(file: str) -> str:
+    return (CALLERS / file).read_text(encoding="utf-8")
 
 
+def test_what_is_tried_again_is_one_list_with_the_same_reasons_in_every_language(python):
+    entries = {
+        "send.py": r'^    (\d+): "(.*)",$',
+        "Send.java": r'^ +(\d+), "(.*)"[,)]',
+        "csharp/Send.cs": r'^ +\[(\d+)\] = "(.*)",$',
+    }
+    for file in FILES:
+        found = re.findall(entries[file], text_of(file), re.M)
+        assert {int(number): reason for number, reason in found} == python.AGAIN, file
+
+
+def statements(text: str) -> str:
+    """T-SQL as one line: without layout, continued lines and the place of the id."""
+    text = re.sub(r"\\\n\s*", "", text)
+    return re.sub(r"\{begun\}|\{0\}|%d", "ID", re.sub(r"\s+", " ", text)).strip()
+
+
+def test_the_statements_are_the_same_in_every_language():
+    """BEGIN, COMMIT and the look at what is left, between three quotes in each of them."""
+    written = {
+        file: [statements(text) for text in re.findall(r'"""(.*?)"""', text_of(file), re.S)
+               if re.search(r"(SELECT|COMMIT|ROLLBACK)\b.*;\s*\Z", text, re.S)]
+        for file in FILES
+    }  # fmt: skip
+    assert [len(found) for found in written.values()] == [3, 3, 3]
+    assert written["send.py"] == written["Send.java"] == written["csharp/Send.cs"]
+
+
+def test_what_the_examples_throw_is_in_the_register():
+    register = (CALLERS.parent / "errors.md").read_text(encoding="utf-8")
+    for file in FILES:
+        thrown = re.findall(r"THROW (\d+)", text_of(file))
+        assert thrown and all(f"| {number} |" in register for number in thrown), file

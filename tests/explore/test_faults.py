@@ -8,7 +8,10 @@ from harness.broker.instance.instance import Instance
 from harness.explore import Client, Scenario, World, search
 from harness.explore.checks import nothing_left_behind
 from harness.explore.faults import (
+    WITH_CLEANUP,
+    WITH_ERROR,
     Fault,
+    ends_now,
     error_message,
     queue_off,
     queue_off_and_on,
@@ -20,6 +23,10 @@ TWO = ("BEGIN TRANSACTION; UPDATE dbo.c SET n = n + 1 WHERE id = 1; "
        "UPDATE dbo.c SET n = n + 1 WHERE id = 2; COMMIT TRANSACTION;")
 DIALOG = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE a TO SERVICE N'b' "
           "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01);")
+
+SEND_AGAIN = ("DECLARE @h uniqueidentifier = (SELECT conversation_handle "
+              "FROM sys.conversation_endpoints WHERE is_initiator = 1); "
+              "IF @h IS NOT NULL SEND ON CONVERSATION @h (0x02);")
 
 
 def tables() -> Instance:
@@ -110,6 +117,35 @@ def test_a_target_that_ends_first_and_one_that_ends_with_an_error():
     assert {"CD DI", "CO CO"} == found(read, target_ends("d", "dbo.qb"), look=endpoints)[0]
     assert {"CD ER", "CO CO"} == found(read, error_message("d", "dbo.qb"), look=endpoints)[0]
     assert {"CO CO"} == found(DIALOG, target_ends("d", "dbo.qb"), look=endpoints)[0]
+
+
+IN_FLIGHT = f"BEGIN TRANSACTION; {SEND_AGAIN} COMMIT TRANSACTION;"
+
+
+def lying(world: World) -> str:
+    """States of both sides, and how many messages of the dialog are left anywhere."""
+    broker = world.instance.server.database("d").broker
+    left = sum(len(e.inbox.rows) + len(e.pending) for e in broker.endpoints.values()
+               if not e.is_initiator)
+    return f"{endpoints(world)} {left}"
+
+
+@pytest.mark.parametrize(("how", "told"), [("", "DI"), (WITH_ERROR, "ER"), (WITH_CLEANUP, "CO")])
+def test_a_target_that_is_ended_now_takes_what_is_on_its_way(how, told):
+    """The polite one gives up as long as anything is there, or waits for the sender's commit."""
+    now = ends_now("now", "d", initiator=False, how=how)
+    after = f"{told}" if how == WITH_CLEANUP else f"CD {told}"
+    before = {"CO CO 2"}
+    assert found(IN_FLIGHT, now, look=lying, warm=(DIALOG,))[0] - before == {
+        f"{after} 0", *({"ER 0"} if how == WITH_CLEANUP else set())}
+    assert found(IN_FLIGHT, target_ends("d", "dbo.qb"), look=lying, warm=(DIALOG,))[0] == before
+
+
+def test_an_initiator_that_is_ended_now_waits_for_its_sender():
+    seen, result = found(IN_FLIGHT, ends_now("now", "d", initiator=True), look=endpoints,
+                         warm=(DIALOG,))
+    assert seen == {"CO CO", "DI"}
+    assert result.taken["now"] > 0
 
 
 def queue(world: World) -> str:

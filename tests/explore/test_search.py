@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.broker.engine.clock import RealClock
+from harness.broker.exec.objects import CATALOG_FUNCTIONS
 from harness.broker.instance.instance import Instance
 from harness.explore import Client, Limits, Scenario, World, search, shortest
 from harness.explore.trace import replay
@@ -148,3 +149,24 @@ def test_who_polls_for_ever_and_never_reads_the_clock_has_finitely_many_states()
     text = ("WHILE EXISTS (SELECT 1 FROM dbo.c WHERE id = 1) WAITFOR DELAY '00:00:05';")
     result = search(Scenario("poll", counter, (Client("T1", (text,), "d"),)))
     assert result.exhausted and result.states < 20 and result.circles > 0
+
+
+@pytest.mark.breaks_the_broker
+def test_a_defect_of_the_broker_is_a_violation_and_ends_one_session_only(monkeypatch):
+    """T1 breaks inside the broker: the search names that, and T2 has its answer all the same."""
+    real = CATALOG_FUNCTIONS["OBJECT_ID"]
+    monkeypatch.setitem(CATALOG_FUNCTIONS, "OBJECT_ID",
+                        lambda s, args: 1 // 0 if args[0] == "trap" else real(s, args))
+    clients = (Client("T1", ("SELECT OBJECT_ID(N'trap');", "SELECT 1;"), "d"),
+               Client("T2", (IN_ONE_STATEMENT,), "d"))
+    broken = Scenario("broken", counter, clients)
+    result = search(broken)
+    [name] = result.violations
+    assert name == ("defect of the embedded broker: ZeroDivisionError: "
+                    "integer division or modulo by zero")
+    assert [step.who for step in shortest(broken, result.violations[name]).path] == [51]
+    world = World(broken)
+    for step in (Step("run", 51), Step("run", 52)):
+        world.take(step)
+    assert world.progress.results == [((60999,),), ((),)]
+    assert sorted(s.id for s in world.clients if s.id in world.instance.sessions) == [52]

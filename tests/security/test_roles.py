@@ -36,7 +36,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_ResendPending", "usp_EndLeaked", "usp_PurgeInbox", "usp_PurgeLanding",
         "usp_PurgePoison", "usp_Drain", "usp_OpenGate", "usp_Health", "usp_RetireIdle",
         "usp_ReplayDeadLetter", "usp_PurgeDeadLetter", "usp_PurgeLogs",
-        "usp_PurgeSendLedger",
+        "usp_PurgeSendLedger", "usp_ResendStranded",
         right={OPERATOR: EXECUTE}),
     "usp_AcknowledgeLanding": {OPERATOR: EXECUTE, READER: EXECUTE},
     # what operators and readers look at
@@ -47,9 +47,10 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         right={OPERATOR: SELECT}),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},
     "Landing": {READER: SELECT},
+    "vw_Unlanded": {OPERATOR: SELECT, READER: SELECT},
     # tables a sender or a reader of a queue locks: through our procedures only
     **each("SessionConversations", "KeySequence", "Everlasting", "Inbox", "OwnedObject"),
-    **each("IdleWatch"),
+    **each("IdleWatch", "SentMessage", "SkippedNumber"),
     # queues: RECEIVE would take messages away, SELECT would wait for their readers
     **each("InitiatorQueue", "TargetQueue"),
     # parts of others
@@ -57,6 +58,7 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
         "usp_AcquireConversation", "usp_BeginConversation", "usp_SendEndOfStream", "usp_ArmTimer",
         "usp_SendMessages", "usp_WaitForSlot", "usp_CloseEverlasting", "usp_CloseGate",
         "usp_RecycleConversation", "usp_RecycleInOneTransaction", "usp_SenderActivation",
+        "usp_MoveCopies", "usp_SendPrivately",
         "usp_TargetActivation", "usp_LandBatch", "usp_LandRow", "usp_FindPoison",
         "usp_RecordPoison", "usp_LogError", "usp_ReadErrorBody", "usp_SeesPending",
         "usp_ProcessMessage", "ReceivedBatch", "ufn_ReadBatch", "ufn_ReadEnvelope",

@@ -174,6 +174,19 @@ class Lab:
                          f"{self.own(self.config.queues.target)} WITH (NOLOCK) "
                          "ORDER BY queuing_order;")
 
+    def kept_only(self) -> list[tuple[str, bytes | None]]:
+        """(type, body) of the copies of messages that are in no queue: their dialog was ended."""
+        return self.rows(
+            f"SELECT sm.MessageType, sm.Body FROM {self.own('SentMessage')} AS sm WHERE NOT EXISTS "
+            "(SELECT 1 FROM sys.conversation_endpoints AS ce WHERE "
+            "ce.conversation_id = sm.ConversationId AND (EXISTS (SELECT 1 "
+            "FROM sys.transmission_queue AS tq WHERE tq.conversation_handle = "
+            "ce.conversation_handle AND tq.message_sequence_number = sm.MessageSequence) "
+            f"OR EXISTS (SELECT 1 FROM {self.own(self.config.queues.target)} AS q "
+            "WITH (NOLOCK) WHERE q.conversation_handle = ce.conversation_handle "
+            "AND q.message_sequence_number = sm.MessageSequence))) "
+            "ORDER BY sm.ConversationId, sm.MessageSequence;")
+
     def errors(self) -> list[tuple[int | None, str]]:
         """(number, text) of the configuration's error log."""
         return self.table("ErrorLog", "ErrorNumber, ErrorMessage", "ErrorLogId")
@@ -193,6 +206,7 @@ class Lab:
                      if kind == event)
         found.update(body for _, body in self.pending())
         found.update(body for kind, body in self.unread() if kind == event)
+        found.update(body for kind, body in self.kept_only() if kind == event)
         wanted = Counter(sent)
         return {body: wanted[body] - found[body] for body in wanted | found
                 if wanted[body] != found[body]}

@@ -216,7 +216,7 @@ def test_it_keeps_a_failed_dialog_with_messages_pending():
     lab.advance(lab.config.conversation.lifetime_seconds)
     lab.run("RECEIVE * FROM audit.InitiatorQueue;")
     [(state, _, outcome)] = end_leaked(lab, "@WhatIf = 0")
-    assert (state, outcome) == ("ERROR", "kept: messages are pending; call usp_ResendPending")
+    assert (state, outcome) == ("ERROR", "kept: messages have not landed; call usp_ResendPending")
     assert lab.pending() == [(0, b"x")]
 
 

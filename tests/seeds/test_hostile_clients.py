@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from harness.broker import EmbeddedBroker
 from harness.broker.engine.types import NVARCHAR_MAX, VARBINARY_MAX
+from harness.broker.instance.defects import INTERNAL_ERROR
 from harness.broker.instance.instance import PASSWORD
 from harness.broker.tds import constants as c
 from harness.broker.tds.connection import Connection
-from harness.broker.tds.sink import INTERNAL_ERROR
 from harness.proof.audit import DATABASE
 
 from ..tds.client import (

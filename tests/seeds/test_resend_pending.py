@@ -148,11 +148,13 @@ def conversing_with_pending(lab: Lab) -> None:
     pend(lab)
 
 
-def test_an_application_error_of_the_target_dead_letters_what_is_pending(lab):
+def test_an_application_error_of_the_target_dead_letters_what_has_not_landed(lab):
+    """What was pending, and what the target's END deleted unread."""
     conversing_with_pending(lab)
     lab.end_target("WITH ERROR = 4711 DESCRIPTION = N'we are closed'")
     lab.instance.run()
-    assert lab.dead() == [(number, body, 4711) for number, body in enumerate(BODIES, 1)]
+    assert lab.dead() == [(number, body, 4711)
+                          for number, body in enumerate([b"delivered", *BODIES])]
     assert lab.table("DeadLetter", "DISTINCT Side, Reason") == [("initiator", "we are closed")]
     assert lab.endpoints() == [("target", "CLOSED")]
 
@@ -165,16 +167,16 @@ def test_a_contract_the_target_no_longer_has_dead_letters_with_its_code(lab):
     assert lab.endpoints() == []
 
 
-def test_an_end_dialog_with_rows_pending_resends_them_too(lab):
+def test_an_end_dialog_beside_unread_and_pending_rows_resends_both(lab):
     conversing_with_pending(lab)
     lab.end_target()
     lab.instance.run()
-    assert [body for _, body in lab.pending()] == list(BODIES)
+    assert [body for _, body in lab.pending()] == [b"delivered", *BODIES]
     lab.target_activation("ON")
     lab.target_queue("ON")
     lab.advance(2)
-    assert (lab.landed(), lab.dead()) == (list(BODIES), [])
-    assert lab.table("ConversationLog", "Code, Resent", "BegunUtc")[0] == (0, 6)
+    assert (lab.landed(), lab.dead()) == ([b"delivered", *BODIES], [])
+    assert lab.table("ConversationLog", "Code, Resent", "BegunUtc")[0] == (0, 7)
     assert set(lab.endpoints()) == {("target", "CLOSED")}
 
 
@@ -184,6 +186,6 @@ def test_a_peer_that_was_cleaned_up_is_told_by_error_8462_and_resent(lab):
     lab.target_activation("ON")
     lab.target_queue("ON")
     lab.advance(2)
-    assert lab.table("ConversationLog", "Code, Resent", "BegunUtc")[0] == (-8462, 6)
-    assert lab.landed() == list(BODIES)
+    assert lab.table("ConversationLog", "Code, Resent", "BegunUtc")[0] == (-8462, 7)
+    assert lab.landed() == [b"delivered", *BODIES]
     assert set(lab.endpoints()) == {("target", "CLOSED")}

@@ -1,8 +1,6 @@
-"""Whoever is outside db_owner sees no pending row, so nothing is ended and nothing is lost."""
+"""Nobody has to be in db_owner for a message to be sent again: copies are in a table of ours."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 
@@ -28,7 +26,7 @@ def never_added() -> Lab:
 
 @pytest.fixture(params=[removed, never_added])
 def failed(request) -> Lab:
-    """Six messages pend on a dialog whose Error message the activation has taken."""
+    """Six messages were pending when their dialog's lifetime ended."""
     lab = request.param()
     lab.target_queue("OFF")
     for body in BODIES:
@@ -37,46 +35,34 @@ def failed(request) -> Lab:
     return lab
 
 
-def test_the_dialog_stays_with_all_that_is_pending(failed):
-    assert failed.endpoints() == [("initiator", "ERROR")]
-    assert failed.pending() == list(enumerate(BODIES))
+def test_the_six_wait_on_a_dialog_of_their_own(failed):
+    assert failed.endpoints() == [("initiator", "CONVERSING")]
+    assert [body for _, body in failed.pending()] == list(BODIES)
     assert failed.unaccounted(BODIES) == {}
+    assert failed.errors() == []
     failed.at_rest()
 
 
-def test_the_error_log_says_who_must_become_what_and_what_to_call_then(failed):
-    [(number, text)] = failed.errors()
-    assert number is None
-    assert "user 'audit_module' must be a member of db_owner" in text
-    assert f"@handle = '{failed.handles(1)[0]}', @code = -8489" in text
-
-
-def test_following_the_error_log_to_the_letter_resends_everything(failed):
-    [(_, text)] = failed.errors()
-    failed.run("ALTER ROLE db_owner ADD MEMBER audit_module;")
-    failed.run(re.search(r"then (EXECUTE .*?);", text)[1])
+def test_they_land_when_the_queue_is_on_again(failed):
     failed.target_queue("ON")
     failed.advance(2)
     assert failed.landed() == list(BODIES)
     assert failed.endpoints() == [("target", "CLOSED")]
 
 
-def test_called_by_hand_it_refuses_with_one_error_and_changes_nothing(failed):
-    before = failed.pending()
-    answer = failed.session.execute(
-        f"EXECUTE audit.usp_ResendPending '{failed.handles(1)[0]}', -8489;")
-    assert [e.number for e in answer.errors] == [50110]
-    assert "Next: ALTER ROLE db_owner ADD MEMBER [audit_module]" in answer.errors[0].text
-    assert (failed.pending(), failed.endpoints()) == (before, [("initiator", "ERROR")])
+def test_called_by_hand_it_sends_them_again_as_well(failed):
+    failed.run(f"EXECUTE audit.usp_ResendPending '{failed.handles(1)[0]}', -8489;")
+    failed.target_queue("ON")
+    failed.advance(2)
+    assert failed.landed() == list(BODIES)
 
 
-def test_end_leaked_refuses_too(failed):
-    answer = failed.session.execute("EXECUTE audit.usp_EndLeaked @WhatIf = 0;")
-    assert [e.number for e in answer.errors] == [50131]
-    assert failed.endpoints() == [("initiator", "ERROR")]
+def test_end_leaked_works_too(failed):
+    assert failed.session.execute("EXECUTE audit.usp_EndLeaked @WhatIf = 0;").ok().rows() == []
+    assert failed.unaccounted(BODIES) == {}
 
 
-def test_an_end_dialog_is_refused_as_an_error_is():
+def test_an_end_dialog_is_accounted_for_as_an_error_is():
     lab = removed()
     lab.target_activation("OFF")
     lab.send(b"delivered")
@@ -84,12 +70,12 @@ def test_an_end_dialog_is_refused_as_an_error_is():
     lab.send(b"pending")
     lab.end_target()
     lab.instance.run()
-    assert ("initiator", "DISCONNECTED_INBOUND") in lab.endpoints()
-    assert lab.pending() == [(1, b"pending")]
+    assert [body for _, body in lab.pending()] == [b"delivered", b"pending"]
 
 
 def test_senders_go_on_on_a_new_dialog(failed):
     failed.send(b"later")
     assert failed.unaccounted([*BODIES, b"later"]) == {}
     failed.target_queue("ON")
-    assert failed.landed() == [b"later"]
+    failed.advance(2)
+    assert sorted(failed.landed(), key=str) == sorted([*BODIES, b"later"], key=str)

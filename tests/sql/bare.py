@@ -15,6 +15,8 @@ from .lab import AUDIT, Client, Lab
 
 BEFORE = Path(__file__).parent / "fixtures" / "audit_d4f2818.sql"
 """install.sql of the audit configuration as it was before migrations, settings and marks."""
+NO_COPIES = Path(__file__).parent / "fixtures" / "audit_8df78ca.sql"
+"""The same as it was before the sender kept copies of its messages."""
 
 
 def another(config: Config, **sections: dict[str, object]) -> Config:

@@ -107,8 +107,7 @@ def test_a_dead_dialog_replays_the_statement_whole_on_one_new_dialog(key, switch
     stage = Stage(key, switches)
     t1 = stage.caller()
     t1.does(stage.send("00"))
-    stage.forget_dialogs()
-    t1.starts(INSERT + rows(stage, 1, 2, 3))
+    t1.loses_dialogs(INSERT + rows(stage, 1, 2, 3))
     if t1.errors:
         assert switches["broker_error_dooms"] and t1.errors[0] == 8426
         assert stage.landed() == ["00"]

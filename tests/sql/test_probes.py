@@ -12,10 +12,13 @@ import pytest
 
 from harness.broker.engine.switches import SWITCHES, shown
 from harness.broker.instance.instance import Instance
+from harness.broker.instance.requests import Batch
+from harness.broker.instance.results import Collector
+from harness.explore.play import sections
 from harness.probe import leftover, probes, run
 from harness.probe.model import FOLDER
 from harness.probe.ports import EmbeddedPort, embedded
-from harness.tsql import parse_script
+from harness.tsql import parse_script, split_batches
 
 FACTS = (FOLDER.parents[1] / "docs" / "facts.md").read_text(encoding="utf-8")
 ORACLE = FOLDER.parents[1] / "tools" / "tsql_oracle.py"
@@ -85,3 +88,67 @@ def test_microsofts_parser_takes_every_probe(grammar):
     judged = subprocess.run([sys.executable, str(ORACLE), "--version", grammar, *scripts],
                             capture_output=True, text=True, timeout=240, check=False)
     assert judged.returncode == 0, judged.stdout
+
+
+# ---------------------------------------------------------------------- in two query windows
+END_RACE = (FOLDER / "windows" / "end_race.sql").read_text(encoding="utf-8")
+FATES = {
+    ("end_over_open_send", "deletes"): {"end": (0, 0, 0)},
+    ("end_over_open_send", "waits"): {"end": (1222, 1, 0)},
+    ("end_over_open_send", "fails"): {"end": (1222, 1, 0)},
+    ("end_over_open_send", "leaves"): {"end": (0, 1, 0)},
+    ("expiry_waits_for_sender", True): {"told": 0},
+    ("send_over_open_end", "waits"): {"send": (1222, 0)},
+    ("send_over_open_end", "transmits"): {"send": (0, 1)},
+}
+"""By value: of END (error, received, pending), sides told of LIFETIME, of SEND (error, pending)."""
+
+
+def played(text: str, instance: Instance) -> list[list[tuple]]:
+    """The results of WINDOW 2, with WINDOW 1 two seconds ahead, on a virtual clock."""
+    parts = sections(text)
+    outs = {}
+
+    def script(name: str) -> Collector:
+        session = instance.connect()
+        out = session.sink = outs[name] = Collector()
+        waiting = [batch.sql for batch in split_batches(parts[name])]
+        while waiting:
+            session.submit(Batch(waiting.pop(0)))
+            instance.run()
+            while waiting and not out.finished:
+                instance.advance(1)
+        return out
+
+    def over(out: Collector) -> None:
+        while not out.finished:
+            instance.advance(1)
+        assert not out.errors, out.errors
+
+    over(script("SETUP"))
+    first = script("WINDOW 1")
+    instance.advance(2)
+    second = script("WINDOW 2")
+    over(second)
+    over(first)
+    assert first.result_sets[0].rows[0][1] == 4
+    over(script("CLEAN-UP"))
+    return [found.rows for found in second.result_sets]
+
+
+@pytest.mark.parametrize(("switch", "value"), FATES, ids=str)
+def test_the_race_of_end_in_two_windows_tells_the_values_apart(switch, value):
+    expected = {"end": (0, 0, 0), "told": 2, "send": (0, 0)} | FATES[switch, value]
+    results = played(END_RACE, Instance(seed=1, switches={switch: value}))
+    [(_, error, ms, pending, _)], dialogs = results
+    assert (error, pending) == expected["send"]
+    assert (ms >= 3000) == (error == 1222)
+    assert [(row[1], row[4], row[5]) for row in dialogs[:3]] == [expected["end"]] * 3
+    waited = [row[2] >= 3000 for row in dialogs[:3]]
+    assert waited == [value == "waits" and switch == "end_over_open_send"] * 3
+    assert dialogs[3][3] == expected["told"]
+
+
+def test_the_script_for_two_windows_names_its_facts():
+    parse_script(END_RACE)
+    assert all(f"**{fact}**" in FACTS for fact in re.findall(r"F-\d+", END_RACE))

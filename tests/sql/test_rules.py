@@ -71,9 +71,14 @@ def test_every_write_of_the_row_goes_by_its_clustered_key_and_checks_the_handle_
                 assert "INDEX ([PK_SessionConversations])" in statement, name
 
 
-def test_the_sender_takes_the_row_with_updlock():
-    assert statements_on_r("usp_Send") == []
-    (look_up,) = [s for s in statements_on_r("usp_AcquireConversation") if s.startswith("SELECT")]
+def test_the_sender_takes_the_row_with_updlock_and_writes_it_after_the_message():
+    text = code(PROCEDURES["usp_Send"])
+    (count,) = re.findall(r"UPDATE sc\s.*?;", text, re.S)
+    assert "OUTPUT" in count and "INTO [audit].[SentMessage]" in count
+    assert text.index("SEND ON CONVERSATION") < text.index("SET XACT_ABORT ON;\n            UPDATE")
+    assert text.index("usp_AcquireConversation") < text.index(count)
+    (look_up,) = [s for s in statements_on_r("usp_AcquireConversation")
+                  if s.startswith("SELECT") and "DELETE" not in s]
     assert "UPDLOCK, ROWLOCK" in look_up
     assert "NOWAIT" not in look_up and "READPAST" not in look_up
 
@@ -81,6 +86,8 @@ def test_the_sender_takes_the_row_with_updlock():
 def test_the_activated_procedure_touches_no_row_itself():
     assert statements_on_r("usp_SenderActivation") == []
     assert statements_on_r("usp_ResendPending") == []
+    assert statements_on_r("usp_MoveCopies") == []
+    assert statements_on_r("usp_ResendStranded") == []
     assert statements_on_r("usp_ArmTimer") == []
 
 
@@ -90,8 +97,11 @@ def test_transaction_one_is_committed_before_transaction_two_is_called():
     assert len(calls) == 2
     for call in calls:
         before = text[:call]
-        assert before.rindex("COMMIT TRANSACTION") > before.rindex("EXECUTE [audit]")
-        assert before.rindex("COMMIT TRANSACTION") > before.rindex("BEGIN TRANSACTION")
+        committed = before.rindex("COMMIT TRANSACTION")
+        assert committed > before.rindex("BEGIN TRANSACTION")
+        between = before[committed:]
+        assert set(re.findall(r"EXECUTE (?:@\w+ = )?\[audit\]\.\[(\w+)\]", between)) <= {
+            "usp_ResendPending"}  # the second try, in a transaction of its own
 
 
 def test_transaction_two_takes_the_row_before_the_group_and_waits_for_it_only_when_told_to():
@@ -104,7 +114,9 @@ def test_transaction_two_takes_the_row_before_the_group_and_waits_for_it_only_wh
     assert text[:at].rstrip().endswith("SET LOCK_TIMEOUT @waitMs;")
     behind = text[at + len(writing):]
     assert behind.index("SET LOCK_TIMEOUT @lockTimeout;") < behind.index("EXECUTE")
-    for name in PROCEDURES.keys() - {"usp_SenderActivation", "usp_RecycleConversation"}:
+    others = {"usp_SenderActivation", "usp_RecycleConversation",
+              "usp_ResendPending", "usp_MoveCopies", "usp_ResendStranded"}  # the target's group
+    for name in PROCEDURES.keys() - others:
         assert "@waitMs" not in code(PROCEDURES[name]), name
 
 
@@ -112,25 +124,35 @@ def test_end_of_stream_is_sent_by_who_took_the_row_and_on_resend_dialogs_only():
     senders = {n: code(t).count("MESSAGE TYPE [EndOfStream]") for n, t in PROCEDURES.items()}
     assert {n: c for n, c in senders.items() if c} == {
         "usp_SendEndOfStream": 1,
-        "usp_ResendPending": 1,
+        "usp_SendPrivately": 1,
     }
     callers = {
         n for n, t in PROCEDURES.items() if "EXECUTE [audit].[usp_SendEndOfStream]" in code(t)
     }
     assert callers == {
         "usp_RecycleConversation",
+        "usp_AcquireConversation",  # of the row it owns, near the end of its lifetime
         "usp_EndLeaked",  # dialogs no row leads to, checked under G
-        "usp_ReplayDeadLetter",  # a private dialog of its own
     }
 
 
-def test_pending_messages_are_accounted_for_before_the_end():
+def test_what_has_not_landed_goes_on_in_the_transaction_that_ends_the_dialog():
+    """The target's side is ended before the copies are read, and they go when they went on."""
     text = code(PROCEDURES["usp_ResendPending"])
-    assert text.index("sys.transmission_queue") < text.index("END CONVERSATION @handle")
-    assert text.index("INSERT INTO [audit].[DeadLetter]") < text.index("END CONVERSATION @handle")
-    assert text.index("IS_MEMBER") < text.index("BEGIN TRANSACTION")
-    assert "@body varbinary(max)" in text
-    assert re.search(r"ORDER BY tq\.message_sequence_number;\s*OPEN", text)
+    assert text.index("BEGIN TRANSACTION") < text.index("END CONVERSATION @handle") \
+        < text.index("[usp_MoveCopies]") < text.rindex("COMMIT TRANSACTION")
+    text = code(PROCEDURES["usp_MoveCopies"])
+    assert text.index("END CONVERSATION @target") < text.index("INSERT INTO @rows") \
+        < text.index("[usp_SendPrivately]") < text.index("DELETE sm")
+    assert "ORDER BY sm.MessageSequence;" in text
+    assert "COMMIT" not in text and "@@TRANCOUNT = 0" in text
+    assert "@body varbinary(max)" in code(PROCEDURES["usp_SendPrivately"])
+
+
+def test_nobody_decides_by_what_the_transmission_queue_shows():
+    """It is empty to who is no db_owner (F-113), and a row of it may have landed (F-110)."""
+    readers = {n for n, t in PROCEDURES.items() if "sys.transmission_queue" in code(t)}
+    assert readers == set()
 
 
 def test_nobody_but_the_operators_procedure_uses_cleanup():
@@ -162,9 +184,20 @@ def test_dialogs_are_related_to_nothing():
         assert not re.search(r"RELATED_CONVERSATION|MOVE CONVERSATION", code(text)), name
 
 
-def test_the_target_touches_no_table_a_sender_writes():
-    tables = set(re.findall(r"\[audit\]\.\[(\w+)\]", code(PROCEDURES["usp_TargetActivation"])))
+def test_of_the_tables_senders_write_the_target_touches_copies_only_and_each_by_its_key():
+    text = code(PROCEDURES["usp_TargetActivation"])
+    tables = set(re.findall(r"\[audit\]\.\[(\w+)\]", text))
     assert tables.isdisjoint({"SessionConversations", "ConversationLog"})
+    (deletion,) = re.findall(r"DELETE sm\b.*?;", text, re.S)
+    assert text.count("[SentMessage]") == 1 and "LOOP JOIN" in deletion
+    assert "sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence" \
+        in deletion
+
+
+def test_nothing_may_be_put_on_the_table_of_copies_that_output_into_refuses():
+    text = code(SCRIPTS["30_SentMessage.table.sql"])
+    assert not re.search(r"FOREIGN KEY|TRIGGER|CHECK", text)
+    assert "SET (LOCK_ESCALATION = DISABLE)" in text
 
 
 def test_the_tables_under_the_proof_have_neither_page_locks_nor_escalation():

@@ -60,9 +60,15 @@ def test_the_row_is_locked_before_the_gate_is_read_and_the_gate_before_a_dialog_
 
 @pytest.mark.parametrize(("key", "recycle"), [*ROWS, *NO_ROWS])
 def test_no_conversation_has_a_timer_unless_a_timer_recycles_it(key, recycle):
-    """Seed 002's author: "I removed the conversation timer"."""
+    """Seed 002's author: "I removed the conversation timer". One that takes the place of a dialog
+    that is gone has one, which recycles nothing (F-463).
+    """
     begins = procedures(key, recycle)["usp_BeginConversation"]
-    assert ("CONVERSATION TIMER" in begins) is (recycle == "timer")
+    assert begins.count("CONVERSATION TIMER") == (key != "message")
+    if recycle != "timer" and key != "message":
+        assert "DECLARE @timeout int = NULL;" in begins
+        assert re.search(r"IF @vanished = 1\s+SET @timeout", begins)
+        assert re.search(r"IF @timeout IS NOT NULL\s+BEGIN CONVERSATION TIMER", begins)
 
 
 @pytest.mark.parametrize("previous", [[], ["//redial/contract/earlier"]])

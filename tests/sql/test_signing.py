@@ -13,7 +13,7 @@ from harness.config.choices import Signing
 from harness.render import render, signed_modules
 from harness.tsql import split_batches
 
-from .lab import AUDIT, Client, Lab, configured, send
+from .lab import AUDIT, Lab, configured, send
 
 SIGNING = configured(security={"signing": Signing.CERTIFICATE})
 MEMBERS = ("SELECT USER_NAME(m.member_principal_id) FROM sys.database_role_members AS m "
@@ -75,13 +75,14 @@ def test_signed_is_what_reads_pending_messages_and_nothing_else(lab):
     while True:  # views and inline functions are part of the statement that uses them
         inline = {f"[{name}]" for name in reading if kinds[name] in {"V", "IF"}}
         found = {name for name, text in code.items() if "transmission_queue" in text
-                 or re.search(r"\bis_member\b", text, re.I) or any(i in text for i in inline)}
+                 or re.search(r"\bis_member\b|\bwith\s+cleanup\b", text, re.I)
+                 or any(i in text for i in inline)}
         if found == reading:
             break
         reading = found
     signed = {name for (name,) in lab.rows(SIGNED)}
     assert signed == {name for name in reading if kinds[name] not in {"V", "IF"}}
-    assert signed >= {"usp_ResendPending", "usp_SenderActivation", "usp_EndLeaked"}
+    assert signed >= {"ufn_Pending", "usp_SeesPending", "usp_EndLeaked"}
     assert signed == set(signed_modules(render(SIGNING)))
     for name in signed:  # else a signature would lend db_owner to text from outside
         assert not re.search(r"sp_executesql|EXEC(UTE)?\s*\(", code[name], re.I), name
@@ -112,7 +113,8 @@ def test_the_password_is_another_each_time_and_fits_a_policy():
 def test_pending_messages_are_seen_and_accounted_for(lab):
     leave_pending(lab)
     lab.advance(5)
-    assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [(b"\xbb", 77)]
+    assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [
+        (b"\xaa", 77), (b"\xbb", 77)]
     assert lab.rows("SELECT EndedUtc FROM audit.ConversationLog WHERE EndedUtc IS NULL;") == []
 
 
@@ -142,17 +144,17 @@ def test_each_deployment_signs_anew_and_leaves_one_certificate(lab):
 
 
 def test_a_dialog_that_ends_in_the_middle_of_a_deployment_is_accounted_for(lab):
-    """CREATE OR ALTER has dropped the signatures: the membership of 69 bridges the gap (F-241)."""
+    """CREATE OR ALTER has dropped the signatures (F-241); what ends a dialog needs none."""
     lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
     leave_pending(lab)
     lab.sa.execute("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
     assert deploy(lab, until="79") == []
     assert lab.rows(SIGNED) == []
     lab.advance(5)
-    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xbb",)] and lab.errors() == []
-    assert (b"audit_module".decode(),) in lab.rows(MEMBERS)
-    assert deploy(lab) == []
+    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xaa",), (b"\xbb",)]
+    assert lab.errors() == []
     assert ("audit_module",) not in lab.rows(MEMBERS)
+    assert deploy(lab) == []
 
 
 def test_from_membership_to_signature_and_back_nothing_is_left_over():
@@ -184,19 +186,24 @@ def test_where_it_does_not_count_a_working_installation_goes_on_with_its_members
     assert lab.rows(CERTIFICATES) == [] and lab.rows(MEMBERS) == [("audit_module",)]
     leave_pending(lab)
     lab.advance(5)
-    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xbb",)]
+    assert lab.rows("SELECT Body FROM audit.DeadLetter;") == [(b"\xaa",), (b"\xbb",)]
 
 
-def test_an_unsigned_procedure_refuses_and_loses_nothing(lab):
-    """Somebody altered it by hand: its signature is gone (F-241)."""
-    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_ResendPending'));")
-    lab.sa.execute(re.sub(r"^CREATE\s+PROCEDURE", "ALTER PROCEDURE", text))
+def test_a_conversation_that_is_over_is_cleaned_up_by_the_signed_procedure_only(lab):
+    """28006: only db_owner may. Somebody altered it by hand, and its signature is gone (F-241)."""
+    lab.sa.execute("CREATE USER op WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER op;")
+    call = "EXECUTE AS USER = N'op'; EXECUTE audit.usp_EndLeaked @WhatIf = 0; REVERT;"
     lab.sa.execute(send("0x01"))
-    client = Client(lab)
-    handle = lab.handle()
-    assert client.fail(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 1;") == 50110
+    lab.sa.execute(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(10)
+    lab.instance.engine.timers.entries.clear()  # nobody else removes it
+    lab.instance.clock.advance(31 * 60)
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_EndLeaked'));")
+    lab.sa.execute(re.sub(r"^CREATE\s+PROCEDURE", "ALTER PROCEDURE", text))
+    assert "does not have permission to end" in lab.rows(call)[0][-1]
     assert deploy(lab) == []
-    client.execute(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 1;")
+    assert lab.rows(call)[0][-1] == "done"
+    assert lab.endpoints() == []
 
 
 def test_uninstall_takes_certificate_and_user_along(lab):

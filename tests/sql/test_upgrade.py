@@ -12,8 +12,8 @@ from harness.tsql import split_batches
 from tests.sampling import crash_stride
 
 from . import catalog
-from .bare import BEFORE, Bare, another, fresh_catalog, installation
-from .lab import AUDIT, Client, send
+from .bare import BEFORE, NO_COPIES, Bare, another, fresh_catalog, installation
+from .lab import AUDIT, SHIPPED, Client, send
 
 LOCK = SQL / "migrations.lock"
 OLD = [batch.sql for batch in split_batches(BEFORE.read_text(encoding="utf-8"))]
@@ -33,6 +33,10 @@ def bare() -> Bare:
     return bare
 
 
+CHANGED = ("Gate", "SessionConversations", "ConversationLog")
+"""Tables whose rows change when dialogs are drained."""
+
+
 def rows_kept(bare: Bare, before: dict[str, list[tuple]]) -> None:
     """Every row there was begins as it did; new columns come after the old."""
     after = bare.data("audit")
@@ -42,25 +46,26 @@ def rows_kept(bare: Bare, before: dict[str, list[tuple]]) -> None:
             assert any(other[: len(row)] == row for other in now), (table, row)
 
 
-def test_today_s_scripts_over_tables_of_before_lose_nothing_and_end_as_a_fresh_installation(bare):
-    """A.2 upgrades: numbered additive migrations beside live conversations."""
+def test_over_a_send_that_knows_no_gate_nothing_changes_and_uninstall_is_the_way(bare):
+    """Its dialogs have no copies (F-461), and nobody can be kept out while they end. Data stays."""
     clients = [Client(bare), Client(bare)]
     for number, client in enumerate(clients):
         client.execute(send(f"0x0{number}"))
     bare.advance(5)
-    bare.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
-    for number, client in enumerate(clients):
-        client.execute(send(f"0x1{number}"))
     before = bare.data("audit")
     before.pop("OwnedObject")
     history = before.pop("DeploymentHistory")
+    assert bare.stops(installation(AUDIT)) == 50191
+    for number, client in enumerate(clients):
+        client.execute(send(f"0x1{number}"))
+    bare.remove(AUDIT, purge=False)
+    for table in CHANGED:
+        before.pop(table, None)
     bare.deploy(AUDIT)
     rows_kept(bare, before)
     assert bare.data("audit")["DeploymentHistory"][0] == history[0]
     for number, client in enumerate(clients):
         client.execute(send(f"0x2{number}"))
-    assert bare.rows("SELECT COUNT(*) FROM audit.SessionConversations;") == [(2,)]
-    bare.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     bare.advance(60)
     assert sorted(bare.bodies()) == [b"\x00", b"\x01", b"\x10", b"\x11", b"\x20", b"\x21"]
     assert catalog.difference(fresh_catalog(AUDIT), bare.catalog()) == []
@@ -74,14 +79,125 @@ def test_uninstall_of_today_takes_an_installation_of_before_away(bare):
     assert catalog.difference(fresh_catalog(None), bare.catalog()) == []
 
 
-def test_a_change_of_choices_over_a_send_that_knows_no_gate_is_refused(bare):
-    from .test_change import APPLICATION
+# ---------------------------------------------------------------------- from before the copies
+@pytest.fixture
+def without_copies() -> Bare:
+    """The shipped audit configuration as of revision 8df78ca: the queues alone keep a message."""
+    bare = Bare(SHIPPED)
+    bare.run([batch.sql for batch in split_batches(NO_COPIES.read_text(encoding="utf-8"))])
+    return bare
 
-    Client(bare).execute(send("0x01"))
-    assert bare.stops(installation(APPLICATION)) == 50191
-    bare.deploy(AUDIT)
-    bare.deploy(APPLICATION)
-    assert bare.bodies() == [b"\x01"]
+
+def message(n: int) -> str:
+    return send(f"0x{n:02x}")
+
+
+def numbers(bare: Bare) -> list[int]:
+    """What has landed, from the tables of before and of today."""
+    return [row[0] for row in bare.rows(
+        "SELECT CONVERT(int, l.Body) FROM audit.Landing AS l "
+        "WHERE l.MessageType = N'//redial/audit/event' ORDER BY 1;")]
+
+
+def test_live_dialogs_of_before_the_copies_are_drained_and_keep_every_message(without_copies):
+    """1 Two dialogs with messages, landed and unread; T1's transaction is open, with one more.
+    2 The deployment waits for T1. 3 T1 commits; the deployment closes the gate and drains: T2
+    cannot send meanwhile. 4 The reader is on again, the dialogs end, and everybody goes on.
+    """
+    bare = without_copies
+    t1, t2, dba = Client(bare), Client(bare), Client(bare)
+    for n, client in ((1, t1), (2, t2)):
+        client.execute(message(n))
+    bare.advance(5)
+    dba.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    t2.execute(message(3))
+    t1.execute("BEGIN TRANSACTION; " + message(4))
+    batches = installation(SHIPPED)
+    changes, drains = (next(n for n, sql in enumerate(batches) if words in sql)
+                       for words in ("Migration 7:", "Changing with a drain"))
+    bare.run(batches[:changes])
+    bare.sa.submit(batches[changes])
+    assert not bare.sa.out.finished
+    t1.execute(message(5) + "COMMIT;")
+    assert bare.sa.out.finished and not bare.sa.errors
+    bare.run(batches[changes + 1 : drains])
+    bare.sa.submit(batches[drains])
+    bare.advance(3)
+    assert not bare.sa.out.finished
+    assert t2.fail(message(6)) == 50102
+    dba.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    bare.advance(10)
+    assert bare.sa.out.finished and not bare.sa.errors
+    bare.run(batches[drains + 1 :])
+    for n, client in ((6, t1), (7, t2)):
+        client.execute(message(n))
+    bare.advance(60)
+    assert numbers(bare) == [1, 2, 3, 4, 5, 6, 7]
+    assert bare.rows("SELECT COUNT(*) FROM audit.SentMessage;") == [(0,)]
+    assert catalog.difference(fresh_catalog(SHIPPED), bare.catalog()) == []
+
+
+def test_a_deployment_that_waits_for_a_senders_transaction_gives_up_after_thirty_seconds(
+    without_copies
+):
+    bare = without_copies
+    t1 = Client(bare)
+    t1.execute("BEGIN TRANSACTION; " + message(1))
+    assert bare.stops(installation(SHIPPED)) == 50190
+    t1.execute(message(2) + "COMMIT;")
+    bare.deploy(SHIPPED)
+    bare.advance(60)
+    assert numbers(bare) == [1, 2]
+
+
+def test_where_dialogs_cannot_end_nothing_changes_and_the_gate_is_open_again(without_copies):
+    """1 The target's queue is off, two messages wait. 2 The deployment gives up. 3 A third is sent.
+    4 The queue is on, the next deployment goes through: three messages.
+    """
+    bare = without_copies
+    t1 = Client(bare)
+    bare.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    t1.execute(message(1))
+    t1.execute(message(2))
+    assert bare.stops(installation(SHIPPED)) == 50190
+    t1.execute(message(3))
+    bare.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
+    bare.deploy(SHIPPED)
+    t1.execute(message(4))
+    bare.advance(60)
+    assert numbers(bare) == [1, 2, 3, 4]
+
+
+def test_a_deployment_over_no_copies_killed_at_any_statement_is_finished_by_the_next(
+    without_copies, capsys
+):
+    """What is in flight when it is killed lands, whichever text it was sent by."""
+    bare = without_copies
+    t1 = Client(bare)
+    for n in (1, 2):
+        t1.execute(message(n))
+    batches = installation(SHIPPED)
+    first = next(n for n, sql in enumerate(batches) if "Migration 7:" in sql)
+    last = next(n for n, sql in enumerate(batches) if "Changing with a drain" in sql)
+    bare.run(batches[:first])
+    t1.session.close()
+    start = bare.instance.snapshot()
+    killed, stride = 0, crash_stride(17)
+    while bare.killed_after(batches[first : last + 1], killed * stride):
+        t1 = Client(bare)
+        t1.submit(message(3))   # refused while the gate is closed
+        taken = [] if t1.errors else [3]
+        bare.deploy(SHIPPED)
+        t1.execute(message(4))
+        bare.advance(60)
+        assert numbers(bare) == [1, 2, *taken, 4], killed
+        start.restore()
+        bare.sa = Client(bare)
+        killed += 1
+    with capsys.disabled():
+        print(f"\n{killed} places to kill an upgrade at, every {stride} statements: "
+              "nothing is lost")
+    assert killed * stride > 60
 
 
 @pytest.mark.parametrize(
@@ -100,10 +216,12 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
     wanted = fresh_catalog(AUDIT)
     bare.run(batches[:first])
     before = bare.data("audit")
-    before.pop("OwnedObject")
+    for table in ("OwnedObject", *CHANGED):
+        before.pop(table, None)
     start = bare.instance.snapshot()
     killed = 0
     while bare.killed_after(batches[first : last + 1], killed * stride):
+        bare.remove(AUDIT, purge=False)
         bare.deploy(AUDIT)
         assert catalog.difference(wanted, bare.catalog()) == [], killed
         rows_kept(bare, before)

@@ -176,9 +176,11 @@ def test_a_caller_who_waits_for_no_lock_gets_the_same_drain(reads_wait):
     lab.advance(10)
     assert not operator.out.finished
     reader.execute("COMMIT;")
+    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     lab.advance(10)
     assert outcome(operator)[0] == 0
     assert operator.value("@@LOCK_TIMEOUT") == 0
+    assert lab.bodies() == [b"\x01"]     # dropped by that reader, so it was sent again
 
 
 @pytest.mark.parametrize("reads_wait", [False, True])

@@ -197,11 +197,8 @@ def test_a_healthy_installation_has_nothing_to_show(lab):
     assert lab.rows(f"{LEAKED} @WhatIf = 0;") == []
 
 
-def test_it_refuses_inside_a_transaction_and_without_sight(lab):
+def test_it_refuses_inside_a_transaction(lab):
     assert lab.sa.fail(f"BEGIN TRANSACTION; {LEAKED};") == 50130
-    lab.sa.execute("IF @@TRANCOUNT > 0 ROLLBACK;")
-    lab.sa.execute("ALTER ROLE db_owner DROP MEMBER audit_module;")
-    assert lab.sa.fail(f"{LEAKED};") == 50131
 
 
 def test_an_operator_may_run_it_and_a_sender_may_not(lab):

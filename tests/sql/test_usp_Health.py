@@ -146,14 +146,18 @@ def test_endpoints_are_gone_through_once():
         (name,) = [n for n in render(config) if "ufn_HealthConversations" in n]
         code = re.sub(r"/\*.*?\*/", " ", render(config)[name], flags=re.S)
         assert "ufn_Conversations" not in code
-        assert code.count("sys.conversation_endpoints") == 2   # and the few that have failed
+        # And the few that have failed; and for all dialogs with old copies at once.
+        assert code.count("sys.conversation_endpoints") == 3
+        assert code.count("LEFT OUTER HASH JOIN sys.conversation_endpoints") == 1
+        loop = code[code.index("WHILE @dialogs") : code.index("END;", code.index("WHILE @dialogs"))]
+        assert "conversation_endpoints" not in loop
 
 
 def test_old_dialogs_and_dialogs_near_the_end_of_their_lifetime_are_named():
     lab = Lab(
         configured(
             timer={"after_seconds": 60, "spread_seconds": 0, "retry_seconds": 1},
-            conversation={"lifetime_seconds": 1000},
+            conversation={"lifetime_seconds": 1000, "longest_transaction_seconds": 30},
         )
     )
     Client(lab).execute(send("0x01"))

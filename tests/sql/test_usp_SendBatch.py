@@ -197,10 +197,9 @@ def test_a_dead_dialog_replays_the_batch_whole_on_one_new_dialog(key, switches, 
     stage = Stage(key, switches)
     t1 = stage.caller()
     t1.does(stage.send("00"))
-    stage.forget_dialogs()
     before, after = ("", "") if own else ("BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);",
                                           "COMMIT;")
-    t1.starts(f"SET XACT_ABORT {abort}; {before} {batch(stage, '01', '02', '03')} {after}")
+    t1.loses_dialogs(f"SET XACT_ABORT {abort}; {before} {batch(stage, '01', '02', '03')} {after}")
     if t1.errors:
         assert switches["broker_error_dooms"] and not own and t1.errors[0] == 8426
         t1.does("IF @@TRANCOUNT > 0 ROLLBACK;")
@@ -243,9 +242,8 @@ def test_its_row_can_be_caught_by_insert_execute(abort):
     t1.does(batch(stage, "01", "02", keys=["a", "b"]))
     ((handle,),) = stage.dba.rows("SELECT Handle FROM audit.SessionConversations WHERE "
                                   "ConversationKey = N'b';")
-    stage.dba.does(f"END CONVERSATION '{handle}' WITH CLEANUP;")
-    t1.does(f"SET XACT_ABORT {abort};" + batch(stage, "03", "04", keys=["a", "b"]).replace(
-        "EXECUTE audit", "INSERT INTO dbo.Answer EXECUTE audit"))
+    t1.loses_dialogs(f"SET XACT_ABORT {abort};" + batch(stage, "03", "04", keys=["a", "b"]).replace(
+        "EXECUTE audit", "INSERT INTO dbo.Answer EXECUTE audit"), handle)
     assert t1.rows("SELECT * FROM dbo.Answer;") == [(2, 2, 1, 1, 2)]
     assert stage.landed() == ["01", "02", "03", "04"]
     assert t1.value("@@OPTIONS & 16384") == (16384 if abort == "ON" else 0)
@@ -314,9 +312,8 @@ def test_a_replay_leaves_no_gap_in_the_stamps_and_keeps_the_ids(own):
     t1.does(batch(stage, "01", "02", keys=["a", "b"]))
     ((handle,),) = stage.dba.rows("SELECT Handle FROM audit.SessionConversations WHERE "
                                   "ConversationKey = N'b';")
-    stage.dba.does(f"END CONVERSATION '{handle}' WITH CLEANUP;")
     text = batch(stage, "03", "04", "05", keys=["a", "b"])
-    t1.does(text if own else f"BEGIN TRANSACTION; {text} COMMIT;")
+    t1.loses_dialogs(text if own else f"BEGIN TRANSACTION; {text} COMMIT;", handle)
     assert t1.out.result_sets[-1].rows == [(3, 2, 1, 1, 3)]
     landed = stage.dba.rows(ENVELOPE)
     assert sorted((key, n, body.hex()) for key, n, _, body in landed) == [

@@ -55,15 +55,19 @@ def test_a_send_asks_the_catalog_for_one_handle_never_for_all_endpoints(lab, cli
     assert lab.bodies() == [b"\x01", b"\x02", b"\x03", b"\x04"]
 
 
-def test_an_installation_from_before_the_table_keeps_its_dialog(lab, client):
+def test_the_dialog_of_an_installation_without_copies_is_drained_and_another_begun(lab, client):
     client.execute(send("0x01"))
     first = everlasting(lab)
-    lab.sa.execute("DROP TABLE audit.Everlasting;")
+    lab.sa.execute("DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
+                   "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;")
     for batch in split_batches(render(lab.config)["install.sql"]):
-        lab.sa.execute(batch.sql)
+        lab.sa.submit(batch.sql)
+        lab.advance(5)
+        assert lab.sa.out.finished and not lab.sa.errors
     client.execute(send("0x02"))
-    assert everlasting(lab) == first
-    assert lab.rows("SELECT Handle FROM audit.Everlasting;") == [(first,)]
+    assert everlasting(lab) != first
+    assert lab.rows("SELECT Handle FROM audit.Everlasting;") == [(everlasting(lab),)]
+    assert lab.bodies() == [b"\x01", b"\x02"]
 
 
 def test_its_senders_wait_for_each_other(lab, client):

@@ -46,6 +46,29 @@ def test_select_waits_for_a_row_that_is_being_received(world):
     assert [row[BODY] for row in reader.again()] == [b"x"]
 
 
+def test_a_reader_never_makes_a_session_wait_that_is_at_work(world):
+    """1. T1 receives, T2's SELECT waits for it. 2. T1 rolls back: T2 may go on. 3. Before it does,
+    T3 receives the same message. 4. T4's SELECT waits for T3, and T3 for nobody. 5. So does T2.
+    """
+    handle = world.s.dialog()
+    world.s.send(handle, b"x")
+    t1, t2, t3, t4 = world.session().begin(), world.session(), world.session(), world.session()
+    t1.take()
+    with pytest.raises(Blocked):
+        rows(world, s=t2)
+    t1.rollback()
+    assert t2.awake
+    t3.begin().take()
+    with pytest.raises(Blocked):
+        rows(world, s=t4)
+    assert t3.wait is None
+    with pytest.raises(Blocked):
+        t2.again()
+    t3.rollback()
+    assert [row[BODY] for row in t2.again()] == [row[BODY] for row in t4.again()] == [b"x"]
+    assert world.engine.locks.resources == {}
+
+
 def test_nolock_sees_what_is_not_committed(world):
     handle = world.s.dialog()
     sender = world.session().begin()

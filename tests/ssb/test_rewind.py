@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.broker.engine.errors import SqlError
+from harness.broker.engine.switches import SWITCHES
 from harness.broker.ssb import Activation
 from tests.ssb.world import Blocked, World, ddl, options
 
@@ -28,8 +30,8 @@ program = st.lists(
 class Machine:
     """Two sessions over one world; a step that must wait or fails is simply over."""
 
-    def __init__(self) -> None:
-        self.world = World()
+    def __init__(self, **switches) -> None:
+        self.world = World(**switches)
         self.sessions = [self.world.session() for _ in range(2)]
         self.handles: list[str] = [self.sessions[0].dialog(lifetime=50) for _ in range(2)]
         self.sessions[0].send(self.handles[0], b"0")
@@ -113,10 +115,14 @@ class Machine:
             world.set_queue("TQ", **values)
 
 
-@settings(max_examples=150, deadline=None)
-@given(program, program)
-def test_a_rewind_restores_every_hash_and_the_same_steps_repeat(before, after):
-    machine = Machine()
+races = st.fixed_dictionaries({name: st.sampled_from(SWITCHES[name].values) for name in (
+    "enqueue_at", "end_over_open_send", "send_over_open_end", "expiry_waits_for_sender")})
+
+
+@settings(max_examples=300, deadline=None)
+@given(program, program, races)
+def test_a_rewind_restores_every_hash_and_the_same_steps_repeat(before, after, switches):
+    machine = Machine(**switches)
     for step in before:
         machine.step(*step)
     machine.world.engine.journal.recording = True
@@ -145,3 +151,31 @@ def test_orders_of_independent_steps_reach_the_same_state():
             sessions[place].send(handles[place], b"x")
         reached.append([part.hash() for part in [*world.broker.parts(), *world.broker.queues()]])
     assert reached[0] == reached[1]
+
+
+RACE = [(0, "begin"), (0, "send"), (1, "begin"), (1, "END"), (0, "savepoint"), (0, "send"),
+        (0, "back"), (0, "send"), (0, "commit"), (1, "commit"), (1, "begin"), (1, "take"),
+        (1, "rollback"), (1, "take"), (1, "tick")]
+"""A sender and somebody who ENDs the target's side meanwhile; then a reader, twice."""
+
+
+@pytest.mark.parametrize("verb", ["end target", "error target", "cleanup"])
+@pytest.mark.parametrize("end", SWITCHES["end_over_open_send"].values)
+@pytest.mark.parametrize("send", SWITCHES["send_over_open_end"].values)
+@pytest.mark.parametrize("enqueue_at", ["send", "commit"])
+def test_every_step_of_a_race_with_end_is_rewound(verb, end, send, enqueue_at):
+    machine = Machine(end_over_open_send=end, send_over_open_end=send, enqueue_at=enqueue_at,
+                      expiry_waits_for_sender=True)
+    journal = machine.world.engine.journal
+    journal.recording = True
+    for who, what in RACE:
+        mark, saved, before = journal.mark(), machine.save(), machine.hash()
+        hashes = []
+        for _ in range(2):
+            machine.step(who, verb if what == "END" else what, 0)
+            hashes.append(machine.fresh_hash())
+            journal.rewind(mark)
+            machine.restore(saved)
+            assert machine.fresh_hash() == before
+        assert hashes[0] == hashes[1]
+        machine.step(who, verb if what == "END" else what, 0)

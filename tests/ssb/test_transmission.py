@@ -19,6 +19,20 @@ def test_queue_off_and_on_again(world):
     assert world.s.bodies() == [b"1", b"2", b"3"]
 
 
+def test_by_switch_end_drops_what_is_pending_and_its_own_row_is_received_all_the_same():
+    world = World(end_keeps_pending=False)
+    handle = world.s.dialog()
+    world.s.send(handle, b"1")
+    world.set_queue("TQ", enabled=False)
+    world.s.send(handle, b"2")
+    world.s.send(handle, b"3")
+    world.s.end(handle)
+    world.set_queue("TQ", enabled=True)
+    taken = world.s.take("TQ", top=100)
+    assert [row[1] for row in taken][-1] == names.END_DIALOG
+    assert len(taken) == 2
+
+
 def test_by_switch_the_status_is_the_documentations():
     world = World(target_queue_off_status="documentation")
     world.set_queue("TQ", enabled=False)

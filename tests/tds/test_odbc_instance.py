@@ -123,3 +123,12 @@ def test_kill_ends_a_connection_that_waits_and_one_that_does_not(broker, connect
         busy.execute("waitfor delay '01:00:00'")
     killer.join()
     assert broker.call(lambda instance: list(instance.sessions)) == []
+
+
+def test_kill_ends_a_connection_though_another_session_begins_at_that_moment(broker, connect):
+    """1 T1 has a transaction and is idle. 2 It is killed, and somebody logs in. 3 T1 goes on."""
+    idle = connect()
+    number = idle.execute("begin transaction; select @@spid").fetchval()
+    broker.call(lambda instance: (instance.kill(number), instance.connect()))
+    with pytest.raises(pyodbc.Error):
+        idle.execute("select @@trancount")

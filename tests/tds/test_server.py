@@ -5,11 +5,15 @@ import socket
 
 import pytest
 
+from harness.broker.engine.clock import RealClock
+from harness.broker.exec.objects import CATALOG_FUNCTIONS
+from harness.broker.instance.defects import INTERNAL_ERROR
+from harness.broker.instance.instance import PASSWORD, Instance
 from harness.broker.tds import constants as c
 from harness.broker.tds import server as server_module
 from harness.broker.tds.server import TdsServer
 
-from .client import attention, batch, login, parse, prelogin, replies
+from .client import Error, attention, batch, login, parse, prelogin, replies
 from .fake import FakeInstance
 
 
@@ -151,17 +155,53 @@ def test_stopping_tells_a_client_that_waits():
     assert rest == b""
 
 
-def test_a_defect_of_the_instance_ends_what_runs_and_the_server_goes_on():
+def test_a_defect_of_the_scheduler_is_kept_and_the_server_goes_on():
     async def scenario(server, _):
         peer = await Peer.connect(server)
-        tokens = parse(await peer.ask(batch("raise")))
+        peer.writer.write(batch("raise"))
         other = await Peer.connect(server)
-        return tokens, await other.ask(batch("select 1")), server.defects
+        return await other.ask(batch("select 1")), server.defects
 
-    tokens, answer, defects = served(scenario)
-    assert "ZeroDivisionError: a bug" in tokens[0].text
+    answer, defects = served(scenario)
     assert b"\xd1\x04\x01" in answer
-    assert len(defects) == 1
+    assert [str(error) for error in defects] == ["a bug"]
+
+
+@pytest.mark.breaks_the_broker
+def test_a_defect_ends_one_request_and_its_connection_and_no_neighbour_s(monkeypatch):
+    """1. T1 holds a row in a transaction, T2 waits for a message. 2. T3 breaks: it hears 60999 and
+    its connection ends. 3. T1 commits, T2 gets the message.
+    """
+    instance = Instance(clock=RealClock())
+    instance.connect().execute("CREATE DATABASE d;").ok()
+    setup = instance.connect("d")
+    setup.execute("CREATE QUEUE dbo.q; CREATE SERVICE s ON QUEUE dbo.q ([DEFAULT]);").ok()
+    monkeypatch.setitem(CATALOG_FUNCTIONS, "OBJECT_ID", lambda s, args: 1 // 0)
+    send = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE 's' "
+            "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x4142);")
+
+    async def peer(server):
+        made = await Peer.connect(server, logged_in=False)
+        await made.ask(prelogin())
+        await made.ask(login(user="sa", password=PASSWORD, database="d"))
+        return made
+
+    async def scenario(server, _):
+        t1, t2, t3 = await peer(server), await peer(server), await peer(server)
+        await t1.ask(batch("BEGIN TRANSACTION;" + send))
+        t2.writer.write(batch("WAITFOR (RECEIVE message_body FROM dbo.q), TIMEOUT -1;"))
+        broken = parse(await t3.ask(batch("SELECT OBJECT_ID('x');")))
+        rest = await t3.end()
+        committed = parse(await t1.ask(batch("COMMIT;")))
+        return broken, rest, committed, await t2.reply(), server.defects
+
+    broken, rest, committed, received, defects = served(scenario, instance)
+    assert [(t.number, t.severity) for t in broken if isinstance(t, Error)] == [
+        (INTERNAL_ERROR, 20)]
+    assert rest == b""
+    assert not [t for t in committed if isinstance(t, Error)]
+    assert b"AB" in received
+    assert defects == [] and len(instance.defects.found) == 1
 
 
 def test_a_long_request_runs_in_slices_between_which_others_are_served(monkeypatch):

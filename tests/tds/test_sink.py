@@ -3,9 +3,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.broker.engine.types import INT, Message, ResultColumn, nvarchar
+from harness.broker.instance.defects import INTERNAL_ERROR
 from harness.broker.instance.results import Collector
 from harness.broker.tds import constants as c
-from harness.broker.tds.sink import INTERNAL_ERROR, TdsSink
+from harness.broker.tds.sink import TdsSink
 
 from .client import Done, Env, Error, Status, parse, replies
 

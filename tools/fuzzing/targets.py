@@ -16,11 +16,11 @@ import atheris
 
 with atheris.instrument_imports(include=["harness"]):
     from harness.broker.engine.clock import VirtualClock
+    from harness.broker.instance.defects import INTERNAL_ERROR
     from harness.broker.instance.instance import Instance
     from harness.broker.instance.requests import Batch
     from harness.broker.tds.connection import Connection
     from harness.broker.tds.null import NullInstance
-    from harness.broker.tds.sink import INTERNAL_ERROR
     from harness.coverage.examples import DATABASE, setups
     from harness.tsql import TsqlSyntaxError, parse_batch
     from harness.tsql.ast import Source

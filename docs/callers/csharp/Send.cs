@@ -3,21 +3,74 @@ using System.Text;
 using Microsoft.Data.SqlClient;
 
 /// <summary>
-/// Calling a Redial configuration from C#, with Microsoft.Data.SqlClient and nothing else.
-/// <code>dotnet run "Server=...;Database=shop" orders "customer 7"</code>
+/// Calling a Redial configuration from C#, with Microsoft.Data.SqlClient and nothing else. It was read
+/// beside Send.java, line by line; nobody has compiled or run it here.
+/// <code>
+/// var redial = new Redial("Server=...;Database=shop;...", "orders");
+/// await redial.SendAsync(body, "customer 7");
+/// await redial.TransactionAsync(async connection =>      // your rows and the message: both or neither
+/// {
+///     await InsertOrderAsync(connection);
+///     await redial.CallAsync(connection, body, "customer 7");
+/// });
+/// </code>
 /// </summary>
 /// <remarks>
-/// 50100 an argument is wrong: a bug, never retried. 50101 every dialog of the pool is busy, 50102 the
-/// gate is closed (maintenance), 1205 deadlock victim, 1222 lock time-out: roll back and do the WHOLE
-/// transaction again, with growing random pauses. Severity 20 and up, or -2 (time-out): the connection or
-/// the answer is gone; repeat only with a message id and delivery = exactly_once, or where twice does
-/// no harm. Anything else is thrown.
+/// What the application is told of each unit of work, here and in send.py and Send.java:
+/// it returns: committed. It throws: nothing of it is there; what Again names was tried again first, all of
+/// it, on a new connection, with the same message ids, as long as Seconds say. Neither a cancel nor a
+/// wrong argument (50100, 50150) is tried again. It throws UnknownException: the answer to COMMIT got
+/// lost, so all of it is there, or nothing; it was tried again only if repeatable: every message has an
+/// id, and delivery = exactly_once.
+///
+/// Three rules keep a later statement from being committed without the earlier ones. 1 No untyped NULL.
+/// 2 The transaction that commits must be the one that began: Begin and Commit see to it, for a
+/// SqlTransaction that the server has ended lets the commands after it commit by themselves (dotnet/SqlClient
+/// issue 1509). 3 After an error the connection is asked what is left, rolled back, and given to the pool only
+/// if it has answered.
+///
+/// To try it: dotnet run CONNECTION CONFIG KEY MODE [once] &lt; lines
+///
+/// Every line is `ID TEXT`. CONNECTION: - takes it from REDIAL_SERVER (arguments show in ps). KEY: - for
+/// none. MODE: autocommit sends each line by itself; transaction and batch make one unit of work of the
+/// lines up to an empty one. once: delivery = exactly_once, ID is a GUID and the message id. Each line is
+/// answered by `ok ID`, `failed ID NUMBER` or `unknown ID`.
 /// </remarks>
 public sealed class Redial
 {
-    private static readonly HashSet<int> Again = new() { 50101, 50102, 1205, 1222 };
-    private const int Attempts = 8;
-    private const int ClientTimeout = -2;
+    /// <summary>The server's errors after which all of it is done again, and why that helps.</summary>
+    public static readonly IReadOnlyDictionary<int, string> Again = new Dictionary<int, string>
+    {
+        [50101] = "every dialog of the pool stayed busy: nothing was sent",
+        [50102] = "the gate is closed, an operator drains or deploys: nothing was sent",
+        [1205] = "deadlock victim: the server rolled everything back, the other one gets through",
+        [1222] = "a lock did not come within LOCK_TIMEOUT: it may be free now",
+        [3960] = "a row changed under SNAPSHOT: the server rolled everything back, a new snapshot has it",
+    };
+
+    private static readonly TimeSpan Seconds = TimeSpan.FromSeconds(30);
+
+    private const string Begin = """
+        SET XACT_ABORT ON;              /* an error or a cancel leaves no half of the work and no lock */
+        BEGIN TRANSACTION;
+        SET IMPLICIT_TRANSACTIONS ON;   /* after a rollback nobody was told of, nothing commits by itself */
+        SELECT CURRENT_TRANSACTION_ID();
+        """;
+
+    private const string Commit = """
+        IF @@TRANCOUNT <> 1 OR CURRENT_TRANSACTION_ID() <> {0}
+            THROW 50250, N'The transaction that was begun is not the one to be committed: an error or a cancel in the work was caught or kept quiet, or the work ended it. Nothing was committed now. Next: mend the work.', 1;
+        COMMIT TRANSACTION;
+        SET IMPLICIT_TRANSACTIONS OFF;
+        """;
+
+    private const string Look = """
+        DECLARE @left int = @@TRANCOUNT;
+        IF @left > 0 ROLLBACK TRANSACTION;
+        SET IMPLICIT_TRANSACTIONS OFF;
+        SELECT @left;
+        """;
+
     private readonly string connectionString;
     private readonly string schema;
 
@@ -27,91 +80,259 @@ public sealed class Redial
         this.schema = schema;
     }
 
-    /// <summary>One EXECUTE in a transaction of yours. Sends or throws; call it LAST.</summary>
+    /// <summary>
+    /// One EXECUTE on a connection of yours, in its transaction if it has one open. Sends or throws. Call it
+    /// LAST in a transaction: from here to the commit, whoever shares the dialog waits.
+    /// </summary>
     public async Task CallAsync(
-        SqlConnection connection, SqlTransaction transaction, byte[]? body, string? key = null, Guid? messageId = null)
+        SqlConnection connection, byte[]? body, string? key = null, Guid? messageId = null,
+        CancellationToken cancel = default)
     {
-        using var command = new SqlCommand($"[{schema}].usp_Send", connection, transaction)
-        {
-            CommandType = CommandType.StoredProcedure,
-        };
-        foreach (var (parameter, name) in new[]
-                 {
-                     ("@fromService", "initiator"), ("@toService", "target"),
-                     ("@onContract", "contract"), ("@messageType", "event"),
-                 })
-        {
-            command.Parameters.Add(parameter, SqlDbType.NVarChar, 128).Value = $"//redial/{schema}/{name}";
-        }
-        // -1 is varbinary(max); DBNull: sent without a body.
-        command.Parameters.Add("@messageBody", SqlDbType.VarBinary, -1).Value = (object?)body ?? DBNull.Value;
-        command.Parameters.Add("@key", SqlDbType.NVarChar, 4000).Value = (object?)key ?? DBNull.Value;
-        command.Parameters.Add("@messageId", SqlDbType.UniqueIdentifier).Value = (object?)messageId ?? DBNull.Value;
-        await command.ExecuteNonQueryAsync();
+        using var call = Prepare(connection, "usp_Send");
+        // Every null with its type; -1 is max.
+        call.Parameters.Add("@messageBody", SqlDbType.VarBinary, -1).Value = (object?)body ?? DBNull.Value;
+        call.Parameters.Add("@messageType", SqlDbType.NVarChar, 128).Value = Name("event");
+        call.Parameters.Add("@key", SqlDbType.NVarChar, 4000).Value = (object?)key ?? DBNull.Value;
+        call.Parameters.Add("@messageId", SqlDbType.UniqueIdentifier).Value = (object?)messageId ?? DBNull.Value;
+        await call.ExecuteNonQueryAsync(cancel);
     }
 
-    /// <summary>One message in a transaction of its own, with retries.</summary>
-    public Task SendAsync(byte[]? body, string? key = null, Guid? messageId = null) =>
-        TransactionAsync((c, t) => CallAsync(c, t, body, key, messageId), messageId is not null);
-
-    /// <summary>The work and its messages as one transaction; all of it again where that helps.</summary>
-    public async Task TransactionAsync(Func<SqlConnection, SqlTransaction, Task> work, bool repeatable = false)
+    /// <summary>Thousands of messages in one round trip: all or none, in this order.</summary>
+    public async Task BatchAsync(
+        SqlConnection connection, IReadOnlyList<byte[]> bodies, string? key = null,
+        IReadOnlyList<Guid>? messageIds = null, CancellationToken cancel = default)
     {
+        var rows = new DataTable();
+        rows.Columns.Add("Ordinal", typeof(int));
+        rows.Columns.Add("MessageType", typeof(string));
+        rows.Columns.Add("MessageBody", typeof(byte[]));
+        rows.Columns.Add("MessageKey", typeof(string));
+        rows.Columns.Add("MessageId", typeof(Guid));
+        for (var i = 0; i < bodies.Count; i++)
+        {
+            rows.Rows.Add(i, Name("event"), bodies[i], (object?)key ?? DBNull.Value,
+                messageIds is null ? DBNull.Value : (object)messageIds[i]);
+        }
+        using var call = Prepare(connection, "usp_SendBatch");
+        var messages = call.Parameters.Add("@messages", SqlDbType.Structured);
+        messages.TypeName = $"[{schema}].MessageBatch";
+        messages.Value = rows;
+        await call.ExecuteNonQueryAsync(cancel);
+    }
+
+    private SqlCommand Prepare(SqlConnection connection, string procedure)
+    {
+        var call = new SqlCommand($"[{schema}].{procedure}", connection) { CommandType = CommandType.StoredProcedure };
+        call.Parameters.Add("@fromService", SqlDbType.NVarChar, 128).Value = Name("initiator");
+        call.Parameters.Add("@toService", SqlDbType.NVarChar, 128).Value = Name("target");
+        call.Parameters.Add("@onContract", SqlDbType.NVarChar, 128).Value = Name("contract");
+        return call;
+    }
+
+    private string Name(string part) => $"//redial/{schema}/{part}";
+
+    /// <summary>One message, which usp_Send commits by itself; with retries under the same id.</summary>
+    public Task SendAsync(
+        byte[]? body, string? key = null, Guid? messageId = null, CancellationToken cancel = default) =>
+        UntilDoneAsync(c => CallAsync(c, body, key, messageId, cancel), true, messageId is not null, cancel);
+
+    /// <summary>
+    /// The work and its messages as one transaction; all of it again where that helps, so it may be called
+    /// several times. It neither commits nor rolls back, uses no SqlTransaction, and lets errors through.
+    /// repeatable: what UnknownException says; make the ids outside the work.
+    /// </summary>
+    public Task TransactionAsync(
+        Func<SqlConnection, Task> work, bool repeatable = false, CancellationToken cancel = default) =>
+        UntilDoneAsync(work, false, repeatable, cancel);
+
+    /// <summary>Attempts with growing random pauses between them. Once unknown, it stays unknown.</summary>
+    private async Task UntilDoneAsync(
+        Func<SqlConnection, Task> work, bool alone, bool repeatable, CancellationToken cancel)
+    {
+        var end = DateTime.UtcNow + Seconds;
+        var doubt = false;
         for (var attempt = 1; ; attempt++)
         {
             try
             {
-                await using var connection = new SqlConnection(connectionString);
-                await connection.OpenAsync();
-                // Disposed without a commit, it is rolled back; 1222 would leave it open.
-                await using var transaction = (SqlTransaction)await connection.BeginTransactionAsync();
-                await work(connection, transaction);
-                await transaction.CommitAsync();
+                await OnceAsync(work, alone, cancel);
                 return;
             }
-            catch (SqlException error) when (attempt < Attempts && WorthAnotherTry(error, repeatable))
+            catch (Exception error)
             {
-                await Task.Delay(Random.Shared.Next(50, 100 << Math.Min(attempt, 6)));
+                var told = doubt && error is not UnknownException
+                    ? new UnknownException("an earlier try may have been committed", error) : error;
+                doubt = doubt || told is UnknownException;
+                if (!WorthAnotherTry(told, repeatable) || DateTime.UtcNow > end || cancel.IsCancellationRequested)
+                {
+                    if (ReferenceEquals(told, error)) throw;
+                    throw told;
+                }
             }
+            // A random part of 0.1 s, 0.2 s, ... 5 s; a cancel is heard after it, so that doubt is not lost.
+            await Task.Delay(Random.Shared.Next(Math.Min(5000, 100 << Math.Min(attempt, 10))));
         }
     }
 
-    public static bool WorthAnotherTry(SqlException error, bool repeatable) =>
-        Again.Contains(error.Number)
-        || (repeatable && (error.Class >= 20 || error.Number == ClientTimeout));
+    public static bool WorthAnotherTry(Exception? error, bool repeatable) => error switch
+    {
+        UnknownException unknown => repeatable && WorthAnotherTry(unknown.InnerException, true),
+        GoneException => true,
+        SqlException known => Again.ContainsKey(known.Number),
+        _ => false,
+    };
+
+    /// <summary>One attempt. alone: one statement that commits by itself; else one transaction.</summary>
+    private async Task OnceAsync(Func<SqlConnection, Task> work, bool alone, CancellationToken cancel)
+    {
+        await using var connection = await OpenAsync(cancel);
+        var commitAsked = alone;
+        try
+        {
+            if (alone)
+            {
+                await work(connection);
+                return;
+            }
+            var begun = await ValueAsync(connection, Begin);
+            await work(connection);
+            commitAsked = true;
+            using var commit = new SqlCommand(string.Format(Commit, begun), connection);
+            await commit.ExecuteNonQueryAsync(); // without the token: a cancel comes before it or too late
+        }
+        catch (Exception error)
+        {
+            var told = await SettledAsync(connection, error, commitAsked);
+            if (ReferenceEquals(told, error)) throw;
+            throw told;
+        }
+    }
+
+    /// <summary>A connection of the pool. Throws GoneException when nobody answers.</summary>
+    private async Task<SqlConnection> OpenAsync(CancellationToken cancel)
+    {
+        var connection = new SqlConnection(connectionString);
+        try
+        {
+            await connection.OpenAsync(cancel);
+            return connection;
+        }
+        catch (SqlException error)
+        {
+            await connection.DisposeAsync();
+            // 20 and more: the network or the server, not the login (18456 is of severity 14); -2: time-out.
+            if (error.Class >= 20 || error.Number == -2) throw new GoneException("the server did not answer: nothing was sent", error);
+            throw;
+        }
+    }
+
+    /// <summary>Roll back what the error left; the error, or Gone or Unknown if that is what it means.</summary>
+    private static async Task<Exception> SettledAsync(SqlConnection connection, Exception error, bool commitAsked)
+    {
+        long? left;
+        try
+        {
+            left = await ValueAsync(connection, Look);
+        }
+        catch (Exception lost) when (lost is SqlException or InvalidOperationException)
+        {
+            left = null; // no answer, so the server rolls back
+            SqlConnection.ClearPool(connection); // closed for good, not lent to somebody else
+        }
+        if (error is not (SqlException or OperationCanceledException or InvalidOperationException)) return error;
+        if (left is null)
+        {
+            var gone = new GoneException("the connection went", error);
+            return commitAsked
+                ? new UnknownException("the connection went, and the answer to COMMIT with it", gone) : gone;
+        }
+        // -2: time-out; 0: cancelled by the client.
+        var cancelled = error is OperationCanceledException or SqlException { Number: -2 or 0 };
+        return commitAsked && left == 0 && cancelled ? new UnknownException("a cancel met COMMIT", error) : error;
+    }
+
+    private static async Task<long> ValueAsync(SqlConnection connection, string sql)
+    {
+        using var command = new SqlCommand(sql, connection);
+        return Convert.ToInt64(await command.ExecuteScalarAsync());
+    }
+}
+
+/// <summary>The connection went, or never came, before COMMIT was asked for: nothing is there.</summary>
+public sealed class GoneException : Exception
+{
+    public GoneException(string message, Exception inner) : base(message, inner) { }
+}
+
+/// <summary>COMMIT was asked for and its answer is lost: all of the unit of work is there, or nothing.</summary>
+public sealed class UnknownException : Exception
+{
+    public UnknownException(string message, Exception inner) : base(message, inner) { }
 }
 
 public static class Program
 {
+    /// <summary>Send the lines of standard input; say of each what became of it.</summary>
     public static async Task Main(string[] arguments)
     {
-        var redial = new Redial(arguments[0], arguments[1]);
-        var key = arguments.Length > 2 ? arguments[2] : null;
-        await redial.SendAsync(Encoding.UTF8.GetBytes("a message in a transaction of its own"), key);
-        await redial.TransactionAsync(async (connection, transaction) =>
+        if (arguments.Length < 4 || arguments[3] is not ("autocommit" or "transaction" or "batch"))
         {
-            using var work = new SqlCommand(
-                "CREATE TABLE #work (Id int NOT NULL); INSERT INTO #work VALUES (1);", connection, transaction);
-            await work.ExecuteNonQueryAsync();
-            await redial.CallAsync(
-                connection, transaction, Encoding.UTF8.GetBytes("committed or rolled back with the row above"), key);
-        });
-        if (arguments[1] == "etl") // delivery = exactly_once
-        {
-            var id = Guid.NewGuid();
-            for (var i = 0; i < 2; i++)
-            {
-                await redial.SendAsync(Encoding.UTF8.GetBytes("lands once, however often it is sent"), key, id);
-            }
+            Console.Error.WriteLine("CONNECTION CONFIG KEY autocommit|transaction|batch [once]: see the first lines");
+            Environment.Exit(1);
         }
+        var server = arguments[0] == "-" ? Environment.GetEnvironmentVariable("REDIAL_SERVER")! : arguments[0];
+        var redial = new Redial(server, arguments[1]);
+        var key = arguments[2] == "-" ? null : arguments[2];
+        var alone = arguments[3] == "autocommit";
+        var unit = new List<string>();
+        for (string? line = ""; line is not null;)
+        {
+            line = Console.ReadLine();
+            var filled = !string.IsNullOrWhiteSpace(line);
+            if (filled) unit.Add(line!.Trim());
+            if (unit.Count == 0 || (filled && !alone)) continue;
+            var said = await OutcomeAsync(redial, unit, key, arguments[3], arguments.Length > 4);
+            foreach (var one in unit) Console.WriteLine(said, one.Split(' ', 2)[0]);
+            unit.Clear();
+        }
+    }
+
+    /// <summary>What became of one unit of work: the answer to each of its lines.</summary>
+    private static async Task<string> OutcomeAsync(
+        Redial redial, List<string> unit, string? key, string mode, bool once)
+    {
+        var bodies = unit.Select(line => Encoding.UTF8.GetBytes($"{line} ".Split(' ', 2)[1].Trim())).ToList();
+        var ids = once ? unit.Select(line => Guid.Parse(line.Split(' ', 2)[0])).ToList() : null;
         try
         {
-            await redial.SendAsync(Encoding.UTF8.GetBytes("refused"), key is null ? "no keys here" : null);
+            switch (mode)
+            {
+                case "autocommit":
+                    await redial.SendAsync(bodies[0], key, ids?[0]);
+                    break;
+                case "batch":
+                    await redial.TransactionAsync(c => redial.BatchAsync(c, bodies, key, ids), once);
+                    break;
+                default:
+                    await redial.TransactionAsync(async c =>
+                    {
+                        for (var i = 0; i < bodies.Count; i++) await redial.CallAsync(c, bodies[i], key, ids?[i]);
+                    }, once);
+                    break;
+            }
+            return "ok {0}";
+        }
+        catch (UnknownException)
+        {
+            return "unknown {0}";
+        }
+        catch (GoneException error)
+        {
+            return $"failed {{0}} {(error.InnerException as SqlException)?.Number ?? 0}";
         }
         catch (SqlException error)
         {
-            Console.WriteLine($"wrong argument: {error.Number}");
+            return $"failed {{0}} {error.Number}";
         }
-        Console.WriteLine("done");
     }
 }

@@ -207,18 +207,29 @@ def priorities(s: Any, db: Database) -> Iterable[tuple]:
 
 # ---------------------------------------------------------------------- conversations
 def seen_endpoints(s: Any, db: Database) -> list[Any]:
-    """Endpoints as the reader's transaction sees them: none that another has not committed."""
-    mine = s.transaction
-    found = [e for e in db.broker.endpoints.values()
-             if e.own != GONE and (e.creator is None or e.creator is mine)]
+    """Endpoints as the reader's transaction sees them, in the order of their handles."""
+    found = [e for e in db.broker.endpoints.values() if _seen(s, e)]
     return sorted(found, key=lambda e: e.handle)
 
 
 def endpoint_by_handle(s: Any, db: Database, handle: str) -> Iterable[tuple]:
     """The row of one conversation: procedures look their own up at every message."""
     e = db.broker.endpoints.get(handle)
-    if e is not None and e.own != GONE and (e.creator is None or e.creator is s.transaction):
+    if e is not None and _seen(s, e):
         yield endpoint_row(s, e)
+
+
+def endpoints_of_conversation(s: Any, db: Database, conversation_id: str) -> Iterable[tuple]:
+    """The rows of both sides of a conversation, as many as are in this database."""
+    found = [db.broker.sides.get((conversation_id, initiator)) for initiator in (False, True)]
+    for e in sorted((e for e in found if e is not None), key=lambda e: e.handle):
+        if _seen(s, e):
+            yield endpoint_row(s, e)
+
+
+def _seen(s: Any, e: Any) -> bool:
+    """Whether the reader's transaction sees an endpoint: not one that another has not committed."""
+    return e.own != GONE and (e.creator is None or e.creator is s.transaction)
 
 
 def wait_for_endpoints(s: Any, db: Database) -> None:
@@ -245,9 +256,7 @@ def wait_for_row(s: Any, owner: Any, row: tuple) -> None:
     """Wait until ``owner``, if it is another's transaction, has ended. Raises Wait, 1222, 1205."""
     transaction = s.work()
     if owner is not None and owner is not transaction:
-        key = ("KEY", row[:2], row[2:])
-        s.engine.locks.give(owner, key, "X")
-        s.engine.locks.acquire(transaction, key, "S", short=True)
+        s.engine.locks.wait_for_writer(transaction, owner, ("KEY", row[:2], row[2:]))
 
 
 @view("sys.conversation_endpoints", """
@@ -278,7 +287,8 @@ first_out_of_order_sequence bigint = -1
 last_out_of_order_sequence bigint = -1
 last_out_of_order_frag int = -1
 is_system bit
-priority tinyint""", by={"conversation_handle": endpoint_by_handle},
+priority tinyint""", by={"conversation_handle": endpoint_by_handle,
+                           "conversation_id": endpoints_of_conversation},
     settle=wait_for_endpoints, broker_names=("far_service",))
 def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """Both sides of every conversation of the database."""

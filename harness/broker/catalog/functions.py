@@ -12,6 +12,7 @@ from typing import Any
 from harness.broker.catalog.names import find_object, split_name
 from harness.broker.catalog.views import system_id
 from harness.broker.catalog.visibility import text_of, visible
+from harness.broker.engine.ids import TransactionNumber
 from harness.broker.engine.storage import Table
 from harness.broker.exec.database import Database
 from harness.broker.exec.ddl.rebuild import all_indexes
@@ -398,7 +399,7 @@ def dbts(s: Any) -> bytes:
 @function("CURRENT_TRANSACTION_ID")
 def current_transaction_id(s: Any) -> int:
     """Id of the current transaction."""
-    return s.transaction.descriptor if s.transaction is not None else 0
+    return TransactionNumber(s.transaction.descriptor) if s.transaction is not None else 0
 
 
 @function("GET_TRANSMISSION_STATUS")

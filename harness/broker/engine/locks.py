@@ -92,8 +92,8 @@ class LockManager(Part):
     """Grants, queues, converts and releases locks; chooses deadlock victims."""
 
     __slots__ = (
-        "_journal", "_now", "deadlocks", "on_deadlock", "range_locks", "resources", "timers",
-        "weighs_group_waits",
+        "_journal", "_now", "deadlocks", "on_deadlock", "range_locks", "resources", "running",
+        "timers", "weighs_group_waits",
     )
 
     def __init__(self, journal: Journal, now: Callable[[], float], timers: Any) -> None:
@@ -105,6 +105,7 @@ class LockManager(Part):
         self.deadlocks = 0
         self.range_locks = False  # until the first one, inserts need not look at gaps
         self.weighs_group_waits = True  # switch send_wait_log
+        self.running: Any = None  # the session that runs now: nobody else can ask or wait
         self.on_deadlock: Callable[[Deadlock], None] = lambda deadlock: None
 
     # ------------------------------------------------------------------ asking
@@ -121,21 +122,21 @@ class LockManager(Part):
         """Own ``key`` in at least ``mode``.
 
         timeout: ms, None for the session's LOCK_TIMEOUT, 0 for NOWAIT. short: release at the end of
-        the statement. Raises Wait after queueing, SqlError 1222 (timeout 0) or 1205 (victim).
+        the statement. Raises Wait after queueing, SqlError 1222 (timeout 0) or 1205 (victim), and
+        RuntimeError when another session runs: nobody can be made to wait but the one that does.
         """
         held = transaction.locks.get(key)
         if held is not None and (held == mode or combine(held, mode) == held):
             return
+        if self.running is not None and transaction.owner is not self.running:
+            raise RuntimeError(f"{transaction!r} asks for {key!r} while {self.running!r} runs; "
+                               "what it has had for long is given, not asked for")
         if mode[0] == "R":
             self.range_locks = True
         resource = self.resources.get(key)
         free = resource is None
         if resource is None:
-            resource = Resource(key)
-            if self._journal.recording:
-                self._journal.put(None, self, self.resources, key, resource)
-            else:
-                self.resources[key] = resource
+            resource = self._new_resource(key)
         wanted = mode if held is None else combine(held, mode)
         if free or self._grantable(resource, transaction, wanted, held is not None):
             self._grant(resource, transaction, wanted)
@@ -154,8 +155,21 @@ class LockManager(Part):
     def give(self, transaction: Transaction, key: tuple, mode: str) -> None:
         """Let ``transaction`` own ``key`` whoever else does: what it has had since it changed a row
         is asked for only when somebody reads that row, who may find an earlier reader there."""
-        if not self.try_acquire(transaction, key, mode):
-            self._grant(self.resources[key], transaction, mode)
+        held = transaction.locks.get(key)
+        wanted = mode if held is None else combine(held, mode)
+        if wanted != held:
+            resource = self.resources.get(key) or self._new_resource(key)
+            self._grant(resource, transaction, wanted)
+
+    def wait_for_writer(self, transaction: Transaction, writer: Transaction, key: tuple) -> None:
+        """Go on when ``writer``, who has changed what ``key`` stands for, has ended.
+
+        Raises Wait, SqlError 1222 and 1205 to the one that asks, never to the writer.
+        """
+        if key in transaction.locks:  # of a wait for an earlier writer, before this one came
+            self.release(transaction, key)
+        self.give(writer, key, "X")
+        self.acquire(transaction, key, "S", short=True)
 
     def try_acquire(self, transaction: Transaction, key: tuple, mode: str) -> bool:
         """Like ``acquire`` but never waits: False when it would (READPAST, skipped groups)."""
@@ -231,6 +245,14 @@ class LockManager(Part):
         session.wake()
 
     # ------------------------------------------------------------------ inside
+    def _new_resource(self, key: tuple) -> Resource:
+        resource = Resource(key)
+        if self._journal.recording:
+            self._journal.put(None, self, self.resources, key, resource)
+        else:
+            self.resources[key] = resource
+        return resource
+
     def _grantable(
         self, resource: Resource, transaction: Transaction | None, wanted: str, converts: bool
     ) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sortedcontainers import SortedDict
 
-from harness.broker.engine.collation import collation_key, find_collation
+from harness.broker.engine.collation import collation_key, find_collation, guid_key
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING, Journal, Part
 from harness.broker.engine.transactions import Transaction
@@ -134,7 +134,8 @@ PLAIN_OPTIONS = IndexOptions()
 
 
 def key_part(column: Column, descending: bool = False) -> Callable[[Any], Any]:
-    """How a column's value is ordered inside a key: NULL least, text by the collation."""
+    """How a column's value is ordered inside a key: NULL least, text by the collation, a
+    uniqueidentifier by its bytes in the server's order."""
     if descending:
         ascending = key_part(column)
         return lambda value: Descending(ascending(value))
@@ -142,6 +143,8 @@ def key_part(column: Column, descending: bool = False) -> Callable[[Any], Any]:
     if column.type.is_string:
         own = find_collation(column.collation) if column.collation else None
         plain = own.key if own else collation_key
+    elif column.type.name == "uniqueidentifier":
+        plain = guid_key
     if not column.nullable:
         return plain
     return lambda value: (0,) if value is None else (1, plain(value))

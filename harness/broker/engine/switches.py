@@ -77,6 +77,11 @@ def value(engine: Engine, name: str) -> Any:
     return chosen[name] if name in chosen else SWITCHES[name].values[0]
 
 
+def silent(engine: Engine, name: str) -> Any:
+    """The same without a note that somebody asked: for digests, of which nothing follows."""
+    return engine.switches.get(name, SWITCHES[name].values[0])
+
+
 class Chosen(dict):
     """The values an instance was given; ``read`` holds the names of all switches asked for.
 
@@ -154,8 +159,8 @@ def known(name: str) -> Switch:
 
 NEVER_MET: dict[str, str] = {
     "order of the locks on endpoint, group and queue rows inside SEND and END":
-        "one lock is taken, that of the conversation group; what else a server locks inside a "
-        "statement is given back before another could meet it",
+        "one lock is taken, that of the conversation group; whether END and SEND wait for each "
+        "other's rows besides are switches of their own (F-455, F-456)",
     "whether the count of poison rollbacks survives a restart": "there is no restart",
     "conversation timers that came due while the server was down": "there is no restart",
     "jitter of conversation timers": "the clock is exact, and in tests virtual",

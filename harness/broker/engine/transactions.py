@@ -85,22 +85,28 @@ class TransactionManager:
 
     def commit(self, transaction: Transaction) -> None:
         """Make the changes visible, tell the watchers, release the locks."""
-        if transaction.snapshot is not None or transaction.statement is not None:
-            self.versions.end(transaction)
-        if self.versions.readers:
-            self.versions.keep(transaction)
-        if transaction.written:
-            self._settle(transaction)
-        self._end(transaction, True)
+        try:
+            if transaction.snapshot is not None or transaction.statement is not None:
+                self.versions.end(transaction)
+            if self.versions.readers:
+                self.versions.keep(transaction)
+            if transaction.written:
+                self._settle(transaction)
+            self._end(transaction, True)
+        finally:  # whatever goes wrong, nobody waits for ever for one that has ended
+            self.locks.release_all(transaction)
 
     def rollback(self, transaction: Transaction) -> None:
         """Take all changes back, tell the watchers, release the locks."""
-        self.journal.undo(transaction)
-        if transaction.snapshot is not None or transaction.statement is not None:
-            self.versions.end(transaction)
-        if transaction.written:
-            self._settle(transaction)
-        self._end(transaction, False)
+        try:
+            self.journal.undo(transaction)
+            if transaction.snapshot is not None or transaction.statement is not None:
+                self.versions.end(transaction)
+            if transaction.written:
+                self._settle(transaction)
+            self._end(transaction, False)
+        finally:
+            self.locks.release_all(transaction)
 
     def end_statement(self, transaction: Transaction) -> None:
         """The running statement is over: give back what was only locked or kept for it."""
@@ -154,4 +160,3 @@ class TransactionManager:
         transaction.undo, transaction.events, transaction.savepoints = [], [], []
         for watcher in self.watchers:
             watcher(transaction, committed, events)
-        self.locks.release_all(transaction)

@@ -78,8 +78,20 @@ class Machine:
         """Run until the session waits, finishes, or ``budget`` statements are done.
 
         single: the explorer's step: one statement others can see, with the local ones around it.
-        Returns READY, WAITING or FINISHED.
+        Returns READY, WAITING or FINISHED. An exception nobody foresaw ends this session
+        (``broken``) and goes no further: its neighbours have nothing to do with it.
         """
+        locks = s.engine.locks
+        before, locks.running = locks.running, s
+        try:
+            return self._run(s, budget, single)
+        except Exception as error:
+            s.broken(error)
+            return FINISHED
+        finally:
+            locks.running = before
+
+    def _run(self, s: SessionState, budget: int, single: bool) -> str:
         s.engine.journal.save(s)
         if s.wait is not None:
             return WAITING

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.errors import SqlError, Wait
-from harness.broker.engine.ids import stream_guid
+from harness.broker.engine.ids import TransactionNumber, stream_guid
 from harness.broker.engine.journal import Part
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.transactions import Transaction
@@ -384,7 +384,8 @@ class SessionState(Part):
         """What decides how the session goes on: dead locals are left out."""
         wait = self.wait
         return (
-            [(frame.program.full_name, frame.pc, _live_values(frame), frame.handlers,
+            [(frame.program.full_name, frame.pc, _live_values(frame, self.transaction),
+              frame.handlers,
               frame.trancount) for frame in self.frames],
             self.trancount, self.auto, self.options.text, self.error, self.rowcount,
             self.login_name, self.sandbox[1].name if self.sandbox else "",
@@ -408,10 +409,17 @@ def _cursor_content(key: Any, cursor: Any) -> Any:
     return key, cursor.named, cursor.position, rows, current, known
 
 
-def _live_values(frame: Frame) -> list[tuple[int, Any]]:
-    """The locals that can still be read; a table variable by its rows."""
+def _live_values(frame: Frame, transaction: Transaction | None) -> list[tuple[int, Any]]:
+    """The locals that can still be read; a table variable by its rows, a transaction's number by
+    whether it is the running one's."""
     v = frame.v
-    return [
-        (slot, v[slot].content() if isinstance(v[slot], Part) else v[slot])
-        for slot in sorted(frame.program.live(frame.pc))
-    ]
+    found = []
+    for slot in sorted(frame.program.live(frame.pc)):
+        value = v[slot]
+        if isinstance(value, Part):
+            value = value.content()
+        elif isinstance(value, TransactionNumber):
+            running = transaction is not None and transaction.descriptor == value
+            value = "this transaction" if running else repr(value)
+        found.append((slot, value))
+    return found

@@ -20,6 +20,7 @@ from harness.broker.exec.objects import Procedure
 from harness.broker.exec.program import Program, StatementInfo
 from harness.broker.exec.security import permitted, securable
 from harness.broker.exec.switches import value
+from harness.broker.instance.defects import INTERNAL_ERROR, defect_message, described
 from harness.broker.instance.errorlog import ErrorLog
 from harness.broker.ssb import counters
 from harness.tsql.ast.base import Source
@@ -81,9 +82,18 @@ class Activation:
     def start(self, queue: Any) -> None:
         """Launch one more reader for ``queue``: a session that calls its procedure.
 
-        Raises SqlError 15517 (activation user), 2812 (procedure) or 229 (EXECUTE): the monitor
-        tries again later.
+        Raises SqlError 15517 (activation user), 2812 (procedure) or 229 (EXECUTE), and 60999 for a
+        defect, which is not the doing of who has just committed: the monitor tries again later.
         """
+        try:
+            self._start(queue)
+        except SqlError:
+            raise
+        except Exception as error:
+            self.instance.defects.note(f"activation of {queue}", error)
+            raise SqlError(INTERNAL_ERROR, text=defect_message(described(error)).text) from error
+
+    def _start(self, queue: Any) -> None:
         instance = self.instance
         database = queue.broker.database
         procedure = queue.activation.procedure

@@ -27,6 +27,7 @@ from harness.broker.exec.objects import CATALOG_FUNCTIONS
 from harness.broker.exec.server import Server, UserMessage
 from harness.broker.exec.tokens import login_permitted, server_principals
 from harness.broker.instance.activation import Activation
+from harness.broker.instance.defects import Defects
 from harness.broker.instance.errorlog import ErrorLog
 from harness.broker.instance.session import Session
 from harness.broker.instance.snapshot import Snapshot
@@ -122,6 +123,7 @@ class Instance:
         self.machine = Machine(self._finished)
         self.programs = TextCache()
         self.error_log = ErrorLog(self.engine)
+        self.defects = Defects(self.engine.journal)
         self.registry = Registry()
         self.searched = False
         self._ready: deque[Session] = deque()
@@ -190,7 +192,8 @@ class Instance:
         return session
 
     def forget(self, session: Session) -> None:
-        """Take a session off the list; its id may be given out again."""
+        """Take a session off the list with what it owned; its id may be given out again."""
+        self.server.session_ended(session)
         self.engine.journal.put(None, self.registry, self.sessions, session.id, MISSING)
 
     def background_session(self, stream: str) -> Session:
@@ -203,8 +206,11 @@ class Instance:
     def disconnect(self, session: Session) -> None:
         """End a session: its transaction is rolled back, its id may be given out again."""
         if self.sessions.get(session.id) is session:
-            session.abandon()
-            self.server.session_ended(session)
+            try:
+                session.abandon()
+            except Exception as error:
+                self.defects.note(f"{session!r}, while it left", error)
+                session.let_go()
             self.forget(session)
 
     def kill(self, session_id: int) -> None:
@@ -285,11 +291,17 @@ class Instance:
             self.fire(kind, key)
 
     def fire(self, kind: str, key: Any) -> None:
-        """One timer: a session's wait, or something of a broker's."""
-        if kind == "wait":
-            key.time_out()
-        else:
-            self._timer_broker(kind, key)
+        """One timer: a session's wait, or something of a broker's, which is nobody's doing."""
+        try:
+            if kind == "wait":
+                key.time_out()
+            else:
+                self._timer_broker(kind, key)
+        except Exception as error:
+            if kind == "wait":
+                key.broken(error)
+            else:
+                self.defects.note(f"timer {kind}", error)
 
     def _timer_broker(self, kind: str, key: Any) -> None:
         database_id = key[0]
@@ -412,6 +424,8 @@ class Instance:
             if broker is not None:
                 found += self._members(broker, broker.digest or broker.hash(), _conversations)
         found += self._members(registry, registry.digest or registry.hash(), _sessions)
+        if self.defects.found:
+            found.append(self.defects)
         return found
 
     def _members(self, container: Part, mark: Any, of: Callable[[Any], list]) -> list:

@@ -21,6 +21,7 @@ from harness.broker.exec.session import SessionState
 from harness.broker.exec.switches import value
 from harness.broker.instance.api_cursors import ApiCursor
 from harness.broker.instance.bulk import start_load
+from harness.broker.instance.defects import defect_message, described
 from harness.broker.instance.overheard import heard
 from harness.broker.instance.prepared import Prepared
 from harness.broker.instance.requests import (
@@ -101,26 +102,35 @@ class Session(SessionState):
         self.active = True
         self.rpc = False
         self.statement_started = self.engine.clock.now()
-        bulk, self.bulk = self.bulk, None  # what INSERT BULK prepared is for the next request only
+        locks = self.engine.locks
+        before, locks.running = locks.running, self
         try:
-            if isinstance(request, Batch):
-                self.input_buffer = request.text
-                self._start(request.text)
-            elif isinstance(request, Rpc | RpcBatch):
-                self.calls = [request] if isinstance(request, Rpc) else list(request.calls)
-                self.rpc = True
-                self._next_call()
-            elif isinstance(request, TransactionRequest):
-                self._transaction_request(request)
-            elif isinstance(request, BulkLoad):
-                start_load(self, bulk, request)
-                self.instance.ready(self)
+            self._take(request)
         except SqlError as error:
             self._refuse(error)
             if self.rpc:
                 self._end_call(failed=True)
             else:
                 self._finish()
+        except Exception as error:
+            self.broken(error)
+        finally:
+            locks.running = before
+
+    def _take(self, request: Request) -> None:
+        bulk, self.bulk = self.bulk, None  # what INSERT BULK prepared is for the next request only
+        if isinstance(request, Batch):
+            self.input_buffer = request.text
+            self._start(request.text)
+        elif isinstance(request, Rpc | RpcBatch):
+            self.calls = [request] if isinstance(request, Rpc) else list(request.calls)
+            self.rpc = True
+            self._next_call()
+        elif isinstance(request, TransactionRequest):
+            self._transaction_request(request)
+        elif isinstance(request, BulkLoad):
+            start_load(self, bulk, request)
+            self.instance.ready(self)
 
     def execute(self, text: str) -> Any:
         """Run a batch to its end or to a wait, in process; returns the (cleared) Collector."""
@@ -272,20 +282,52 @@ class Session(SessionState):
 
     def killed(self) -> None:
         """KILL: work undone, the client hears 596 (severity 21), the connection ends."""
+        self._ended_by(Message(596, 21, 1, "Cannot continue the execution because the session is "
+                               "in the kill state."))
+
+    def broken(self, error: Exception) -> None:
+        """An exception nobody foresaw came out of this session: it ends, with its work undone.
+
+        Its client hears 60999 (severity 20), of an activated task the ERRORLOG does; its neighbours
+        hear nothing. What cannot be undone either is let go of, so that nobody waits for it.
+        """
+        self.instance.defects.note(repr(self), error)
+        message = defect_message(described(error))
+        try:
+            if self.when_finished is not None:
+                self.sink.message(message)
+            self._ended_by(message)
+        except Exception as another:
+            self.instance.defects.note(f"{self!r}, while it was ended", another)
+            self.let_go()
+            self.instance.disconnect(self)
+
+    def _ended_by(self, message: Message) -> None:
+        """The session ends while it runs or waits; a client is told why."""
         active = self.active
         self._stop()
         if self.transaction is not None:
             self.rollback()
-        if active and self.when_finished is None:
-            self.sink.message(Message(596, 21, 1, "Cannot continue the execution because the "
-                                      "session is in the kill state."))
+        if self.when_finished is not None:
+            self.when_finished(self)
+            return
+        if active:
+            self.sink.message(message)
             self.sink.done(0, None, True)
             self.active = False
             self.sink.finish()
-        elif self.when_finished is not None:
-            self.when_finished(self)
-            return
         self.instance.disconnect(self)
+
+    def let_go(self) -> None:
+        """Give up every lock and wait though work could not be undone: the last resort."""
+        self.engine.journal.save(self)
+        if self.wait is not None and self.wait.kind == "lock":
+            self.engine.locks.cancel_wait(self)
+        transaction, self.transaction = self.transaction, None
+        self.frames, self.calls, self.wait, self.active = [], [], None, False
+        self.trancount, self.auto = 0, False
+        if transaction is not None:
+            self.engine.locks.release_all(transaction)
 
     def check_server_permission(self, permission: str) -> None:
         """Raise 300 when the login may not (VIEW SERVER STATE and its kin)."""

@@ -42,7 +42,8 @@ class Broker(Part):
     """Service Broker of one database.
 
     database: has ``id``, ``name``, ``server`` and ``objects``. senders: endpoints that may have
-    rows in the transmission queue (may list too many). missed: timers that came due while the
+    rows in the transmission queue (may list too many). sides: (conversation id, whether it is the
+    initiator's) -> endpoint, for all in ``endpoints``. missed: timers that came due while the
     broker was disabled. raised: events of open transactions, to be posted at their commit.
     activate(queue): starts an activated task; log(who, text): ERRORLOG; may_send(endpoint,
     service): whether the owner of an endpoint's service has SEND on the target. no_entry(endpoint,
@@ -55,7 +56,7 @@ class Broker(Part):
         "_queues", "activate", "bindings", "contracts", "counters", "database", "enabled",
         "endpoints", "engine", "groups", "guid", "has_certificate", "has_master_key", "log",
         "may_send", "message_types", "missed", "next_id", "no_entry", "notifications", "priorities",
-        "raised", "routes", "senders", "services",
+        "raised", "routes", "senders", "services", "sides",
     )
 
     def __init__(self, engine: Engine, database: Any) -> None:
@@ -81,6 +82,7 @@ class Broker(Part):
         self.raised: dict[int, tuple] = {}
         self.counters = Counters()
         self.endpoints: dict[str, Endpoint] = {}
+        self.sides: dict[tuple[str, bool], Endpoint] = {}
         self.groups: dict[str, Group] = {}
         self.senders: dict[str, Endpoint] = {}
         self.missed: dict[tuple[str, Any], bool] = {}
@@ -147,6 +149,7 @@ class Broker(Part):
         put, group = self.engine.journal.put, endpoint.group
         endpoint.creator = transaction
         put(transaction, self, self.endpoints, endpoint.handle, endpoint)
+        put(transaction, self, self.sides, _side(endpoint), endpoint)
         if group.group_id not in self.groups:
             put(transaction, self, self.groups, group.group_id, group)
         put(transaction, group, group.members, endpoint.handle, endpoint)
@@ -154,6 +157,12 @@ class Broker(Part):
             self.note(transaction, ("ssb.created", endpoint))
         else:  # delivered outside any transaction: nobody's commit will arm it
             alarms.arm(endpoint)
+
+    def remove_endpoint(self, endpoint: Endpoint) -> None:
+        """An endpoint's row is gone; its group has lost it before."""
+        put = self.engine.journal.put
+        put(None, self, self.endpoints, endpoint.handle, MISSING)
+        put(None, self, self.sides, _side(endpoint), MISSING)
 
     def remove_member(self, endpoint: Endpoint) -> None:
         """A conversation leaves its group; the last one takes the group with it."""
@@ -249,6 +258,10 @@ class Broker(Part):
                     p.level) for p in self.priorities.values()),
             sorted((n.parent_id, n.name, n.events, n.handle) for n in self.notifications.values()),
         ]
+
+
+def _side(endpoint: Endpoint) -> tuple[str, bool]:
+    return endpoint.conversation_id, endpoint.is_initiator
 
 
 def _copy_queue(broker: Broker, queue: Queue) -> Queue:

@@ -17,35 +17,55 @@ CLOSED_RETENTION_S = 30 * 60
 """How long a target's row stays after END (observed: about 30 minutes)."""
 
 
-def settle_end(endpoint: Endpoint) -> None:
+def settle_end(endpoint: Endpoint, *, at_once: bool = False) -> None:
     """The END of a side that was DISCONNECTED_OUTBOUND has been acknowledged."""
     own = GONE if endpoint.is_initiator else CLOSED
     endpoint.broker.engine.journal.assign(None, endpoint, "own", own)
-    finish(endpoint)
+    finish(endpoint, at_once=at_once)
 
 
-def finish(endpoint: Endpoint) -> None:
+def finish(endpoint: Endpoint, *, at_once: bool = False) -> None:
     """END has committed on this side and nothing is left to send.
 
     The initiator's row goes at once; the target's stays CLOSED for its retention time, so that a
-    replayed first message would be recognized. After WITH CLEANUP either row goes.
+    replayed first message would be recognized. After WITH CLEANUP either row goes. at_once: END
+    itself has just committed, so what it has not found in the queue may stay there (F-455).
     """
-    broker = endpoint.broker
+    broker, inbox = endpoint.broker, endpoint.inbox
     journal = broker.engine.journal
-    endpoint.service.queue.forget(endpoint.inbox)
-    broker.remove_member(endpoint)
+    later = at_once and inbox.cut is not None and inbox.tail > inbox.cut \
+        and value(broker.engine, "end_over_open_send") == "leaves"
+    endpoint.service.queue.forget(inbox, but_later=later)
     for sequence in list(endpoint.pending):
         journal.put(None, endpoint, endpoint.pending, sequence, MISSING)
     if endpoint.handle in broker.senders:
         journal.put(None, broker, broker.senders, endpoint.handle, MISSING)
     alarms.disarm(endpoint)
+    journal.assign(None, endpoint, "dead", 1)
+    if endpoint.own != GONE:
+        _retain(endpoint)
+    if not later:
+        _vacate(endpoint)
+
+
+def vacate(endpoint: Endpoint) -> None:
+    """Rows that have outlived their conversation: when the last is gone, all of it is over."""
+    inbox = endpoint.inbox
+    if inbox.left and inbox.writer is None and not inbox.rows:
+        endpoint.broker.engine.journal.assign(None, inbox, "left", False)
+        endpoint.service.queue.unlist(inbox)
+        _vacate(endpoint)
+
+
+def _vacate(endpoint: Endpoint) -> None:
+    broker = endpoint.broker
+    journal = broker.engine.journal
+    broker.remove_member(endpoint)
     if endpoint.own == GONE:
         journal.assign(None, endpoint, "dead", 2)
-        journal.put(None, broker, broker.endpoints, endpoint.handle, MISSING)
-        return
-    journal.assign(None, endpoint, "dead", 1)
-    _retain(endpoint)
-    _slim(endpoint)
+        broker.remove_endpoint(endpoint)
+    else:
+        _slim(endpoint)
 
 
 def _retain(endpoint: Endpoint) -> None:

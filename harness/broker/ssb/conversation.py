@@ -142,7 +142,9 @@ class Endpoint(Part):
         return not (self.own or self.said or transaction in self.arrivals)
 
     def content(self) -> Any:
-        """Everything that decides how the conversation goes on; times are the timers' business."""
+        """Everything that decides how the conversation goes on. The lifetime is the timers'
+        business; the conversation timer is not: until its transaction commits it is armed nowhere.
+        """
         return (
             self.handle, self.is_initiator, self.group.group_id, self.own, self.said,
             sorted((str(t.owner.id), kind) for t, kind in self.arrivals.items()),
@@ -150,5 +152,5 @@ class Endpoint(Part):
             [(sequence, row[0], row[1].name, row[2])
              for sequence, row in sorted(self.pending.items())],
             self.pending_settled if self.pending_writer else None,
-            self.timer_due is not None, self.alarm_writer is not None, self.creator is not None,
+            self.timer_due, self.alarm_writer is not None, self.creator is not None,
         )

@@ -215,6 +215,8 @@ def drop_service(broker: Broker, transaction: Transaction, name: str) -> None:
             fault(transaction, peer, 8470)
         alarms.will_change(transaction, endpoint)
         journal.assign(transaction, endpoint, "own", GONE)
+        if endpoint.inbox.cut is not None:  # unlike END it leaves nothing behind
+            journal.assign(transaction, endpoint.inbox, "cut", None)
         broker.note(transaction, ("ssb.end", endpoint))
     # A RECEIVE that waits for one of these conversations fails now (RECEIVE page).
     broker.note(transaction, ("ssb.look", service.queue))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from harness.broker.engine.errors import SqlError
 from harness.broker.engine.journal import MISSING
 from harness.broker.ssb import alarms, notifications, timers, transmission
-from harness.broker.ssb.closing import finish
+from harness.broker.ssb.closing import finish, vacate
 from harness.broker.ssb.conversation import CLOSED, GONE, PEER_ENDED
 from harness.broker.ssb.counters import ROLLBACKS
 from harness.broker.ssb.switches import value
@@ -26,17 +26,29 @@ if TYPE_CHECKING:
 
 
 def transaction_ended(transaction: Transaction, committed: bool, events: list[tuple]) -> None:
-    """Watcher of every transaction's end; see the module's docstring."""
+    """Watcher of every transaction's end; see the module's docstring.
+
+    What fails for one conversation is raised when the others have had their turn.
+    """
     queues: dict[Queue, bool] = {}
     handlers = _COMMITTED if committed else _ROLLED_BACK
+    failed: list[Exception] = []
     if not committed:
         _count_rollback(events)
     for event in events:
         handler = handlers.get(event[0])
         if handler is not None:
-            handler(transaction, event, queues)
+            try:
+                handler(transaction, event, queues)
+            except Exception as error:
+                failed.append(error)
     for queue in queues:  # True: its rollback is counted already
-        queue.poke()
+        try:
+            queue.poke()
+        except Exception as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
 
 
 def _count_rollback(events: list[tuple]) -> None:
@@ -59,8 +71,9 @@ def _enqueued(transaction: Transaction, event: tuple, queues: dict) -> None:
     inbox: Inbox = event[1]
     if inbox.writer is transaction:
         inbox.endpoint.broker.engine.journal.assign(None, inbox, "writer", None)
-    if not inbox.endpoint.dead:
+    if not inbox.endpoint.dead or inbox.left:
         queues.setdefault(inbox.endpoint.service.queue, False)
+    vacate(inbox.endpoint)
 
 
 def _special(transaction: Transaction, event: tuple, queues: dict) -> None:
@@ -85,10 +98,11 @@ def _held(transaction: Transaction, event: tuple, queues: dict) -> None:
 def _received(transaction: Transaction, event: tuple, queues: dict) -> None:
     inbox: Inbox = event[1]
     queue = inbox.endpoint.service.queue
-    if inbox.endpoint.dead:
+    if inbox.endpoint.dead and not inbox.left:
         return
     inbox.settle_received()
     queue.relist(inbox)
+    vacate(inbox.endpoint)
     if value(queue.broker.engine, "poison_reset") == "commit":
         queue.reset_poison()
     queues.setdefault(queue, False)
@@ -109,11 +123,32 @@ def _arrived(transaction: Transaction, event: tuple, queues: dict) -> None:
 
 def _own_end(transaction: Transaction, event: tuple, queues: dict) -> None:
     endpoint: Endpoint = event[1]
+    peer = endpoint.peer
     if (endpoint.own == GONE and endpoint.dead < 2) or (
             endpoint.own == CLOSED and not endpoint.dead):
-        finish(endpoint)
+        finish(endpoint, at_once=True)
     else:
-        transmission.settle(endpoint)  # DISCONNECTED_OUTBOUND, if that has just been delivered
+        # DISCONNECTED_OUTBOUND, if that has just been delivered
+        transmission.settle(endpoint, at_once=True)
+    if endpoint.inbox.left:
+        queues.setdefault(endpoint.service.queue, False)
+        vacate(endpoint)
+    _release_held_back(peer, transaction)
+
+
+def _release_held_back(peer: Endpoint | None, ending: Transaction) -> None:
+    """Messages that waited in the transmission queue for an END to be decided (F-456)."""
+    if peer is not None and peer.pending and peer.status == transmission.BUSY:
+        transmission.retry(peer, ending)
+
+
+def _end_undone(transaction: Transaction, event: tuple, queues: dict) -> None:
+    _release_held_back(event[1].peer, transaction)
+
+
+def _expired(transaction: Transaction, event: tuple, queues: dict) -> None:
+    """LIFETIME has passed while this transaction was open, which had sent (F-457)."""
+    timers.expire(event[1], transaction)
 
 
 def _pending(transaction: Transaction, event: tuple, queues: dict) -> None:
@@ -208,7 +243,7 @@ _COMMITTED = {
     "ssb.pending": _pending, "ssb.alarm": _alarm, "ssb.altered": _altered,
     "ssb.queue": _queue_altered, "ssb.dropped": _dropped, "ssb.group": _group,
     "ssb.moved": _moved, "ssb.watched": _watched,
-    "ssb.raised": _raised, "ssb.look": _look,
+    "ssb.raised": _raised, "ssb.look": _look, "ssb.expired": _expired,
 }
 
 
@@ -229,6 +264,7 @@ def _undone(transaction: Transaction, event: tuple, queues: dict) -> None:
     """What was put in is out again; the ready list may still name the inbox."""
     inbox: Inbox = event[1]
     inbox.endpoint.service.queue.relist(inbox)
+    vacate(inbox.endpoint)
 
 
 def _alarm_back(transaction: Transaction, event: tuple, queues: dict) -> None:
@@ -249,4 +285,5 @@ _ROLLED_BACK = {
     "ssb.queue": _queue_altered_back, "ssb.moved": _moved,
     "ssb.received": _received_again, "ssb.enqueued": _undone, "ssb.special": _undone,
     "ssb.alarm": _alarm_back, "ssb.pending": _pending_back, "ssb.group": _group,
+    "ssb.end": _end_undone, "ssb.expired": _expired,
 }

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from harness.broker.engine.journal import MISSING, Part
+from harness.broker.engine.switches import silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,15 +31,17 @@ Message = tuple
 class Inbox(Part):
     """Messages of one endpoint.
 
-    rows: sequence number -> message; base: the lowest number still there; head: the next to be
-    received; tail: the next to arrive. special: (rank, order) -> (message, transaction that may
+    rows: place in the order of arrival -> message (the place is its sequence number, unless END
+    has dropped some before it); base: the lowest place still there; head: the next to be received;
+    tail: the next to arrive. special: (rank, order) -> (message, transaction that may
     still undo it or None). kept and sent: what RETENTION keeps, by queuing order. ready_key: where
-    the queue's ready list has this inbox.
+    the queue's ready list has this inbox. cut: set by END, the first number it has not found.
+    left: this side has ended for good, and rows from ``cut`` on have stayed (F-455).
     """
 
     __slots__ = (
-        "base", "endpoint", "head", "kept", "ready_key", "rows", "sent", "settled", "special",
-        "tail", "writer",
+        "base", "cut", "endpoint", "head", "kept", "left", "ready_key", "rows", "sent", "settled",
+        "special", "tail", "writer",
     )
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -51,6 +54,13 @@ class Inbox(Part):
         self.base = self.head = self.tail = self.settled = 0
         self.writer: Transaction | None = None
         self.ready_key: tuple | None = None
+        self.cut: int | None = None
+        self.left = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether this side has ended, so that nothing of it can be received."""
+        return bool(self.endpoint.own) and not self.left
 
     def __repr__(self) -> str:
         """By its endpoint."""
@@ -71,7 +81,7 @@ class Inbox(Part):
 
     def readable(self, transaction: Transaction | None, own: bool = True) -> bool:
         """Whether there is something to receive for ``transaction``."""
-        if self.endpoint.own:
+        if self.ended:
             return False
         return self.head < self.end(transaction, own) or bool(
             self.special and self.visible_special(transaction, own))
@@ -103,7 +113,7 @@ class Inbox(Part):
     def settle_received(self) -> None:
         """A transaction that received here has committed: its rows go, unless retained."""
         queue = self.endpoint.service.queue
-        if self.base == self.head or queue.retention:
+        if self.base == self.head or (queue.retention and not self.left):
             return
         journal = self.endpoint.broker.engine.journal
         rows = self.rows
@@ -118,10 +128,25 @@ class Inbox(Part):
 
     def clear(self) -> None:
         """The conversation is over: nothing stays."""
-        journal = self.endpoint.broker.engine.journal
-        for mapping in (self.rows, self.special, self.kept, self.sent):
-            for key in list(mapping):
-                journal.put(None, self, mapping, key, MISSING)
+        self._drop(self.rows, list(self.rows))
+        self._drop_others()
+
+    def clear_to_cut(self) -> None:
+        """The conversation is over: only rows that END has not found stay, to be received."""
+        assign, cut = self.endpoint.broker.engine.journal.assign, self.cut
+        self._drop(self.rows, [sequence for sequence in self.rows if sequence < cut])
+        self._drop_others()
+        for name in ("base", "head"):
+            assign(None, self, name, cut)
+        assign(None, self, "left", True)
+
+    def _drop_others(self) -> None:
+        for mapping in (self.special, self.kept, self.sent):
+            self._drop(mapping, list(mapping))
+
+    def _drop(self, mapping: dict, keys: list) -> None:
+        for key in keys:
+            self.endpoint.broker.engine.journal.put(None, self, mapping, key, MISSING)
 
     def content(self) -> Any:
         """Messages in the conversation's own order, and who holds what uncommitted."""
@@ -133,4 +158,10 @@ class Inbox(Part):
              for (rank, _), (row, owner) in sorted(self.special.items())],
             len(self.kept), len(self.sent),
             (str(writer.owner.id), self.settled) if writer else None,
+            *((self.cut, self.left) if self._cut_counts() else ()),
         )
+
+    def _cut_counts(self) -> bool:
+        """Whether it makes a difference which rows END has found: only where it leaves others."""
+        return self.cut is not None and self.tail > self.cut and \
+            silent(self.endpoint.broker.engine, "end_over_open_send") == "leaves"

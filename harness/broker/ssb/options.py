@@ -99,4 +99,4 @@ def _remove(broker: Broker, handle: str) -> None:
     journal.assign(None, endpoint, "own", GONE)
     journal.assign(None, endpoint, "dead", 2)
     journal.put(None, broker, broker.senders, handle, MISSING)
-    journal.put(None, broker, broker.endpoints, handle, MISSING)
+    broker.remove_endpoint(endpoint)

@@ -121,9 +121,11 @@ class Queue(Part):
             journal.assign(transaction, inbox, "settled", inbox.tail)
             journal.assign(transaction, inbox, "writer", transaction)
             self.broker.note(transaction, ("ssb.enqueued", inbox))
-        journal.put(transaction, inbox, inbox.rows, sequence,
+        # By place, not by number: numbers are missing where END has dropped what was pending.
+        place = inbox.tail
+        journal.put(transaction, inbox, inbox.rows, place,
                     (order, sequence, message_type, body, engine.clock.now()))
-        journal.assign(transaction, inbox, "tail", sequence + 1)
+        journal.assign(transaction, inbox, "tail", place + 1)
         self.broker.counters.enqueued(journal, inbox.endpoint.priority)
         if inbox.ready_key is None:
             self.list_ready(inbox, order)
@@ -172,10 +174,17 @@ class Queue(Part):
             if not inbox.endpoint.dead:
                 self.put_special(None, inbox, rank, sequence, message_type, body)
 
-    def forget(self, inbox: Inbox) -> None:
-        """A conversation is over: none of its rows stays, held ones neither."""
-        inbox.clear()
-        self.unlist(inbox)
+    def forget(self, inbox: Inbox, *, but_later: bool = False) -> None:
+        """A conversation is over: none of its rows stays, held ones neither.
+
+        but_later: those stay that its END has not found.
+        """
+        if but_later:
+            inbox.clear_to_cut()
+            self.relist(inbox)
+        else:
+            inbox.clear()
+            self.unlist(inbox)
         journal = self.broker.engine.journal
         for order in [order for order, row in self.held.items() if row[0] is inbox]:
             journal.put(None, self, self.held, order, MISSING)
@@ -307,13 +316,12 @@ class Queue(Part):
             inbox = endpoint.inbox
             taker = endpoint.group.lock_key
             for status, message, writer in inbox.stored():
-                taken = endpoint.own or (status == 0 and message[1] >= inbox.base
+                taken = inbox.ended or (status == 0 and message[1] >= inbox.base
                                          and not self.retention)
                 owner = writer or (_holder(engine, taker) if taken else None)
-                if not nolock and owner is not None and owner is not transaction:
-                    key = ("KEY", self.lock_key, (endpoint.handle, message[0]))
-                    engine.locks.acquire(owner, key, "X")
-                    engine.locks.acquire(transaction, key, "S", short=True)
+                if transaction is not None and owner is not None and owner is not transaction:
+                    engine.locks.wait_for_writer(
+                        transaction, owner, ("KEY", self.lock_key, (endpoint.handle, message[0])))
                 if not taken:
                     found.append(columns.full_row(endpoint, message, status))
         return sorted(found, key=_order)

@@ -192,7 +192,7 @@ def _from_group(queue: Queue, transaction: Transaction, group: Group, top: int |
     if len(members) > 1:
         members.sort(key=lambda endpoint: (-endpoint.priority, endpoint.handle))
     for endpoint in members:
-        if not endpoint.own:
+        if not endpoint.inbox.ended:
             _take(transaction, endpoint.inbox, top, own, taken)
     return taken
 
@@ -201,7 +201,7 @@ def _take(transaction: Transaction, inbox: Inbox, top: int | None, own: bool,
           taken: list[Taken]) -> None:
     """Take one conversation's messages: DialogTimer, Error, then by sequence number."""
     endpoint = inbox.endpoint
-    if endpoint.own:
+    if inbox.ended:
         return
     journal = endpoint.broker.engine.journal
     if inbox.special:

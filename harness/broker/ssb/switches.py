@@ -92,6 +92,17 @@ declare("end_error_code_number", (8419, 8424), "F-275",
         "Error of END CONVERSATION WITH ERROR = 0 or less; the page only says greater than zero.")
 declare("end_keeps_pending", (True, False), "F-108",
         "Plain END lets what still waits in sys.transmission_queue go first, or drops it.")
+declare("end_over_open_send", ("deletes", "waits", "leaves", "fails"), "F-455",
+        "END CONVERSATION, in any form, of a side whose queue holds rows of another, still open "
+        "transaction: does not wait, and they are gone when both have committed; waits for that "
+        "transaction (a row lock); leaves them, so that they can be received from a conversation "
+        "that is over; or error 1222.")
+declare("send_over_open_end", ("enqueues", "waits", "transmits"), "F-456",
+        "SEND while the other side's END is not committed: into the queue, where that END deletes "
+        "it; waits for that transaction; or into sys.transmission_queue with status 9749.")
+declare("expiry_waits_for_sender", (False, True), "F-457",
+        "LIFETIME passes while a transaction that has sent on the dialog is open: its Error "
+        "messages come at once, or when that transaction has ended.")
 declare("error_body_bom", (True, False), "F-276",
         "Bodies of Error messages begin with a byte order mark.")
 declare("group_lock_timeout", ("1222", "waits"), "F-277",

@@ -8,12 +8,14 @@ from harness.broker.engine.differences import differs
 from harness.broker.engine.journal import MISSING
 from harness.broker.ssb import names, transmission
 from harness.broker.ssb.closing import settle_end
-from harness.broker.ssb.conversation import ENDED, OPEN, PEER_ENDED, Endpoint
+from harness.broker.ssb.conversation import ENDED, GONE, OPEN, PEER_ENDED, Endpoint
 from harness.broker.ssb.faults import fault
 from harness.broker.ssb.inbox import TIMER
+from harness.broker.ssb.races import expiry_waits
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
+    from harness.broker.engine.transactions import Transaction
     from harness.broker.ssb.broker import Broker
 
 
@@ -35,16 +37,20 @@ def due(broker: Broker, kind: str, key: tuple) -> None:
     if endpoint is None:
         return
     journal = broker.engine.journal
-    if kind == "ssb.closed":
-        journal.put(None, broker, broker.endpoints, endpoint.handle, MISSING)
+    if kind == "ssb.closed" and endpoint.inbox.left:
+        journal.assign(None, endpoint, "own", GONE)  # its rows stay until they are received
+    elif kind == "ssb.closed":
+        broker.remove_endpoint(endpoint)
         journal.assign(None, endpoint, "dead", 2)
     elif not broker.awake:
         if kind == "ssb.timer" and value(broker.engine, "timer_while_off") == "lost":
             journal.assign(None, endpoint, "timer_due", None)
             return
         journal.put(None, broker, broker.missed, (kind, key), True)
+    elif kind == "ssb.lifetime":
+        expire(endpoint)
     elif endpoint.alarm_writer is None and not endpoint.dead:
-        (_ring if kind == "ssb.timer" else _expire)(endpoint)
+        _ring(endpoint)
 
 
 def make_up(broker: Broker) -> None:
@@ -67,8 +73,13 @@ def _ring(endpoint: Endpoint) -> None:
         broker.message_types[names.DIALOG_TIMER], None)
 
 
-def _expire(endpoint: Endpoint) -> None:
-    """LIFETIME has passed: -8489 on this side's queue; the peer's own timer tells the peer."""
+def expire(endpoint: Endpoint, ending: Transaction | None = None) -> None:
+    """LIFETIME has passed: -8489 on this side's queue; the peer's own timer tells the peer.
+
+    ending: a transaction whose end is under way, and had to be waited for.
+    """
+    if endpoint.dead or endpoint.alarm_writer is not None or expiry_waits(endpoint, ending):
+        return
     if endpoint.own == ENDED:
         settle_end(endpoint)
     elif endpoint.own == OPEN and endpoint.said in {"", PEER_ENDED}:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from harness.broker.engine.broker_messages import text
 from harness.broker.engine.ids import stream_guid
 from harness.broker.engine.journal import MISSING
-from harness.broker.ssb import closing, names, routing
+from harness.broker.ssb import closing, names, races, routing
 from harness.broker.ssb.conversation import (
     ENDED,
     PEER_ENDED,
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 
 MESSAGE, END, ERROR = "message", "end", "error"
 """Kinds of rows: a user message, EndDialog, Error of END .. WITH ERROR."""
+
+BUSY = text(9749)
+"""transmission_status of a message that cannot enter its queue just now."""
 
 DEFAULT_PRIORITY = 5
 NO_MASTER_KEY = 26
@@ -72,8 +75,9 @@ def _attempt(
         _set_status(endpoint, target)
         return False
     queue = target.queue
-    if _busy(queue, transaction, ending):
-        _set_status(endpoint, text(9749))
+    if _busy(queue, transaction, ending) or (
+            kind == MESSAGE and races.held_back(transaction or ending, endpoint)):
+        _set_status(endpoint, BUSY)
         return False
     if not queue.enabled:
         _set_status(endpoint, _queue_off(endpoint, queue))
@@ -283,8 +287,11 @@ def retry(endpoint: Endpoint, ending: Transaction | None = None) -> None:
     settle(endpoint)
 
 
-def settle(endpoint: Endpoint) -> None:
-    """Finish a side whose END has been delivered, or need not be any more."""
+def settle(endpoint: Endpoint, *, at_once: bool = False) -> None:
+    """Finish a side whose END has been delivered, or need not be any more.
+
+    at_once: its END has just committed (``closing.finish``).
+    """
     broker = endpoint.broker
     if not endpoint.pending and endpoint.handle in broker.senders:
         broker.engine.journal.put(None, broker, broker.senders, endpoint.handle, MISSING)
@@ -292,7 +299,7 @@ def settle(endpoint: Endpoint) -> None:
         return
     acknowledged = value(broker.engine, "initiator_end_acknowledged") == "at once"
     if endpoint.said or (not endpoint.pending and acknowledged):
-        closing.settle_end(endpoint)
+        closing.settle_end(endpoint, at_once=at_once)
 
 
 def retry_all(broker: Broker, ending: Transaction | None = None) -> None:

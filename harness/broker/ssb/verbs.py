@@ -26,6 +26,7 @@ from harness.broker.ssb.conversation import (
 from harness.broker.ssb.counters import DEQUEUED, SENDS
 from harness.broker.ssb.faults import tell
 from harness.broker.ssb.inbox import Inbox
+from harness.broker.ssb.races import end_meets_rows, send_meets_end
 from harness.broker.ssb.switches import value
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def send(broker: Broker, s: Any, handle: str | None, type_name: str | None,
     transaction = s.work()
     endpoint = conversation(broker, transaction, handle)
     message_type = _sendable(endpoint, transaction, type_name, body)
+    send_meets_end(transaction, endpoint)
     _send(transaction, endpoint, message_type, body)
     broker.counters.add(broker.engine.journal, SENDS)
 
@@ -189,6 +191,8 @@ def send_many(broker: Broker, s: Any, handles: list[str | None], type_name: str 
     endpoints = [conversation(broker, transaction, handle, position)
                  for position, handle in enumerate(handles, 1)]
     types = [_sendable(endpoint, transaction, type_name, body) for endpoint in endpoints]
+    for endpoint in endpoints:
+        send_meets_end(transaction, endpoint)
     for endpoint, message_type in zip(endpoints, types):
         _send(transaction, endpoint, message_type, body)
     broker.counters.add(broker.engine.journal, SENDS)
@@ -228,7 +232,7 @@ def _send(transaction: Transaction, endpoint: Endpoint, message_type: MessageTyp
         _retain(transaction, endpoint, sequence, message_type, body)
     peer = endpoint.peer
     if (
-        peer is not None and not peer.dead and not endpoint.pending
+        peer is not None and not peer.own and not endpoint.pending
         and message_type.validation == names.NONE
         and peer.broker is endpoint.broker and peer.broker.enabled
         and (target := peer.service.queue).enabled
@@ -305,6 +309,7 @@ def end_with_cleanup(broker: Broker, s: Any, handle: str | None) -> None:
     """
     transaction = s.work()
     endpoint = conversation(broker, transaction, handle)
+    end_meets_rows(transaction, endpoint)
     _drop_pending(transaction, endpoint)
     _own(transaction, endpoint, GONE)
 
@@ -313,6 +318,7 @@ def _endable(broker: Broker, transaction: Transaction, handle: str | None) -> En
     endpoint = conversation(broker, transaction, handle)
     if endpoint.own != OPEN:
         raise SqlError(8427, endpoint.state_text(transaction))
+    end_meets_rows(transaction, endpoint)
     return endpoint
 
 

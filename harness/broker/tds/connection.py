@@ -15,6 +15,7 @@ from typing import Any
 
 from harness.broker.engine.errors import NOT_SUPPORTED, NotSupported, SqlError
 from harness.broker.engine.types import Message
+from harness.broker.instance.defects import defect_message, described
 from harness.broker.instance.requests import Wire
 from harness.broker.tds import constants as c
 from harness.broker.tds import prelogin, tokens
@@ -26,7 +27,7 @@ from harness.broker.tds.requests import (
     decode_rpc,
     decode_transaction,
 )
-from harness.broker.tds.sink import INTERNAL_ERROR, TdsSink
+from harness.broker.tds.sink import TdsSink
 from harness.broker.tds.tls import TlsChannel, TlsContexts
 
 _LOG = logging.getLogger(__name__)
@@ -125,8 +126,7 @@ class Connection:
 
     def abort(self, text: str) -> None:
         """A defect of ours: end the connection, with the reason where the protocol allows."""
-        full = f"Defect of the embedded broker: {text}"
-        self._fail(Message(INTERNAL_ERROR, c.FATAL_SEVERITY, 1, full))
+        self._fail(defect_message(text))
 
     @property
     def established(self) -> bool:
@@ -151,7 +151,7 @@ class Connection:
             self._break(str(error))
         except Exception as error:
             _LOG.exception("connection %s", self._sink.spid)
-            self.abort(f"{type(error).__name__}: {error}")
+            self.abort(described(error))
 
     def _transmit(self, data: bytes) -> None:
         self._out.append(data if self._secure is None else self._secure.encrypt(data))

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.broker.engine.clock import RealClock, VirtualClock
+from harness.broker.instance.defects import described
 from harness.broker.tds.drivers import jdbc_url, odbc_connection_string
 from harness.broker.tds.server import TdsServer
 
@@ -150,9 +151,13 @@ class EmbeddedBroker:
         return jdbc_url(self.port, self.user, self.password, encrypt=self._tls)
 
     @property
-    def defects(self) -> list[Exception]:
-        """Exceptions that came out of the instance so far; a test may insist on none."""
-        return list(self._server.defects) if self._server is not None else []
+    def defects(self) -> list[str]:
+        """Exceptions nobody foresaw so far, as text; a test may insist on none."""
+        if self._server is None:
+            return []
+        noted = getattr(self._server.instance, "defects", None)  # a null instance notes none
+        return [*(f"{where}: {text}" for where, text in (noted.found if noted else ())),
+                *map(described, self._server.defects)]
 
     # --- control -------------------------------------------------------------------------------
 

@@ -117,7 +117,8 @@ class TdsServer:
 
     virtual_time: the instance's clock moves only when told to, so no loop timer is armed.
     port: 0 takes a free one; ``port`` holds the real one after ``start``.
-    defects: exceptions that came out of the instance; running requests were ended with an error.
+    defects: exceptions that came out of the scheduler itself or of a connection's end. None of them
+    is any request's: an instance ends the session it broke in, and no other, by itself.
     """
 
     def __init__(
@@ -143,7 +144,6 @@ class TdsServer:
         self._idle = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
-        self._sessions = 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def start(self) -> None:
@@ -202,12 +202,9 @@ class TdsServer:
             dirty = self.dirty
 
     def defect(self, error: Exception) -> None:
-        """The instance raised: no request that runs can be trusted to end, so all end now."""
+        """Keep an exception that is nobody's request's; the others are served on."""
         _LOG.error("the instance raised", exc_info=error)
         self.defects.append(error)
-        for link in list(self.links):
-            if link.connection.running:
-                link.connection.abort(f"{type(error).__name__}: {error}")
 
     def _slice(self) -> None:
         self._scheduled = False
@@ -230,13 +227,11 @@ class TdsServer:
             self._arm()
 
     def _close_orphans(self) -> None:
-        # A session that disappears leaves its connection to be closed; counting keeps this off
-        # the path of every request.
-        before, self._sessions = self._sessions, len(self.instance.sessions)
-        if self._sessions < before:
-            for link in self.links:
-                if link.connection.orphaned:
-                    link.connection.disconnect()
+        # A session that disappears leaves its connection to be closed. Each is looked at: their
+        # number says nothing where one ends and another begins in the same slice.
+        for link in list(self.links):
+            if link.connection.orphaned:
+                link.connection.disconnect()
 
     def _arm(self) -> None:
         """One timer for the next due time; left alone when it is already set for that moment."""

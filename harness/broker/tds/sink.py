@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from harness.broker.engine.types import Message, ResultColumn, SqlType
+from harness.broker.instance.defects import defect_message
 from harness.broker.tds import constants as c
 from harness.broker.tds import tokens
 from harness.broker.tds.encoders import Encode
@@ -24,9 +25,6 @@ _PIECE_BYTES = 1024 * 1024
 
 _METADATA_MAX = 512
 _ROW = bytes([c.ROW])
-
-INTERNAL_ERROR = 60999
-"""Message number of a defect of the embedded broker itself."""
 
 _TRANSACTION_ENV = {"begin": c.ENV_BEGIN, "commit": c.ENV_COMMIT, "rollback": c.ENV_ROLLBACK}
 _TEXT_ENV = {"database": c.ENV_DATABASE, "language": c.ENV_LANGUAGE}
@@ -235,8 +233,7 @@ class TdsSink:
     def _defect(self, text: str) -> None:
         _LOG.error("%s", text)
         self._failed = True
-        full = f"Defect of the embedded broker: {text}"
-        self._buffer += tokens.message(Message(INTERNAL_ERROR, 16, 1, full))
+        self._buffer += tokens.message(defect_message(text, 16))
 
     def _flush_packets(self) -> None:
         # Whole packets only, and never the last byte: the last packet must carry EOM.

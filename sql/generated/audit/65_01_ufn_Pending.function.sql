@@ -13,20 +13,24 @@ RETURNS @pending TABLE
     WaitingSeconds int NULL,
     ToService nvarchar(256) NULL,
     StatusKind nvarchar(20) NOT NULL,       /* see below */
-    TransmissionStatus nvarchar(4000) NULL
+    TransmissionStatus nvarchar(4000) NULL,
+    ConversationKey nvarchar(200) NULL,     /* of the header in front of the body, if it has one */
+    KeySequence bigint NULL,
+    MessageId uniqueidentifier NULL
 )
 WITH EXECUTE AS N'audit_module'
 AS
 /* Redial 0.1.0, configuration audit */
-/* Behind vw_Pending: messages of this configuration that have not reached their queue. Bodies are
-   not read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
+/* Behind vw_Pending: messages of this configuration that have not reached their queue, and what the
+   server says is in the way. What has not landed for any reason: vw_Unlanded. Of bodies only the header is
+   read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
    module user is no member of db_owner (F-113); usp_Health says so.
    StatusKind, by the server's texts (English, German ... servers give 'other'): not tried, queue off,
    busy, no service, no route, broker off, access, far side ended, other. */
 BEGIN
     INSERT INTO @pending
         (ConversationHandle, MessageSequence, MessageType, IsEndOfDialog, IsError, EnqueuedUtc, WaitingSeconds,
-         ToService, StatusKind, TransmissionStatus)
+         ToService, StatusKind, TransmissionStatus, ConversationKey, KeySequence, MessageId)
     SELECT TOP (10000)
         tq.conversation_handle, tq.message_sequence_number, tq.message_type_name, tq.is_end_of_dialog,
         tq.is_conversation_error, tq.enqueue_time, DATEDIFF(second, tq.enqueue_time, GETUTCDATE()),
@@ -41,8 +45,9 @@ BEGIN
                  OR tq.transmission_status LIKE N'%master key%' OR tq.transmission_status LIKE N'%certificate%' THEN N'access'
              WHEN tq.transmission_status LIKE N'%end dialog%' OR tq.transmission_status LIKE N'%error message%' THEN N'far side ended'
              ELSE N'other' END,
-        tq.transmission_status
+        tq.transmission_status, e.ConversationKey, e.KeySequence, e.MessageId
     FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* waits for nobody; may show what rolls back */
+    CROSS APPLY [audit].[ufn_ReadEnvelope](SUBSTRING(tq.message_body, 1, 1300)) AS e
     WHERE tq.from_service_name COLLATE Latin1_General_BIN2 IN (N'//redial/audit/initiator', N'//redial/audit/target');
 
     RETURN;

@@ -5,6 +5,7 @@ CREATE OR ALTER PROCEDURE [audit].[usp_BeginConversation]
     @conversationKey nvarchar(200),
     @rowHandle uniqueidentifier,        /* what the key's row holds now: a placeholder or a dead handle */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT
 WITH EXECUTE AS N'audit_module'
 AS
@@ -15,10 +16,16 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @newId uniqueidentifier = NULL;
     /* A random spread, so that dialogs begun together are not recycled together. Two bytes of a
        fresh GUID are 0..65535 and never negative. */
     DECLARE @timeout int = 3600
         + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601;
+
+    /* What had not landed of a dialog that is gone is sent again by usp_ResendStranded, which the
+       activation of this side runs. A timer starts it soon, and replaces this dialog early. */
+    IF @vanished = 1
+        SET @timeout = 30;
 
     BEGIN TRY
         /* ------------------------------------------------------------------------------------- */
@@ -33,11 +40,22 @@ BEGIN
         /* The timer that will recycle it. */
         BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
 
+        SELECT @newId = ce.conversation_id
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+        WHERE ce.conversation_handle = @newHandle;
+
+        /* The copies of its messages are kept under this id. */
+        IF @newId IS NULL
+            THROW 50104, N'User ''audit_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/audit/initiator'' and its queue.', 1;
+
         /* ------------------------------------------------------------------------------------- */
         /* 2  The handle into the row                                                              */
         /* ------------------------------------------------------------------------------------- */
         UPDATE sc
-        SET Handle = @newHandle
+        SET Handle = @newHandle,
+            ConversationId = @newId,
+            Sent = 0
         FROM [audit].[SessionConversations] AS sc
             /* INDEX, FORCESEEK: both columns below are unique, and a seek by Handle would lock the
                Handle index before the row (F-120); a scan would stop at other sessions' rows.
@@ -51,14 +69,9 @@ BEGIN
         /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
         /* ------------------------------------------------------------------------------------- */
         INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
-        SELECT @newHandle,
-            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
-             FROM sys.conversation_endpoints AS ce
-                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
-             WHERE ce.conversation_handle = @newHandle),
-            1, @conversationKey;
+        VALUES (@newHandle, @newId, 1, @conversationKey);
 
-        SET @handle = @newHandle;
+        SELECT @handle = @newHandle;
     END TRY
     BEGIN CATCH
         /* A caller who goes on after our error must not commit a dialog nobody knows, nor a row that

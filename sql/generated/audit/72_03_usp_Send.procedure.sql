@@ -14,6 +14,7 @@ AS
 /* Redial 0.1.0, configuration audit */
 /* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
    without the message being part of the transaction. Returns 0; answers by no result set.
+   The message goes out with a copy (SentMessage) that stays until it has landed.
    Locks: the row R that leads to the conversation, then the conversation group G, all kept to the
    end of the transaction (the caller's if there is one). Nothing else is waited for. */
 BEGIN
@@ -91,8 +92,18 @@ BEGIN
 
             SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
-            IF @ownsTransaction = 0 AND @callerAborts = 1
-                SET XACT_ABORT ON;
+            /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
+                       error can only roll back, and no message is committed without it (F-460) --- */
+            SET XACT_ABORT ON;
+            UPDATE sc
+            SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
+            INTO [audit].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+            FROM [audit].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+            WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
+            IF @@ROWCOUNT <> 1
+                THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
+
 
             IF @ownsTransaction = 1
                 COMMIT TRANSACTION;

@@ -69,7 +69,8 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
 
         IF @deadLetterId IS NOT NULL
             DELETE dl
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM [audit].[DeadLetter] AS dl
                 /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
@@ -78,7 +79,8 @@ Example: EXECUTE [audit].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N'
             /* On from the last one, each letter is read once: those that stay are not read for every
                batch anew. */
             DELETE o
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM
             (
                 SELECT TOP (1000) dl.DeadLetterId

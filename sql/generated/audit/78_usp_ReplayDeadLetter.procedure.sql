@@ -35,8 +35,7 @@ BEGIN
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @newHandle uniqueidentifier = NULL;
     DECLARE @firstHandle uniqueidentifier;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
+    DECLARE @messages [audit].[ReceivedBatch];
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
 
@@ -106,51 +105,17 @@ A letter whose cause is not mended comes back as a new dead letter.';
             /* ------------------------------------------------------------------------------------ */
             /* 4  Send, conversation by conversation, each in its own order                            */
             /* ------------------------------------------------------------------------------------ */
-            DECLARE letters CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-                SELECT l.ConversationHandle, l.MessageType, l.Body
-                FROM @letters AS l
-                ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
-            OPEN letters;
-            FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
-            WHILE @@FETCH_STATUS = 0
+            INSERT INTO @messages (MessageSequence, MessageType, Body)
+            SELECT l.MessageSequence, l.MessageType, l.Body
+            FROM @letters AS l
+            ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
+            SET @replayed = @@ROWCOUNT;
+
+            IF @replayed > 0
             BEGIN
-                IF @newHandle IS NULL
-                BEGIN
-                    /* A private dialog: no row, no timer, so nobody else sends on it. */
-                    BEGIN DIALOG CONVERSATION @newHandle
-                        FROM SERVICE [//redial/audit/initiator]
-                        TO SERVICE N'//redial/audit/target'
-                        ON CONTRACT [//redial/audit/contract]
-                        WITH LIFETIME = 2592000, ENCRYPTION = OFF;
-
-                    INSERT INTO [audit].[ConversationLog] (Handle, ConversationId, ConfigId, ResendOf, Reason)
-                    SELECT @newHandle,
-                        (SELECT ce.conversation_id
-                         FROM sys.conversation_endpoints AS ce
-                             WITH (NOLOCK)      /* our own row, just made (F-126) */
-                         WHERE ce.conversation_handle = @newHandle),
-                        1, @firstHandle, N'usp_ReplayDeadLetter';
-                END;
-
-                IF @body IS NULL
-                BEGIN
-                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
-                END
-                ELSE
-                BEGIN
-                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
-                END;
-
-                SET @replayed = @replayed + 1;
-                FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
-            END;
-            CLOSE letters;
-            DEALLOCATE letters;
-
-            IF @newHandle IS NOT NULL
-            BEGIN
-                /* It is complete: the target ends it first, the EndDialog ends it here. */
-                EXECUTE [audit].[usp_SendEndOfStream] @handle = @newHandle;
+                SET @firstHandle = (SELECT TOP (1) l.ConversationHandle FROM @letters AS l ORDER BY l.DeadLetterId);
+                EXECUTE [audit].[usp_SendPrivately] @messages = @messages, @resendOf = @firstHandle,
+                    @reason = N'usp_ReplayDeadLetter', @handle = @newHandle OUTPUT;
 
                 INSERT INTO [audit].[OperatorLog] (Action, Detail, Reason)
                 VALUES (N'replay dead letters',

@@ -23,6 +23,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[PoisonAttempt]'),
                (N'[audit].[ReceivedBatch]'),
                (N'[audit].[SendLedger]'),
+               (N'[audit].[SentMessage]'),
                (N'[audit].[SessionConversations]'),
                (N'[audit].[Setting]'),
                (N'[audit].[ufn_Conversations]'),
@@ -49,6 +50,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_LandBatch]'),
                (N'[audit].[usp_LandRow]'),
                (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_MoveCopies]'),
                (N'[audit].[usp_OpenGate]'),
                (N'[audit].[usp_PurgeDeadLetter]'),
                (N'[audit].[usp_PurgeLanding]'),
@@ -60,6 +62,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_RecycleConversation]'),
                (N'[audit].[usp_ReplayDeadLetter]'),
                (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_ResendStranded]'),
                (N'[audit].[usp_RetireIdle]'),
                (N'[audit].[usp_SeesPending]'),
                (N'[audit].[usp_Send]'),
@@ -67,13 +70,15 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_SendEndOfStream]'),
                (N'[audit].[usp_SenderActivation]'),
                (N'[audit].[usp_SendMessages]'),
+               (N'[audit].[usp_SendPrivately]'),
                (N'[audit].[usp_TargetActivation]'),
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
                (N'[audit].[vw_FailedConversations]'),
                (N'[audit].[vw_Pending]'),
-               (N'[audit].[vw_Queues]')
+               (N'[audit].[vw_Queues]'),
+               (N'[audit].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [audit].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -112,6 +117,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[PoisonAttempt]'),
                (N'[audit].[ReceivedBatch]'),
                (N'[audit].[SendLedger]'),
+               (N'[audit].[SentMessage]'),
                (N'[audit].[SessionConversations]'),
                (N'[audit].[Setting]'),
                (N'[audit].[ufn_Conversations]'),
@@ -138,6 +144,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_LandBatch]'),
                (N'[audit].[usp_LandRow]'),
                (N'[audit].[usp_LogError]'),
+               (N'[audit].[usp_MoveCopies]'),
                (N'[audit].[usp_OpenGate]'),
                (N'[audit].[usp_PurgeDeadLetter]'),
                (N'[audit].[usp_PurgeLanding]'),
@@ -149,6 +156,7 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_RecycleConversation]'),
                (N'[audit].[usp_ReplayDeadLetter]'),
                (N'[audit].[usp_ResendPending]'),
+               (N'[audit].[usp_ResendStranded]'),
                (N'[audit].[usp_RetireIdle]'),
                (N'[audit].[usp_SeesPending]'),
                (N'[audit].[usp_Send]'),
@@ -156,13 +164,15 @@ IF EXISTS (SELECT 1
                (N'[audit].[usp_SendEndOfStream]'),
                (N'[audit].[usp_SenderActivation]'),
                (N'[audit].[usp_SendMessages]'),
+               (N'[audit].[usp_SendPrivately]'),
                (N'[audit].[usp_TargetActivation]'),
                (N'[audit].[vw_Conversations]'),
                (N'[audit].[vw_DeadLetters]'),
                (N'[audit].[vw_Errors]'),
                (N'[audit].[vw_FailedConversations]'),
                (N'[audit].[vw_Pending]'),
-               (N'[audit].[vw_Queues]')
+               (N'[audit].[vw_Queues]'),
+               (N'[audit].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [audit].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;

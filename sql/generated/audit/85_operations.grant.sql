@@ -13,6 +13,7 @@ GRANT EXECUTE ON OBJECT::[audit].[usp_PurgeLogs] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Conversations] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Queues] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Pending] TO [audit_operator];
+GRANT SELECT ON OBJECT::[audit].[vw_Unlanded] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_Errors] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_FailedConversations] TO [audit_operator];
 GRANT SELECT ON OBJECT::[audit].[vw_DeadLetters] TO [audit_operator];

@@ -110,6 +110,23 @@ BEGIN
         COMMIT TRANSACTION;
     END;
 END;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[audit].[SkippedNumber]'))
+BEGIN
+    IF EXISTS (SELECT 1 FROM [audit].[SkippedNumber])
+        PRINT N'Table [audit].[SkippedNumber] is of an earlier choice and has rows: kept.';
+    ELSE
+    BEGIN
+        BEGIN TRANSACTION;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'audit', @level1type = N'TABLE', @level1name = N'SkippedNumber';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        DROP TABLE [audit].[SkippedNumber];
+        COMMIT TRANSACTION;
+    END;
+END;
 
 /* Versions of the contract that are no longer listed. The target service lets go of one when no
    conversation is on it: what ALTER SERVICE .. DROP CONTRACT does to those is told in two ways (F-193). */

@@ -149,8 +149,10 @@ FROM (VALUES
     (14, N'table', N'OwnedObject'),
     (15, N'table', N'PoisonAttempt'),
     (16, N'table', N'SendLedger'),
-    (17, N'table', N'SessionConversations'),
-    (18, N'table', N'Setting')
+    (17, N'table', N'SentMessage'),
+    (18, N'table', N'SessionConversations'),
+    (19, N'table', N'Setting'),
+    (20, N'table', N'SkippedNumber')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'audit') AND o.name = k.Name;
 

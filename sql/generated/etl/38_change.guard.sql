@@ -20,14 +20,15 @@ IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin
 BEGIN
     SET @found = NULL;
     SELECT TOP (1) @found = t.Name
-    FROM (SELECT N'//redial/etl/event' AS Name UNION ALL SELECT N'EndOfStream' AS Name) AS t
+    FROM (SELECT N'//redial/etl/event' AS Name, 0 AS IsAnswer UNION ALL SELECT N'EndOfStream' AS Name, 0 AS IsAnswer) AS t
     WHERE NOT EXISTS (SELECT 1
                       FROM sys.service_contract_message_usages AS u
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
                       WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/etl/contract'
                         AND mt.name = t.Name COLLATE Latin1_General_BIN2
-                        AND u.is_sent_by_initiator = 1);
+                        AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
+                        AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
     IF @found IS NOT NULL
     BEGIN
         SET @message = CONCAT(N'Message type ''', @found, N''' is not in the contract ''//redial/etl/contract'' of this database, and a contract cannot be altered. Next: give contract.name a new value and list the old one in contract.previous; then deploy. Nothing was changed.');
@@ -92,6 +93,7 @@ VALUES
     (N'conversation.timer_strategy', N'two_phase', 1),
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'exactly_once', 1),
+    (N'conversation.copies', N'until_landed', 1),
     (N'envelope.who', N'0', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/etl/initiator', 1),
@@ -112,11 +114,13 @@ IF EXISTS (SELECT 1 FROM [etl].[Setting] AS st
     THROW 50195, N'The installed procedures of schema ''etl'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
 
 INSERT INTO @differences (Difference)
-SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
+SELECT CONCAT(w.Name, N' ', ISNULL(st.Value, N'(unknown)'), N' -> ', w.Value, N'; ')
 FROM @wanted AS w
-INNER JOIN [etl].[Setting] AS st ON st.Name = w.Name
+LEFT OUTER JOIN [etl].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
+  AND (st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
+       /* An installation from before this choice: its dialogs know nothing of it. */
+       OR (st.Name IS NULL AND EXISTS (SELECT 1 FROM [etl].[Setting] AS k WHERE k.Name = N'conversation.key')))
 ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/etl/event' AND mt.validation <> 'N')
@@ -156,7 +160,7 @@ BEGIN
            AND OBJECT_ID(N'[etl].[usp_AcquireConversation]', N'P') IS NULL)
     BEGIN
         SET @message = CONCAT(N'The installed usp_Send does not read the gate, so nobody can be kept out while this changes: ', @changed,
-            N'Next: deploy once with the installed choices (or uninstall), then with the new ones. Nothing was changed.');
+            N'Nothing was changed. Next: stop what sends, run uninstall.sql (it drains, and all data stays), then this script again.');
         SET @message = REPLACE(@message, N'%', N'%%');
         THROW 50191, @message, 1;
     END;
@@ -169,6 +173,7 @@ BEGIN
     DECLARE @until datetime2(3) = SYSUTCDATETIME();
     DECLARE @busy bit;
     DECLARE @rows bigint;
+    DECLARE @copies int;
     DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
 
     BEGIN TRY
@@ -282,6 +287,19 @@ BEGIN
                 END CATCH;
                 IF @busy = 1
                     SET @open = @open + 1;
+
+                /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
+                IF OBJECT_ID(N'[etl].[SentMessage]', N'U') IS NOT NULL
+                BEGIN
+                    EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [etl].[SentMessage] AS sm) AS x;',
+                        N'@copies int OUTPUT', @copies = @copies OUTPUT;
+                    IF @copies > 0
+                    BEGIN
+                        SET @open = 1;
+                        IF OBJECT_ID(N'[etl].[usp_ResendStranded]', N'P') IS NOT NULL
+                            EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;
+                    END;
+                END;
 
                 IF @open > 0
                     WAITFOR DELAY '00:00:00.500';

@@ -5,6 +5,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_BeginConversation]
     @conversationKey nvarchar(200),
     @rowHandle uniqueidentifier,        /* what the key's row holds now: a placeholder or a dead handle */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
+    @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
     @handle uniqueidentifier OUTPUT
 WITH EXECUTE AS N'etl_module'
 AS
@@ -15,6 +16,13 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @newId uniqueidentifier = NULL;
+    DECLARE @timeout int = NULL;
+
+    /* What had not landed of a dialog that is gone is sent again by usp_ResendStranded, which the
+       activation of this side runs. A timer starts it soon. */
+    IF @vanished = 1
+        SET @timeout = 30;
 
     BEGIN TRY
         /* ------------------------------------------------------------------------------------- */
@@ -26,11 +34,25 @@ BEGIN
             ON CONTRACT [//redial/etl/contract]
             WITH LIFETIME = 604800, ENCRYPTION = OFF;
 
+        IF @timeout IS NOT NULL
+            BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
+
+        SELECT @newId = ce.conversation_id
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+        WHERE ce.conversation_handle = @newHandle;
+
+        /* The copies of its messages are kept under this id. */
+        IF @newId IS NULL
+            THROW 50104, N'User ''etl_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/etl/initiator'' and its queue.', 1;
+
         /* ------------------------------------------------------------------------------------- */
         /* 2  The handle into the row                                                              */
         /* ------------------------------------------------------------------------------------- */
         UPDATE sc
         SET Handle = @newHandle,
+            ConversationId = @newId,
+            Sent = 0,
             BegunUtc = SYSUTCDATETIME(),
             /* Each with a random part, so that dialogs begun together are not replaced together. */
             RecycleAtUtc = DATEADD(second, 3600 + CONVERT(int, SUBSTRING(CONVERT(binary(16), NEWID()), 1, 2)) % 601, SYSUTCDATETIME()),
@@ -48,14 +70,9 @@ BEGIN
         /* 3  The audit row. Only ever inserted here (see ConversationLog)                          */
         /* ------------------------------------------------------------------------------------- */
         INSERT INTO [etl].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
-        SELECT @newHandle,
-            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
-             FROM sys.conversation_endpoints AS ce
-                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
-             WHERE ce.conversation_handle = @newHandle),
-            1, @conversationKey;
+        VALUES (@newHandle, @newId, 1, @conversationKey);
 
-        SET @handle = @newHandle;
+        SELECT @handle = @newHandle;
     END TRY
     BEGIN CATCH
         /* A caller who goes on after our error must not commit a dialog nobody knows, nor a row that
@@ -65,6 +82,8 @@ BEGIN
         BEGIN
             UPDATE sc                       /* the slot stays, unused */
             SET Handle = NEWID(),
+                ConversationId = NULL,
+                Sent = 0,
                 BegunUtc = NULL,
                 RecycleAtUtc = NULL,
                 RecycleAtMessages = NULL

@@ -2,7 +2,7 @@ SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [etl].[usp_AcquireConversation]
-    @conversationKey nvarchar(200),     /* not used: any slot will do */
+    @conversationKey nvarchar(200) OUTPUT,  /* the slot it found; any will do */
     @deadHandle uniqueidentifier,       /* what this call has found dead already; NULL: nothing */
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
     @handle uniqueidentifier OUTPUT
@@ -26,7 +26,11 @@ BEGIN
     DECLARE @begunUtc datetime2(3);     /* NULL: the slot has no dialog, its Handle is a placeholder */
     DECLARE @busy int;
     DECLARE @state char(2) = NULL;
+    DECLARE @vanished bit = 0;
     DECLARE @sent bigint;
+    DECLARE @endsUtc datetime;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
+    DECLARE @messages bigint;
     DECLARE @recycleAtUtc datetime2(3);
     DECLARE @recycleAtMessages bigint;
 
@@ -52,6 +56,7 @@ BEGIN
     IF @ours IS NOT NULL
     BEGIN
         SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @sentBy = sc.TransactionId, @messages = sc.Sent,
             @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
         FROM [etl].[SessionConversations] AS sc
             WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
@@ -72,6 +77,7 @@ BEGIN
     IF @handle IS NULL
     BEGIN
         SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @sentBy = sc.TransactionId, @messages = sc.Sent,
             @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
         FROM [etl].[SessionConversations] AS sc
             WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
@@ -83,6 +89,7 @@ BEGIN
     IF @handle IS NULL
     BEGIN
         SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @sentBy = sc.TransactionId, @messages = sc.Sent,
             @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
         FROM [etl].[SessionConversations] AS sc
             WITH (UPDLOCK, READPAST, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
@@ -99,6 +106,7 @@ BEGIN
             THROW 50101, N'All 16 conversations of the pool were busy for 5000 ms or your LOCK_TIMEOUT. Nothing was sent. Next: send again, or deploy with a larger pool.size.', 1;
 
         SELECT TOP (1) @slot = sc.ConversationKey, @handle = sc.Handle, @begunUtc = sc.BegunUtc,
+            @sentBy = sc.TransactionId, @messages = sc.Sent,
             @recycleAtUtc = sc.RecycleAtUtc, @recycleAtMessages = sc.RecycleAtMessages
         FROM [etl].[SessionConversations] AS sc
             WITH (UPDLOCK, ROWLOCK, READCOMMITTEDLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)
@@ -109,19 +117,7 @@ BEGIN
 
     SET @rowHandle = @handle;
 
-    /* The next message of this transaction finds the slot by this. A transaction of usp_Send's own sends
-       one message, so it need not write; with IMPLICIT_TRANSACTIONS ON (2) it goes on as the caller's
-       when usp_Send has returned, though nothing was open when it was called (F-137). */
-    IF (@ownsTransaction = 0 OR @@OPTIONS & 2 = 2) AND ISNULL(@ours, N'') <> @slot
-    BEGIN
-        UPDATE sc
-        SET TransactionId = CURRENT_TRANSACTION_ID()
-        FROM [etl].[SessionConversations] AS sc
-            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
-        WHERE sc.ConfigId = 1
-          AND sc.ConversationKey = @slot
-          AND sc.Handle = @rowHandle;
-    END;
+    SET @conversationKey = @slot;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 3  The gate, read after R is held: a drain closes it first and passes over R after (F-148)   */
@@ -133,24 +129,32 @@ BEGIN
         THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 4  A look at the state keeps dead handles rare; NULL (not visible, or gone) is left to SEND   */
+    /* 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction        */
+    /*    (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs he      */
+    /*    begins cannot begin any (50104)                                                            */
     /* ----------------------------------------------------------------------------------------- */
     IF @begunUtc IS NOT NULL
     BEGIN
-        SELECT @state = ce.state, @sent = ce.send_sequence
+        SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
         FROM sys.conversation_endpoints AS ce
             WITH (NOLOCK)               /* whether a plain read waits for an END is unknown (F-126) */
         WHERE ce.conversation_handle = @handle;
+        IF @state IS NULL
+            SET @vanished = 1;
     END;
 
         /* ------------------------------------------------------------------------------------- */
-        /* 5  Its time has come: we own the row, so we may close the dialog and nobody else can       */
+        /* 5  Its time has come: we own the row, so we close it, nobody else can */
         /* ------------------------------------------------------------------------------------- */
-        /* A row without limits was begun under an earlier configuration. Nothing is closed in a call
-           that found a dialog dead: the next attempt of usp_Send is for sending (F-150). */
+        /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
+           sending (F-150). A transaction that has sent on a dialog goes on with it: so its messages are
+           in one order, whatever the dialog's age (F-464). A row without limits was begun under an
+           earlier configuration. */
         IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
-           AND (SYSUTCDATETIME() >= @recycleAtUtc OR @sent >= @recycleAtMessages
-                OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))
+           AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
+                 AND (@endsUtc <= DATEADD(second, 3690, GETUTCDATE())
+                      OR SYSUTCDATETIME() >= @recycleAtUtc OR @messages >= @recycleAtMessages
+                      OR (@recycleAtUtc IS NULL AND @recycleAtMessages IS NULL))))
         BEGIN
             BEGIN TRY
                 /* As for SEND itself: a dead dialog must not doom the caller's work (F-131). */
@@ -175,6 +179,8 @@ BEGIN
                     BEGIN
                         UPDATE sc                       /* the slot stays, unused */
                         SET Handle = NEWID(),
+                            ConversationId = NULL,
+                            Sent = 0,
                             BegunUtc = NULL,
                             RecycleAtUtc = NULL,
                             RecycleAtMessages = NULL
@@ -198,12 +204,13 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 6  The pool grows where a slot has no dialog; a dialog of no more use is replaced           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @begunUtc IS NULL OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+    IF @begunUtc IS NULL OR @vanished = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
     BEGIN
         EXECUTE [etl].[usp_BeginConversation]
             @conversationKey = @slot,
             @rowHandle = @rowHandle,
             @ownsTransaction = @ownsTransaction,
+            @vanished = @vanished,
             @handle = @handle OUTPUT;
     END;
 END;

@@ -13,7 +13,8 @@ AS
 /* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
    have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
    dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. SAVE TRANSACTION is refused in a distributed
+   a batch is never split over an old and a new one. Each message goes out with a copy (SentMessage) that
+   stays until it has landed. SAVE TRANSACTION is refused in a distributed
    transaction (627): nothing is sent then.
    Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
 BEGIN
@@ -83,8 +84,7 @@ BEGIN
 
     WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
-        FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
+        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
         IF @@ROWCOUNT = 0
             BREAK;
         SET @problems = @problems + @problem;
@@ -140,12 +140,12 @@ BEGIN
 
                 SET @handle = NULL;
                 EXECUTE [etl].[usp_AcquireConversation]
-                    @conversationKey = @conversationKey,
+                    @conversationKey = @conversationKey OUTPUT,
                     @deadHandle = @deadHandle,
                     @ownsTransaction = @ownsTransaction,
                     @handle = @handle OUTPUT;
 
-                UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
+                UPDATE @keys SET Handle = @handle, ConversationKey = @conversationKey, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
                 SET @keyNumber = @keyNumber + 1;
             END;
 
@@ -155,13 +155,11 @@ BEGIN
             WHILE @ordinal IS NOT NULL
             BEGIN
                 SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
-                FROM @messages AS m
-                WHERE m.Ordinal = @ordinal;
+                FROM @messages AS m WHERE m.Ordinal = @ordinal;
                 SELECT @messageId = i.MessageId FROM @ids AS i WHERE i.Ordinal = @ordinal;
 
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
-                FROM @keys AS k
-                WHERE k.KeyNumber = 1;
+                FROM @keys AS k WHERE k.KeyNumber = 1;
 
                 SET @body = [etl].[ufn_WriteEnvelope](@messageId, NULL, @keySequence, @body);
 
@@ -171,8 +169,20 @@ BEGIN
 
                 SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
-                IF @ownsTransaction = 0 AND @callerAborts = 1
-                    SET XACT_ABORT ON;
+                /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
+                SET XACT_ABORT ON;
+                UPDATE sc
+                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
+                INTO [etl].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+                FROM [etl].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
+                IF @@ROWCOUNT <> 1
+                    THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
+
+
+                IF @ownsTransaction = 0 AND @callerAborts = 0
+                    SET XACT_ABORT OFF;
 
                 SET @ordinal = (SELECT TOP (1) m.Ordinal FROM @messages AS m WHERE m.Ordinal > @ordinal ORDER BY m.Ordinal);
             END;

@@ -57,6 +57,8 @@ BEGIN
 
                 UPDATE sc               /* the slot stays, unused */
                 SET Handle = NEWID(),
+                    ConversationId = NULL,
+                    Sent = 0,
                     BegunUtc = NULL,
                     RecycleAtUtc = NULL,
                     RecycleAtMessages = NULL

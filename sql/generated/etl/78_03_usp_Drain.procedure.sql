@@ -31,6 +31,7 @@ BEGIN
     DECLARE @isOpen bit;                /* an endpoint has not ended; NULL: could not be seen */
     DECLARE @open bigint = 0;
     DECLARE @pending bigint;
+    DECLARE @copies bigint = 0;         /* messages that have not landed */
     DECLARE @pauseMs int = 125;
     DECLARE @pause varchar(16);
     DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
@@ -159,7 +160,17 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             SET @isOpen = NULL;
         END CATCH;
 
-        IF @isOpen = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+        IF @WhatIf = 1 OR @closed = 0
+            BREAK;
+
+        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
+        SELECT @copies = COUNT(*)
+        FROM (SELECT TOP (10000) sm.MessageSequence
+              FROM [etl].[SentMessage] AS sm WITH (NOLOCK)) AS x;      /* nobody sends any more */
+        IF @copies > 0
+            EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;
+
+        IF (@isOpen = 0 AND @copies = 0) OR SYSUTCDATETIME() >= @deadline
             BREAK;
 
         /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
@@ -204,10 +215,13 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         UNION ALL
         SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
+        UNION ALL
+        SELECT 6, N'messages not landed', @copies, N'10000: or more; their dialogs are gone: see vw_Unlanded and usp_ResendStranded'
+        WHERE @copies > 0
     ) AS o
     ORDER BY o.Place;
 
-    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0)
+    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0)
         RETURN 0;
     RETURN 1;
 END;

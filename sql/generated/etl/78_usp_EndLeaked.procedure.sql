@@ -11,7 +11,8 @@ AS
 /* Redial 0.1.0, configuration etl */
 /* lint: operator */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
-   - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending.
+   - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
+   - GIVE UP: EndOfStream was sent, and the target's side is gone: what has not landed goes on.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
    - END WITH CLEANUP: CLOSED past its time.
@@ -41,10 +42,11 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
+    DECLARE @busy int;
     DECLARE @result int;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs; pending messages must be visible                                        */
+    /* 1  Help and inputs                                                                          */
     /* ----------------------------------------------------------------------------------------- */
     IF @Help = 1
     BEGIN
@@ -52,7 +54,7 @@ BEGIN
   @WhatIf  1 (default): only show; 0: do it
   @most    1 to 100000, 1000 by default: at most so many of each kind in one call
   @Debug   1: print each one as it is looked at
-Nothing with an unread or a pending message is ended: those are shown with what to call instead.
+Nothing with an unread message or one that has not landed is ended: those are shown with what to call instead.
 Example: EXECUTE [etl].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
         RETURN 0;
     END;
@@ -61,12 +63,11 @@ Example: EXECUTE [etl].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
         THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
     IF @WhatIf IS NULL OR ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
         THROW 50132, N'@WhatIf must be 0 or 1. @most must be 1 to 100000.', 1;
-    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
-        THROW 50131, N'usp_EndLeaked cannot see sys.transmission_queue: user ''etl_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [etl_module]; then call it again.', 1;
 
     INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action, Outcome)
     SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
         CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
+                      WHEN N'GIVE UP' THEN N'would be given up'
                       WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
                       WHEN N'DELETE ROW' THEN N'would be deleted'
                       WHEN N'FREE SLOT' THEN N'would be freed'
@@ -95,9 +96,10 @@ Example: EXECUTE [etl].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 IF EXISTS (SELECT 1 FROM [etl].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
                    OR EXISTS (SELECT 1 FROM [etl].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
                     SET @outcome = N'kept: unread messages are left; its activation handles them';
-                ELSE IF EXISTS (SELECT 1 FROM sys.transmission_queue AS tq
-                                WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0)
-                    SET @outcome = N'kept: messages are pending; call usp_ResendPending';
+                ELSE IF EXISTS (SELECT 1
+                                FROM [etl].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
+                                WHERE sm.ConversationId = (SELECT l.ConversationId FROM @leaked AS l WHERE l.LeakedId = @id AND l.IsInitiator = 1))
+                    SET @outcome = N'kept: messages have not landed; call usp_ResendPending';
                 ELSE IF @outcome IS NULL
                 BEGIN
                     END CONVERSATION @handle;
@@ -106,6 +108,13 @@ Example: EXECUTE [etl].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
             ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
             BEGIN
                 END CONVERSATION @handle WITH CLEANUP;
+            END
+            ELSE IF @action = N'GIVE UP' AND @outcome IS NULL
+            BEGIN
+                EXECUTE @busy = [etl].[usp_ResendPending] @handle = @handle, @code = 0,
+                    @description = N'Given up by usp_EndLeaked: the target was gone.';
+                IF @busy <> 0
+                    SET @outcome = N'kept: a reader is at work on it';
             END
             ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
             BEGIN

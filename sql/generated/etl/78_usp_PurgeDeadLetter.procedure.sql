@@ -69,7 +69,8 @@ Example: EXECUTE [etl].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N''r
 
         IF @deadLetterId IS NOT NULL
             DELETE dl
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM [etl].[DeadLetter] AS dl
                 /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
@@ -78,7 +79,8 @@ Example: EXECUTE [etl].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N''r
             /* On from the last one, each letter is read once: those that stay are not read for every
                batch anew. */
             DELETE o
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM
             (
                 SELECT TOP (1000) dl.DeadLetterId

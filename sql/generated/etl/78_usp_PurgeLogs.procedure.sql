@@ -9,7 +9,7 @@ CREATE OR ALTER PROCEDURE [etl].[usp_PurgeLogs]
 WITH EXECUTE AS N'etl_module'
 AS
 /* Redial 0.1.0, configuration etl */
-/* Removes old rows of ConversationLog (dialogs that have ended) and ErrorLog, 1,000 per transaction.
+/* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
     SET NOCOUNT ON;
@@ -70,7 +70,10 @@ Example: EXECUTE [etl].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
-          AND cl.EndedUtc < @before;
+          /* EndedUtc NULL: somebody ended it by hand, or it is still open. */
+          AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
         SET @from = @to;

@@ -24,6 +24,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[PoisonAttempt]'),
                (N'[etl].[ReceivedBatch]'),
                (N'[etl].[SendLedger]'),
+               (N'[etl].[SentMessage]'),
                (N'[etl].[SessionConversations]'),
                (N'[etl].[Setting]'),
                (N'[etl].[ufn_Conversations]'),
@@ -50,6 +51,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_LandBatch]'),
                (N'[etl].[usp_LandRow]'),
                (N'[etl].[usp_LogError]'),
+               (N'[etl].[usp_MoveCopies]'),
                (N'[etl].[usp_OpenGate]'),
                (N'[etl].[usp_PurgeDeadLetter]'),
                (N'[etl].[usp_PurgeInbox]'),
@@ -62,6 +64,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_RecycleConversation]'),
                (N'[etl].[usp_ReplayDeadLetter]'),
                (N'[etl].[usp_ResendPending]'),
+               (N'[etl].[usp_ResendStranded]'),
                (N'[etl].[usp_RetireIdle]'),
                (N'[etl].[usp_SeesPending]'),
                (N'[etl].[usp_Send]'),
@@ -69,6 +72,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_SendEndOfStream]'),
                (N'[etl].[usp_SenderActivation]'),
                (N'[etl].[usp_SendMessages]'),
+               (N'[etl].[usp_SendPrivately]'),
                (N'[etl].[usp_TargetActivation]'),
                (N'[etl].[usp_WaitForSlot]'),
                (N'[etl].[vw_Conversations]'),
@@ -76,7 +80,8 @@ IF EXISTS (SELECT 1
                (N'[etl].[vw_Errors]'),
                (N'[etl].[vw_FailedConversations]'),
                (N'[etl].[vw_Pending]'),
-               (N'[etl].[vw_Queues]')
+               (N'[etl].[vw_Queues]'),
+               (N'[etl].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [etl].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -116,6 +121,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[PoisonAttempt]'),
                (N'[etl].[ReceivedBatch]'),
                (N'[etl].[SendLedger]'),
+               (N'[etl].[SentMessage]'),
                (N'[etl].[SessionConversations]'),
                (N'[etl].[Setting]'),
                (N'[etl].[ufn_Conversations]'),
@@ -142,6 +148,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_LandBatch]'),
                (N'[etl].[usp_LandRow]'),
                (N'[etl].[usp_LogError]'),
+               (N'[etl].[usp_MoveCopies]'),
                (N'[etl].[usp_OpenGate]'),
                (N'[etl].[usp_PurgeDeadLetter]'),
                (N'[etl].[usp_PurgeInbox]'),
@@ -154,6 +161,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_RecycleConversation]'),
                (N'[etl].[usp_ReplayDeadLetter]'),
                (N'[etl].[usp_ResendPending]'),
+               (N'[etl].[usp_ResendStranded]'),
                (N'[etl].[usp_RetireIdle]'),
                (N'[etl].[usp_SeesPending]'),
                (N'[etl].[usp_Send]'),
@@ -161,6 +169,7 @@ IF EXISTS (SELECT 1
                (N'[etl].[usp_SendEndOfStream]'),
                (N'[etl].[usp_SenderActivation]'),
                (N'[etl].[usp_SendMessages]'),
+               (N'[etl].[usp_SendPrivately]'),
                (N'[etl].[usp_TargetActivation]'),
                (N'[etl].[usp_WaitForSlot]'),
                (N'[etl].[vw_Conversations]'),
@@ -168,7 +177,8 @@ IF EXISTS (SELECT 1
                (N'[etl].[vw_Errors]'),
                (N'[etl].[vw_FailedConversations]'),
                (N'[etl].[vw_Pending]'),
-               (N'[etl].[vw_Queues]')
+               (N'[etl].[vw_Queues]'),
+               (N'[etl].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [etl].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;

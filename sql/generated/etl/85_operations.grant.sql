@@ -13,6 +13,7 @@ GRANT EXECUTE ON OBJECT::[etl].[usp_PurgeLogs] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Conversations] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Queues] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Pending] TO [etl_operator];
+GRANT SELECT ON OBJECT::[etl].[vw_Unlanded] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_Errors] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_FailedConversations] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[vw_DeadLetters] TO [etl_operator];

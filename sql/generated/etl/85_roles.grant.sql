@@ -10,6 +10,7 @@ GRANT EXECUTE ON TYPE::[etl].[MessageBatch] TO [etl_sender];
 GRANT SELECT, INSERT ON OBJECT::[etl].[Outbox] TO [etl_sender];
 GO
 GRANT EXECUTE ON OBJECT::[etl].[usp_ResendPending] TO [etl_operator];
+GRANT EXECUTE ON OBJECT::[etl].[usp_ResendStranded] TO [etl_operator];
 GRANT EXECUTE ON OBJECT::[etl].[usp_EndLeaked] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_operator];
 GRANT SELECT ON OBJECT::[etl].[DeadLetter] TO [etl_operator];
@@ -19,4 +20,5 @@ GRANT SELECT ON OBJECT::[etl].[DeploymentHistory] TO [etl_operator];
 GO
 GRANT SELECT ON OBJECT::[etl].[Landing] TO [etl_reader];
 GRANT SELECT ON OBJECT::[etl].[ConversationLog] TO [etl_reader];
+GRANT SELECT ON OBJECT::[etl].[vw_Unlanded] TO [etl_reader];
 GO

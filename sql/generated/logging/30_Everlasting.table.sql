@@ -3,8 +3,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Where to look for the everlasting dialog first: one row, so that a send asks the catalog for one
    handle and not for all endpoints of a group (F-153). A proposal only: the catalog's view and
-   ConversationLog decide whether it can be sent on. Written by who holds the dialog's group and has
-   just begun it, read with NOLOCK: nobody waits for it. */
+   ConversationLog decide whether it can be sent on. Written by who holds the dialog's group, because it
+   has just begun it or sent on it; read with NOLOCK: nobody waits for it. */
 IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NULL
 BEGIN
     DECLARE @property int;
@@ -25,22 +25,18 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
-/* An installation from before this table has its dialog already. */
-IF NOT EXISTS (SELECT 1 FROM [logging].[Everlasting])
+/* Added, with defaults: the usp_Send of before the copies goes on until 38_change has closed the gate and
+   ended its dialog. */
+IF COL_LENGTH(N'[logging].[Everlasting]', N'Sent') IS NULL
 BEGIN
-    INSERT INTO [logging].[Everlasting] (ConfigId, Handle)
-    SELECT TOP (1) 1, ce.conversation_handle
-    FROM sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
-        WITH (NOLOCK)
-    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
-      AND ce.is_initiator = 1
-      AND ce.state IN ('SO', 'CO')
-      AND NOT EXISTS (SELECT 1
-                      FROM [logging].[ConversationLog] AS cl
-                          WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
-                      WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
-    ORDER BY ce.conversation_handle;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    ALTER TABLE [logging].[Everlasting] ADD
+        ConversationId uniqueidentifier NOT NULL
+            CONSTRAINT [DF_Everlasting_ConversationId] DEFAULT ('00000000-0000-0000-0000-000000000000'),
+        Sent bigint NOT NULL            /* messages sent on it: the next one's number */
+            CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
+        TransactionId bigint NULL;      /* who sent on it last: stays on it to its end (F-464) */
+    COMMIT TRANSACTION;
 END;
 GO

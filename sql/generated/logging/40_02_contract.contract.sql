@@ -1,7 +1,7 @@
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
+/* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
 DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')

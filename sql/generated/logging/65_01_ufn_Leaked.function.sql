@@ -19,6 +19,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* What usp_EndLeaked would look at: candidates, each of which it checks again under locks. NOLOCK: the
    list waits for nobody, and a dialog that is just being begun is seen with its row.
+   GIVE UP: it was sent EndOfStream and nobody is there to answer.
    No leaks: the everlasting dialog (its group is fixed, it has no row), dialogs whose EndOfStream was sent, private
    dialogs of a resend or replay (closed when they were made). */
 BEGIN
@@ -43,6 +44,22 @@ BEGIN
                           WITH (NOLOCK, FORCESEEK)
                       WHERE cl.Handle = ce.conversation_handle
                         AND cl.EndOfStreamUtc IS NOT NULL);
+
+    /* The target answers within minutes, or an Error says why not: unless its side was ended WITH CLEANUP,
+       of which nobody is told. One that waits for its queue or service has a transmission status. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'GIVE UP'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    INNER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state = 'CO'
+      AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
+      AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''
+      AND NOT EXISTS (SELECT 1
+                      FROM sys.conversation_endpoints AS t WITH (NOLOCK)
+                      WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> 'CD');
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */

@@ -13,13 +13,17 @@ RETURNS @pending TABLE
     WaitingSeconds int NULL,
     ToService nvarchar(256) NULL,
     StatusKind nvarchar(20) NOT NULL,       /* see below */
-    TransmissionStatus nvarchar(4000) NULL
+    TransmissionStatus nvarchar(4000) NULL,
+    ConversationKey nvarchar(200) NULL,     /* of the header in front of the body, if it has one */
+    KeySequence bigint NULL,
+    MessageId uniqueidentifier NULL
 )
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Behind vw_Pending: messages of this configuration that have not reached their queue. Bodies are
-   not read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
+/* Behind vw_Pending: messages of this configuration that have not reached their queue, and what the
+   server says is in the way. What has not landed for any reason: vw_Unlanded. Of bodies nothing is
+   read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
    module user is no member of db_owner (F-113); usp_Health says so.
    StatusKind, by the server's texts (English, German ... servers give 'other'): not tried, queue off,
    busy, no service, no route, broker off, access, far side ended, other. */

@@ -27,6 +27,12 @@ BEGIN
         FirstEndUtc datetime NULL,
         PRIMARY KEY (IsInitiator, State)
     );
+    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @sentUtc datetime2(3);
+    DECLARE @oldestUtc datetime2(3) = '9999-12-31';
+    DECLARE @copies int;
+    DECLARE @dialogs int = 0;
+    DECLARE @old TABLE (ConversationId uniqueidentifier NOT NULL PRIMARY KEY);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Pending, by what the server says is in the way                                           */
@@ -55,15 +61,50 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 10, N'resend too large for activation', d.Handle, N'more than 100000 messages',
         CONCAT(N'It has failed or ended, and its messages wait for you. vw_Errors has its code. See to room in the log (three times their bytes), then EXECUTE usp_ResendPending @handle = ''', d.Handle, N''', @code = that code.')
-    FROM (SELECT TOP (100) ce.conversation_handle AS Handle
+    FROM (SELECT TOP (100) ce.conversation_handle AS Handle, ce.conversation_id AS ConversationId
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
           WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
     CROSS APPLY (SELECT COUNT(*) AS Messages
-                 FROM (SELECT TOP (100001) tq.message_sequence_number
-                       FROM sys.transmission_queue AS tq WITH (NOLOCK)
-                       WHERE tq.conversation_handle = d.Handle) AS q) AS n
+                 FROM (SELECT TOP (100001) sm.MessageSequence
+                       FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                       WHERE sm.ConversationId = d.ConversationId) AS q) AS n
     WHERE n.Messages > 100000;
+
+    /* Messages that have not landed, dialog by dialog, each by its oldest: one seek a dialog. */
+    WHILE @dialogs < 10000
+    BEGIN
+        SET @copies = 0;
+        SELECT TOP (1) @copies = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
+        FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+        WHERE sm.ConversationId > @conversationId
+        ORDER BY sm.ConversationId, sm.MessageSequence;
+        IF @copies = 0
+            BREAK;
+
+        SELECT @dialogs = @dialogs + 1,
+            @oldestUtc = CASE WHEN @oldestUtc < @sentUtc THEN @oldestUtc ELSE @sentUtc END;
+        /* Its own retry comes first. */
+        IF @sentUtc < DATEADD(second, -60, SYSUTCDATETIME())
+            INSERT INTO @old (ConversationId) VALUES (@conversationId);
+    END;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'messages of dialogs that are over', N'//redial/logging/initiator',
+        CONCAT(COUNT(*), N' dialogs of ', CASE WHEN @dialogs >= 10000 THEN N'at least ' ELSE N'' END, @dialogs),
+        N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: EXECUTE usp_ResendStranded sends them again.'
+    FROM @old AS o
+    /* HASH: one pass over the view, not one for each dialog (F-153). */
+    LEFT OUTER HASH JOIN sys.conversation_endpoints AS ce WITH (NOLOCK)
+        ON ce.conversation_id = o.ConversationId AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO')
+    WHERE ce.conversation_handle IS NULL
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN @oldestUtc < DATEADD(minute, -5, SYSUTCDATETIME()) THEN 50 ELSE 200 END, N'messages that have not landed', N'//redial/logging/target',
+        CONCAT(N'in ', @dialogs, N' dialogs, oldest ', CONVERT(nvarchar(19), @oldestUtc, 120), N' UTC'),
+        N'On their way: see vw_Unlanded. Older than minutes? Look at the queues and readers below; a dialog whose target was ended WITH CLEANUP says nothing before its next message: EXECUTE usp_ResendPending @handle = ..., @code = 0.'
+    WHERE @dialogs > 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
@@ -71,7 +112,7 @@ BEGIN
     INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
     SELECT e.is_initiator, e.state_desc, COUNT(*),
         0, MAX(e.AgeSeconds),
-        SUM(CASE WHEN e.EndUtc < DATEADD(second, 86400, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
     FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
               /* Of dialogs in use only, as in ufn_Conversations. */
               CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
@@ -104,7 +145,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 50, N'dialogs near the end of their lifetime', N'//redial/logging/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
-        N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain closes them in peace.'
+        N'Nobody sends on them any more: the next send passes them by. At the end both sides get Error -8489; what has not landed by then is sent again.'
     FROM @states AS e
     HAVING SUM(e.Ending) > 0;
 

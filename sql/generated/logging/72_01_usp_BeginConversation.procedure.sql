@@ -3,7 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
+    @handle uniqueidentifier OUTPUT,
+    @conversationId uniqueidentifier OUTPUT
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
@@ -12,6 +14,13 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @newId uniqueidentifier = NULL;
+    DECLARE @timeout int = NULL;
+
+    /* What had not landed of a dialog that is gone is sent again by usp_ResendStranded, which the
+       activation of this side runs. A timer starts it soon. */
+    IF @vanished = 1
+        SET @timeout = 30;
 
     BEGIN TRY
         /* ------------------------------------------------------------------------------------- */
@@ -23,18 +32,25 @@ BEGIN
             ON CONTRACT [//redial/logging/contract]
             WITH RELATED_CONVERSATION_GROUP = '54A9E148-F784-5F6A-830F-1A6F292962F7', LIFETIME = 2147483647, ENCRYPTION = OFF;
 
+        IF @timeout IS NOT NULL
+            BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
+
+        SELECT @newId = ce.conversation_id
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+        WHERE ce.conversation_handle = @newHandle;
+
+        /* The copies of its messages are kept under this id. */
+        IF @newId IS NULL
+            THROW 50104, N'User ''logging_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
+
         /* ------------------------------------------------------------------------------------- */
         /* 2  The audit row. Only ever inserted here (see ConversationLog)                          */
         /* ------------------------------------------------------------------------------------- */
         INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
-        SELECT @newHandle,
-            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
-             FROM sys.conversation_endpoints AS ce
-                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
-             WHERE ce.conversation_handle = @newHandle),
-            1, NULL;
+        VALUES (@newHandle, @newId, 1, NULL);
 
-        SET @handle = @newHandle;
+        SELECT @handle = @newHandle, @conversationId = @newId;
     END TRY
     BEGIN CATCH
         /* A caller who goes on after our error must not commit a dialog nobody knows. In a

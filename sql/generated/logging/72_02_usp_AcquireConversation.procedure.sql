@@ -13,14 +13,16 @@ AS
    configuration, so there is one for every session. Found by its handle: the view of endpoints is asked
    for that one, never for a group (F-153). Its senders wait for each other at SEND, until the first
    commits; send last in a transaction.
-   Called inside a transaction. Raises 50102 when the gate is closed, 50104 when the view is not visible.
-   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; who begins it
-   also the row of Everlasting, which nobody waits for. */
+   Called inside a transaction. Raises 50102 when the gate is closed.
+   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; then the row of
+   Everlasting, which nobody waits for. */
 BEGIN
     SET NOCOUNT ON;
 
     DECLARE @isOpen bit = NULL;
+    DECLARE @conversationId uniqueidentifier;
     DECLARE @other uniqueidentifier = NULL;
+    DECLARE @vanished bit = 0;
 
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.', 1;
@@ -68,16 +70,19 @@ BEGIN
     /* 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first */
     /*    user, who has the group; then look again                                                  */
     /* ----------------------------------------------------------------------------------------- */
+    /* The last one is gone and some of its messages have not landed: nobody was told of its end. */
+    SELECT @vanished = 1
+    FROM [logging].[Everlasting] AS e
+        WITH (NOLOCK, FORCESEEK)        /* its one row */
+    WHERE e.ConfigId = 1
+      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = e.Handle)
+      AND EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = e.ConversationId);
+
     EXECUTE [logging].[usp_BeginConversation]
         @ownsTransaction = @ownsTransaction,
-        @handle = @handle OUTPUT;
-
-    /* Who cannot see it would begin one with every message. */
-    IF NOT EXISTS (SELECT 1
-                   FROM sys.conversation_endpoints AS ce
-                       WITH (NOLOCK)    /* our own row, just made (F-126) */
-                   WHERE ce.conversation_handle = @handle)
-        THROW 50104, N'key = single needs sys.conversation_endpoints, and user ''logging_module'' does not see its own conversation there. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
+        @vanished = @vanished,
+        @handle = @handle OUTPUT,
+        @conversationId = @conversationId OUTPUT;
 
     /* We hold the group now: whoever began one before us has committed, row and all. */
     SELECT @other = ce.conversation_handle
@@ -118,13 +123,15 @@ BEGIN
     /* 4  The others find it here. Only the owner of the group writes, so nobody waits (F-153)       */
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
-    SET Handle = @handle
+    SET Handle = @handle,
+        ConversationId = @conversationId,
+        Sent = 0
     FROM [logging].[Everlasting] AS e
         WITH (ROWLOCK, FORCESEEK)       /* its one row */
     WHERE e.ConfigId = 1;
     IF @@ROWCOUNT = 0
-        INSERT INTO [logging].[Everlasting] (ConfigId, Handle)
-        VALUES (1, @handle);
+        INSERT INTO [logging].[Everlasting] (ConfigId, Handle, ConversationId, Sent)
+        VALUES (1, @handle, @conversationId, 0);
 
     RETURN 0;
 END;

@@ -6,7 +6,8 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
-   first, always. Touches no table a sender writes (F-129). */
+   first, always. Of the tables senders write it touches SentMessage, and there what no sender does any more:
+   the copies of messages that have arrived (F-461). */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
@@ -26,8 +27,12 @@ BEGIN
                                            and nobody says one of a type will do (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
-    DECLARE @ended bit;                 /* an EndOfStream, EndDialog or Error row was seen */
+    DECLARE @state char(2);
+    DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
+    DECLARE @errorBody varbinary(max);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
     DECLARE @more bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received */
     DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
@@ -82,23 +87,28 @@ BEGIN
             SET @ended = 0;
             SET @failed = 0;
             SET @more = 1;
-            SET @conversationId = NULL;
-            SELECT @conversationId = ce.conversation_id
+            SELECT @conversationId = NULL, @state = NULL, @code = NULL;
+            SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G; ids never change (F-126) */
+                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE @more = 1
             BEGIN
                 SET @more = 0;
 
-                IF EXISTS (SELECT 1 FROM @received AS r
-                           WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
-                    SET @failed = 1;
-                IF EXISTS (SELECT 1 FROM @received AS r
-                           WHERE r.MessageType IN (N'EndOfStream',
-                               N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
-                               N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'))
+                SET @errorBody = NULL;
+                SELECT @failed = 1, @errorBody = r.Body
+                FROM @received AS r
+                WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
+                IF @errorBody IS NOT NULL
+                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @errorBody,
+                        @code = @code OUTPUT, @description = @description OUTPUT;
+                /* A positive code is of somebody who ended the sender's side. */
+                IF @code > 0
+                   OR EXISTS (SELECT 1 FROM @received AS r
+                              WHERE r.MessageType IN (N'EndOfStream',
+                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'))
                     SET @ended = 1;
 
                 /* -------------------------------------------------------------------------------- */
@@ -108,6 +118,18 @@ BEGIN
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
                 FROM @received AS r
                 ORDER BY r.QueuingOrder;
+
+                /* The sender's copies: what this transaction accounts for need not be sent again. First,
+                   so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
+                   would ask for the next key too, which a sender may just be writing (F-461). The
+                   broker's own rows may have a number that is a message's (F-141). */
+                DELETE sm
+                FROM @rows AS r
+                INNER LOOP JOIN [logging].[SentMessage] AS sm
+                        WITH (ROWLOCK, FORCESEEK)
+                    ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+                WHERE r.MessageType NOT IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                    N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
 
                 EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
 
@@ -132,7 +154,18 @@ BEGIN
             /* ------------------------------------------------------------------------------------ */
             /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
             /* ------------------------------------------------------------------------------------ */
-            IF @ended = 1
+            /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
+               sides, and a sender may still have a message on the way in an open transaction. So it is
+               the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
+            IF @failed = 1 AND @ended = 0
+               AND NOT EXISTS (SELECT 1
+                               FROM sys.conversation_endpoints AS ce
+                                   WITH (NOLOCK)    /* waits for no sender (F-126) */
+                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
+                SET @ended = 1;
+
+            /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
+            IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
             BEGIN
                 DELETE pa
                 FROM [logging].[PoisonAttempt] AS pa

@@ -71,7 +71,8 @@ Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = 
 
         IF @deadLetterId IS NOT NULL
             DELETE dl
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM [logging].[DeadLetter] AS dl
                 /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
@@ -80,7 +81,8 @@ Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = 
             /* On from the last one, each letter is read once: those that stay are not read for every
                batch anew. */
             DELETE o
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM
             (
                 SELECT TOP (1000) dl.DeadLetterId

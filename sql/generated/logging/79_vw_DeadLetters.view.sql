@@ -9,6 +9,7 @@ AS
 SELECT
     dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
     dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,
-    DATALENGTH(dl.Body) AS BodyBytes
+    DATALENGTH(dl.Body) AS BodyBytes,
+    CONVERT(nvarchar(200), NULL) AS ConversationKey, CONVERT(bigint, NULL) AS KeySequence, CONVERT(uniqueidentifier, NULL) AS MessageId
 FROM [logging].[DeadLetter] AS dl WITH (NOLOCK);
 GO

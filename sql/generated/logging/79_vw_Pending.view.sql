@@ -7,6 +7,6 @@ AS
 /* Messages that have not reached their queue, at most 10,000, without bodies; columns: see ufn_Pending. */
 SELECT
     f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
-    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus
+    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus, f.ConversationKey, f.KeySequence, f.MessageId
 FROM [logging].[ufn_Pending]() AS f;
 GO

@@ -23,6 +23,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[PoisonAttempt]'),
                (N'[logging].[ReceivedBatch]'),
                (N'[logging].[SendLedger]'),
+               (N'[logging].[SentMessage]'),
                (N'[logging].[SessionConversations]'),
                (N'[logging].[Setting]'),
                (N'[logging].[ufn_Conversations]'),
@@ -48,6 +49,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_LandBatch]'),
                (N'[logging].[usp_LandRow]'),
                (N'[logging].[usp_LogError]'),
+               (N'[logging].[usp_MoveCopies]'),
                (N'[logging].[usp_OpenGate]'),
                (N'[logging].[usp_PurgeDeadLetter]'),
                (N'[logging].[usp_PurgeLanding]'),
@@ -58,19 +60,22 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_RecordPoison]'),
                (N'[logging].[usp_ReplayDeadLetter]'),
                (N'[logging].[usp_ResendPending]'),
+               (N'[logging].[usp_ResendStranded]'),
                (N'[logging].[usp_SeesPending]'),
                (N'[logging].[usp_Send]'),
                (N'[logging].[usp_SendBatch]'),
                (N'[logging].[usp_SendEndOfStream]'),
                (N'[logging].[usp_SenderActivation]'),
                (N'[logging].[usp_SendMessages]'),
+               (N'[logging].[usp_SendPrivately]'),
                (N'[logging].[usp_TargetActivation]'),
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
                (N'[logging].[vw_FailedConversations]'),
                (N'[logging].[vw_Pending]'),
-               (N'[logging].[vw_Queues]')
+               (N'[logging].[vw_Queues]'),
+               (N'[logging].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [logging].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -109,6 +114,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[PoisonAttempt]'),
                (N'[logging].[ReceivedBatch]'),
                (N'[logging].[SendLedger]'),
+               (N'[logging].[SentMessage]'),
                (N'[logging].[SessionConversations]'),
                (N'[logging].[Setting]'),
                (N'[logging].[ufn_Conversations]'),
@@ -134,6 +140,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_LandBatch]'),
                (N'[logging].[usp_LandRow]'),
                (N'[logging].[usp_LogError]'),
+               (N'[logging].[usp_MoveCopies]'),
                (N'[logging].[usp_OpenGate]'),
                (N'[logging].[usp_PurgeDeadLetter]'),
                (N'[logging].[usp_PurgeLanding]'),
@@ -144,19 +151,22 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_RecordPoison]'),
                (N'[logging].[usp_ReplayDeadLetter]'),
                (N'[logging].[usp_ResendPending]'),
+               (N'[logging].[usp_ResendStranded]'),
                (N'[logging].[usp_SeesPending]'),
                (N'[logging].[usp_Send]'),
                (N'[logging].[usp_SendBatch]'),
                (N'[logging].[usp_SendEndOfStream]'),
                (N'[logging].[usp_SenderActivation]'),
                (N'[logging].[usp_SendMessages]'),
+               (N'[logging].[usp_SendPrivately]'),
                (N'[logging].[usp_TargetActivation]'),
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
                (N'[logging].[vw_FailedConversations]'),
                (N'[logging].[vw_Pending]'),
-               (N'[logging].[vw_Queues]')
+               (N'[logging].[vw_Queues]'),
+               (N'[logging].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [logging].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;

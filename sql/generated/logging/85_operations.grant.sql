@@ -12,6 +12,7 @@ GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLogs] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Conversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Queues] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Pending] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Errors] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_FailedConversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_DeadLetters] TO [logging_operator];

@@ -10,6 +10,7 @@ GRANT EXECUTE ON TYPE::[logging].[MessageBatch] TO [logging_sender];
 GRANT SELECT, INSERT ON OBJECT::[logging].[Outbox] TO [logging_sender];
 GO
 GRANT EXECUTE ON OBJECT::[logging].[usp_ResendPending] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_ResendStranded] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_CloseEverlasting] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_EndLeaked] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[ConversationLog] TO [logging_operator];
@@ -20,4 +21,5 @@ GRANT SELECT ON OBJECT::[logging].[DeploymentHistory] TO [logging_operator];
 GO
 GRANT SELECT ON OBJECT::[logging].[Landing] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[ConversationLog] TO [logging_reader];
+GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_reader];
 GO

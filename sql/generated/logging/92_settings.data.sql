@@ -14,6 +14,7 @@ VALUES
     (N'conversation.timer_strategy', N'two_phase', 1),
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'at_least_once', 1),
+    (N'conversation.copies', N'until_landed', 1),
     (N'envelope.who', N'0', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/logging/initiator', 1),

@@ -160,8 +160,10 @@ FROM (VALUES
     (N'table', N'OwnedObject'),
     (N'table', N'PoisonAttempt'),
     (N'table', N'SendLedger'),
+    (N'table', N'SentMessage'),
     (N'table', N'SessionConversations'),
     (N'table', N'Setting'),
+    (N'table', N'SkippedNumber'),
     (N'function', N'ufn_Conversations'),
     (N'function', N'ufn_HealthBroker'),
     (N'function', N'ufn_HealthConversations'),
@@ -187,6 +189,7 @@ FROM (VALUES
     (N'procedure', N'usp_LandBatch'),
     (N'procedure', N'usp_LandRow'),
     (N'procedure', N'usp_LogError'),
+    (N'procedure', N'usp_MoveCopies'),
     (N'procedure', N'usp_OpenGate'),
     (N'procedure', N'usp_PurgeDeadLetter'),
     (N'procedure', N'usp_PurgeInbox'),
@@ -200,6 +203,7 @@ FROM (VALUES
     (N'procedure', N'usp_RecycleInOneTransaction'),
     (N'procedure', N'usp_ReplayDeadLetter'),
     (N'procedure', N'usp_ResendPending'),
+    (N'procedure', N'usp_ResendStranded'),
     (N'procedure', N'usp_RetireIdle'),
     (N'procedure', N'usp_SeesPending'),
     (N'procedure', N'usp_Send'),
@@ -207,6 +211,7 @@ FROM (VALUES
     (N'procedure', N'usp_SendEndOfStream'),
     (N'procedure', N'usp_SenderActivation'),
     (N'procedure', N'usp_SendMessages'),
+    (N'procedure', N'usp_SendPrivately'),
     (N'procedure', N'usp_TargetActivation'),
     (N'procedure', N'usp_WaitForSlot'),
     (N'view', N'vw_Conversations'),
@@ -215,6 +220,7 @@ FROM (VALUES
     (N'view', N'vw_FailedConversations'),
     (N'view', N'vw_Pending'),
     (N'view', N'vw_Queues'),
+    (N'view', N'vw_Unlanded'),
     (N'queue', N'InitiatorQueue'),
     (N'queue', N'TargetQueue')
 ) AS k(Kind, Name)
@@ -340,8 +346,9 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
-   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end.
+/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and only a member cleans up a
+   conversation that is CLOSED. Without this membership vw_Pending and usp_Health do not say why a message
+   waits, and usp_EndLeaked leaves those; nothing is lost by it, for what is sent again is our own copy.
    The mark says that the membership is ours to take away; a mark without it does no harm. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'logging_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN
@@ -641,8 +648,8 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* Where to look for the everlasting dialog first: one row, so that a send asks the catalog for one
    handle and not for all endpoints of a group (F-153). A proposal only: the catalog's view and
-   ConversationLog decide whether it can be sent on. Written by who holds the dialog's group and has
-   just begun it, read with NOLOCK: nobody waits for it. */
+   ConversationLog decide whether it can be sent on. Written by who holds the dialog's group, because it
+   has just begun it or sent on it; read with NOLOCK: nobody waits for it. */
 IF OBJECT_ID(N'[logging].[Everlasting]', N'U') IS NULL
 BEGIN
     DECLARE @property int;
@@ -665,23 +672,19 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
-/* An installation from before this table has its dialog already. */
-IF NOT EXISTS (SELECT 1 FROM [logging].[Everlasting])
+/* Added, with defaults: the usp_Send of before the copies goes on until 38_change has closed the gate and
+   ended its dialog. */
+IF COL_LENGTH(N'[logging].[Everlasting]', N'Sent') IS NULL
 BEGIN
-    INSERT INTO [logging].[Everlasting] (ConfigId, Handle)
-    SELECT TOP (1) 1, ce.conversation_handle
-    FROM sys.conversation_endpoints AS ce
-        /* NOLOCK: waits for nobody (F-126). A dialog whose beginner has not committed is found too:
-           SEND then waits for its group, and raises 8426 if it was rolled back (F-153). */
-        WITH (NOLOCK)
-    WHERE ce.conversation_group_id = '54A9E148-F784-5F6A-830F-1A6F292962F7'
-      AND ce.is_initiator = 1
-      AND ce.state IN ('SO', 'CO')
-      AND NOT EXISTS (SELECT 1
-                      FROM [logging].[ConversationLog] AS cl
-                          WITH (FORCESEEK)      /* this dialog's row: one that was told to close */
-                      WHERE cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL)
-    ORDER BY ce.conversation_handle;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    ALTER TABLE [logging].[Everlasting] ADD
+        ConversationId uniqueidentifier NOT NULL
+            CONSTRAINT [DF_Everlasting_ConversationId] DEFAULT ('00000000-0000-0000-0000-000000000000'),
+        Sent bigint NOT NULL            /* messages sent on it: the next one's number */
+            CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
+        TransactionId bigint NULL;      /* who sent on it last: stays on it to its end (F-464) */
+    COMMIT TRANSACTION;
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -950,6 +953,42 @@ BEGIN
     ALTER TABLE [logging].[SendLedger] SET (LOCK_ESCALATION = DISABLE);
     EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
         @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'SendLedger';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 30_SentMessage.table.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
+   dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
+   lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
+   MessageSequence is the number the broker gives the message within its dialog (F-452).
+   Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
+   the conversation group of the dialog's target. So nobody waits for a row here (F-461).
+   No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
+IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NULL
+BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE TABLE [logging].[SentMessage]
+    (
+        ConversationId uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL,
+        SentUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_SentMessage_SentUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_SentMessage] PRIMARY KEY CLUSTERED (ConversationId, MessageSequence)
+    );
+    ALTER TABLE [logging].[SentMessage] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'logging',
+        @level0type = N'SCHEMA', @level0name = N'logging', @level1type = N'TABLE', @level1name = N'SentMessage';
     IF ISNULL(@property, 1) <> 0
         THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
     COMMIT TRANSACTION;
@@ -1301,6 +1340,41 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 35_07_copies.migration.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* Migration 7: which messages of a dialog have a copy in SentMessage, and under which numbers.
+   Additive, in one transaction, and looked up before it runs: again does nothing. */
+SET XACT_ABORT ON;
+IF NOT EXISTS (SELECT 1 FROM [logging].[Migration] AS m WHERE m.Number = 7)
+BEGIN
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
+    BEGIN TRY
+        /* Senders wait behind this while it waits for one of them: not for long. */
+        SET LOCK_TIMEOUT 30000;
+        BEGIN TRANSACTION;
+        ALTER TABLE [logging].[SessionConversations] ADD
+            ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
+            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
+                CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
+        INSERT INTO [logging].[Migration] (Number, Name)
+        VALUES (7, N'copies');
+        COMMIT TRANSACTION;
+        SET LOCK_TIMEOUT @lockTimeout;
+    END TRY
+    BEGIN CATCH
+        IF XACT_STATE() <> 0
+            ROLLBACK TRANSACTION;
+        SET LOCK_TIMEOUT @lockTimeout;
+        IF ERROR_NUMBER() <> 1222
+            THROW;
+        THROW 50190, N'Table SessionConversations could not be changed within 30 seconds: a sender''s transaction is open. Nothing was changed. Next: let that transaction end, then deploy again.', 1;
+    END CATCH;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 38_change.guard.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
@@ -1324,14 +1398,15 @@ IF EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin
 BEGIN
     SET @found = NULL;
     SELECT TOP (1) @found = t.Name
-    FROM (SELECT N'//redial/logging/event' AS Name UNION ALL SELECT N'EndOfStream' AS Name) AS t
+    FROM (SELECT N'//redial/logging/event' AS Name, 0 AS IsAnswer UNION ALL SELECT N'EndOfStream' AS Name, 0 AS IsAnswer) AS t
     WHERE NOT EXISTS (SELECT 1
                       FROM sys.service_contract_message_usages AS u
                       INNER JOIN sys.service_contracts AS sc ON sc.service_contract_id = u.service_contract_id
                       INNER JOIN sys.service_message_types AS mt ON mt.message_type_id = u.message_type_id
                       WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract'
                         AND mt.name = t.Name COLLATE Latin1_General_BIN2
-                        AND u.is_sent_by_initiator = 1);
+                        AND (u.is_sent_by_target = 1 OR t.IsAnswer = 0)
+                        AND (u.is_sent_by_initiator = 1 OR t.IsAnswer = 1));
     IF @found IS NOT NULL
     BEGIN
         SET @message = CONCAT(N'Message type ''', @found, N''' is not in the contract ''//redial/logging/contract'' of this database, and a contract cannot be altered. Next: give contract.name a new value and list the old one in contract.previous; then deploy. Nothing was changed.');
@@ -1396,6 +1471,7 @@ VALUES
     (N'conversation.timer_strategy', N'two_phase', 1),
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'at_least_once', 1),
+    (N'conversation.copies', N'until_landed', 1),
     (N'envelope.who', N'0', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/logging/initiator', 1),
@@ -1416,11 +1492,13 @@ IF EXISTS (SELECT 1 FROM [logging].[Setting] AS st
     THROW 50195, N'The installed procedures of schema ''logging'' run as another user than roles.module says, and it owns the services. Next: uninstall, then deploy (data stays). Nothing was changed.', 1;
 
 INSERT INTO @differences (Difference)
-SELECT CONCAT(w.Name, N' ', st.Value, N' -> ', w.Value, N'; ')
+SELECT CONCAT(w.Name, N' ', ISNULL(st.Value, N'(unknown)'), N' -> ', w.Value, N'; ')
 FROM @wanted AS w
-INNER JOIN [logging].[Setting] AS st ON st.Name = w.Name
+LEFT OUTER JOIN [logging].[Setting] AS st ON st.Name = w.Name
 WHERE w.Drains = 1
-  AND st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
+  AND (st.Value <> w.Value COLLATE Latin1_General_BIN2     /* service names: byte for byte (F-376) */
+       /* An installation from before this choice: its dialogs know nothing of it. */
+       OR (st.Name IS NULL AND EXISTS (SELECT 1 FROM [logging].[Setting] AS k WHERE k.Name = N'conversation.key')))
 ORDER BY w.Name;
 IF EXISTS (SELECT 1 FROM sys.service_message_types AS mt
            WHERE mt.name COLLATE Latin1_General_BIN2 = N'//redial/logging/event' AND mt.validation <> 'N')
@@ -1460,7 +1538,7 @@ BEGIN
            AND OBJECT_ID(N'[logging].[usp_AcquireConversation]', N'P') IS NULL)
     BEGIN
         SET @message = CONCAT(N'The installed usp_Send does not read the gate, so nobody can be kept out while this changes: ', @changed,
-            N'Next: deploy once with the installed choices (or uninstall), then with the new ones. Nothing was changed.');
+            N'Nothing was changed. Next: stop what sends, run uninstall.sql (it drains, and all data stays), then this script again.');
         SET @message = REPLACE(@message, N'%', N'%%');
         THROW 50191, @message, 1;
     END;
@@ -1473,6 +1551,7 @@ BEGIN
     DECLARE @until datetime2(3) = SYSUTCDATETIME();
     DECLARE @busy bit;
     DECLARE @rows bigint;
+    DECLARE @copies int;
     DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
 
     BEGIN TRY
@@ -1586,6 +1665,19 @@ BEGIN
                 END CATCH;
                 IF @busy = 1
                     SET @open = @open + 1;
+
+                /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
+                IF OBJECT_ID(N'[logging].[SentMessage]', N'U') IS NOT NULL
+                BEGIN
+                    EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [logging].[SentMessage] AS sm) AS x;',
+                        N'@copies int OUTPUT', @copies = @copies OUTPUT;
+                    IF @copies > 0
+                    BEGIN
+                        SET @open = 1;
+                        IF OBJECT_ID(N'[logging].[usp_ResendStranded]', N'P') IS NOT NULL
+                            EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;
+                    END;
+                END;
 
                 IF @open > 0
                     WAITFOR DELAY '00:00:00.500';
@@ -1757,7 +1849,7 @@ GO
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
-/* One way: every type is sent by the initiator. Owned by dbo, see the message types. */
+/* One way: every message is sent by the initiator. Owned by dbo, see the message types. */
 DECLARE @property int;
 DECLARE @mark sysname = CONCAT(N'Redial.user.', SCHEMA_ID(N'logging'));
 IF NOT EXISTS (SELECT 1 FROM sys.service_contracts AS sc WHERE sc.name COLLATE Latin1_General_BIN2 = N'//redial/logging/contract')
@@ -2153,6 +2245,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* What usp_EndLeaked would look at: candidates, each of which it checks again under locks. NOLOCK: the
    list waits for nobody, and a dialog that is just being begun is seen with its row.
+   GIVE UP: it was sent EndOfStream and nobody is there to answer.
    No leaks: the everlasting dialog (its group is fixed, it has no row), dialogs whose EndOfStream was sent, private
    dialogs of a resend or replay (closed when they were made). */
 BEGIN
@@ -2177,6 +2270,22 @@ BEGIN
                           WITH (NOLOCK, FORCESEEK)
                       WHERE cl.Handle = ce.conversation_handle
                         AND cl.EndOfStreamUtc IS NOT NULL);
+
+    /* The target answers within minutes, or an Error says why not: unless its side was ended WITH CLEANUP,
+       of which nobody is told. One that waits for its queue or service has a transmission status. */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'GIVE UP'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    INNER JOIN [logging].[ConversationLog] AS cl WITH (NOLOCK, FORCESEEK) ON cl.Handle = ce.conversation_handle
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator'
+      AND ce.is_initiator = 1
+      AND ce.state = 'CO'
+      AND cl.EndOfStreamUtc < DATEADD(second, -600, SYSUTCDATETIME())
+      AND GET_TRANSMISSION_STATUS(ce.conversation_handle) = N''
+      AND NOT EXISTS (SELECT 1
+                      FROM sys.conversation_endpoints AS t WITH (NOLOCK)
+                      WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> 'CD');
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
@@ -2210,13 +2319,17 @@ RETURNS @pending TABLE
     WaitingSeconds int NULL,
     ToService nvarchar(256) NULL,
     StatusKind nvarchar(20) NOT NULL,       /* see below */
-    TransmissionStatus nvarchar(4000) NULL
+    TransmissionStatus nvarchar(4000) NULL,
+    ConversationKey nvarchar(200) NULL,     /* of the header in front of the body, if it has one */
+    KeySequence bigint NULL,
+    MessageId uniqueidentifier NULL
 )
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Behind vw_Pending: messages of this configuration that have not reached their queue. Bodies are
-   not read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
+/* Behind vw_Pending: messages of this configuration that have not reached their queue, and what the
+   server says is in the way. What has not landed for any reason: vw_Unlanded. Of bodies nothing is
+   read. At most 10,000 rows: a watcher must not read 30 million of them. No row at all where the
    module user is no member of db_owner (F-113); usp_Health says so.
    StatusKind, by the server's texts (English, German ... servers give 'other'): not tried, queue off,
    busy, no service, no route, broker off, access, far side ended, other. */
@@ -2411,7 +2524,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'pending messages not visible', N'logging_module', NULL,
-            N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
+            N'sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/logging/initiator', N'//redial/logging/target')
@@ -2437,10 +2550,10 @@ BEGIN
     FROM [logging].[DeploymentHistory] AS h
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [logging].[Migration]) < 6
+    IF (SELECT COUNT(*) FROM [logging].[Migration]) < 7
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[logging].[Migration]', NULL, N'Version 0.1.0 knows 6 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+        VALUES (10, N'migration missing', N'[logging].[Migration]', NULL, N'Version 0.1.0 knows 7 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
     END;
 
     RETURN;
@@ -2478,6 +2591,12 @@ BEGIN
         FirstEndUtc datetime NULL,
         PRIMARY KEY (IsInitiator, State)
     );
+    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @sentUtc datetime2(3);
+    DECLARE @oldestUtc datetime2(3) = '9999-12-31';
+    DECLARE @copies int;
+    DECLARE @dialogs int = 0;
+    DECLARE @old TABLE (ConversationId uniqueidentifier NOT NULL PRIMARY KEY);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Pending, by what the server says is in the way                                           */
@@ -2506,15 +2625,50 @@ BEGIN
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 10, N'resend too large for activation', d.Handle, N'more than 100000 messages',
         CONCAT(N'It has failed or ended, and its messages wait for you. vw_Errors has its code. See to room in the log (three times their bytes), then EXECUTE usp_ResendPending @handle = ''', d.Handle, N''', @code = that code.')
-    FROM (SELECT TOP (100) ce.conversation_handle AS Handle
+    FROM (SELECT TOP (100) ce.conversation_handle AS Handle, ce.conversation_id AS ConversationId
           FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
           INNER JOIN sys.services AS s ON s.service_id = ce.service_id
           WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator' AND ce.is_initiator = 1 AND ce.state IN ('DI', 'ER')) AS d
     CROSS APPLY (SELECT COUNT(*) AS Messages
-                 FROM (SELECT TOP (100001) tq.message_sequence_number
-                       FROM sys.transmission_queue AS tq WITH (NOLOCK)
-                       WHERE tq.conversation_handle = d.Handle) AS q) AS n
+                 FROM (SELECT TOP (100001) sm.MessageSequence
+                       FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                       WHERE sm.ConversationId = d.ConversationId) AS q) AS n
     WHERE n.Messages > 100000;
+
+    /* Messages that have not landed, dialog by dialog, each by its oldest: one seek a dialog. */
+    WHILE @dialogs < 10000
+    BEGIN
+        SET @copies = 0;
+        SELECT TOP (1) @copies = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
+        FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+        WHERE sm.ConversationId > @conversationId
+        ORDER BY sm.ConversationId, sm.MessageSequence;
+        IF @copies = 0
+            BREAK;
+
+        SELECT @dialogs = @dialogs + 1,
+            @oldestUtc = CASE WHEN @oldestUtc < @sentUtc THEN @oldestUtc ELSE @sentUtc END;
+        /* Its own retry comes first. */
+        IF @sentUtc < DATEADD(second, -60, SYSUTCDATETIME())
+            INSERT INTO @old (ConversationId) VALUES (@conversationId);
+    END;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT 10, N'messages of dialogs that are over', N'//redial/logging/initiator',
+        CONCAT(COUNT(*), N' dialogs of ', CASE WHEN @dialogs >= 10000 THEN N'at least ' ELSE N'' END, @dialogs),
+        N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: EXECUTE usp_ResendStranded sends them again.'
+    FROM @old AS o
+    /* HASH: one pass over the view, not one for each dialog (F-153). */
+    LEFT OUTER HASH JOIN sys.conversation_endpoints AS ce WITH (NOLOCK)
+        ON ce.conversation_id = o.ConversationId AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO')
+    WHERE ce.conversation_handle IS NULL
+    HAVING COUNT(*) > 0;
+
+    INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
+    SELECT CASE WHEN @oldestUtc < DATEADD(minute, -5, SYSUTCDATETIME()) THEN 50 ELSE 200 END, N'messages that have not landed', N'//redial/logging/target',
+        CONCAT(N'in ', @dialogs, N' dialogs, oldest ', CONVERT(nvarchar(19), @oldestUtc, 120), N' UTC'),
+        N'On their way: see vw_Unlanded. Older than minutes? Look at the queues and readers below; a dialog whose target was ended WITH CLEANUP says nothing before its next message: EXECUTE usp_ResendPending @handle = ..., @code = 0.'
+    WHERE @dialogs > 0;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 2  Endpoints by state, and the ages of those in use, in one pass over the view              */
@@ -2522,7 +2676,7 @@ BEGIN
     INSERT INTO @states (IsInitiator, State, Endpoints, Old, OldestSeconds, Ending, FirstEndUtc)
     SELECT e.is_initiator, e.state_desc, COUNT(*),
         0, MAX(e.AgeSeconds),
-        SUM(CASE WHEN e.EndUtc < DATEADD(second, 86400, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
+        SUM(CASE WHEN e.EndUtc < DATEADD(second, 3690, GETUTCDATE()) THEN 1 ELSE 0 END), MIN(e.EndUtc)
     FROM (SELECT TOP (200000) ce.is_initiator, ce.state_desc,
               /* Of dialogs in use only, as in ufn_Conversations. */
               CASE WHEN ce.is_initiator = 1 AND ce.conversation_group_id = N'54A9E148-F784-5F6A-830F-1A6F292962F7' AND cl.ResendOf IS NULL AND cl.EndOfStreamUtc IS NULL THEN DATEDIFF_BIG(second, cl.BegunUtc, SYSUTCDATETIME()) END AS AgeSeconds,
@@ -2555,7 +2709,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 50, N'dialogs near the end of their lifetime', N'//redial/logging/initiator', CONCAT(SUM(e.Ending), N', first ', CONVERT(nvarchar(19), MIN(e.FirstEndUtc), 120), N' UTC'),
-        N'At its end both sides get Error -8489 and the next send begins another dialog; what is unread stays readable. usp_Drain closes them in peace.'
+        N'Nobody sends on them any more: the next send passes them by. At the end both sides get Error -8489; what has not landed by then is sent again.'
     FROM @states AS e
     HAVING SUM(e.Ending) > 0;
 
@@ -2777,9 +2931,8 @@ CREATE OR ALTER PROCEDURE [logging].[usp_SeesPending]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* What usp_ResendPending and usp_EndLeaked ask before they trust an empty sys.transmission_queue: the
-   view is filtered by this very function (F-113). Asked here by a deployment (50201) and by verify:
-   whether a signature counts in it is unknown (F-180). */
+/* sys.transmission_queue is filtered by this very function (F-113). Asked here by a deployment (50201) and
+   by verify: whether a signature counts in it is unknown (F-180). */
 BEGIN
     SET NOCOUNT ON;
 
@@ -2827,13 +2980,91 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
+-- 70_usp_SendPrivately.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_SendPrivately]
+    @messages [logging].[ReceivedBatch] READONLY,   /* sent in the order of RowId, byte for byte */
+    @resendOf uniqueidentifier,         /* kept in ConversationLog: whose messages they were */
+    @reason nvarchar(3000) = NULL,      /* kept in ConversationLog */
+    @handle uniqueidentifier OUTPUT
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Sends messages again on a dialog of their own: no row leads to it and it has no timer, so nobody else
+   sends on it, and its EndOfStream follows at once. If it fails too, its own Error message comes back
+   to us, and its copies are here. Called inside a transaction. Locks: the group of the new dialog. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;                  /* all of it or nothing */
+
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @row int = 0;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @body varbinary(max);
+    DECLARE @sent bigint;
+
+    IF @@TRANCOUNT = 0
+        THROW 50124, N'usp_SendPrivately must be called inside the transaction that takes the messages from where they are.', 1;
+
+    SET @handle = NULL;
+    BEGIN DIALOG CONVERSATION @handle
+        FROM SERVICE [//redial/logging/initiator]
+        TO SERVICE N'//redial/logging/target'
+        ON CONTRACT [//redial/logging/contract]
+        WITH LIFETIME = 2147483647, ENCRYPTION = OFF;
+
+    SELECT @conversationId = ce.conversation_id
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* our own row, just made (F-126) */
+    WHERE ce.conversation_handle = @handle;
+
+    WHILE 1 = 1
+    BEGIN
+        SELECT TOP (1) @row = m.RowId, @messageType = m.MessageType, @body = m.Body
+        FROM @messages AS m
+        WHERE m.RowId > @row
+        ORDER BY m.RowId;
+        IF @@ROWCOUNT = 0
+            BREAK;
+
+        IF @body IS NULL
+        BEGIN
+            SEND ON CONVERSATION @handle MESSAGE TYPE @messageType;
+        END
+        ELSE
+        BEGIN
+            SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
+        END;
+    END;
+
+    /* The numbers the broker has given them: from 0 on (F-452). */
+    INSERT INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+    SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
+    FROM @messages AS m;
+    SET @sent = @@ROWCOUNT;
+
+    SEND ON CONVERSATION @handle MESSAGE TYPE [EndOfStream];
+
+    INSERT INTO [logging].[ConversationLog]
+        (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages, Reason)
+    VALUES (@handle, @conversationId, 1, @resendOf, SYSUTCDATETIME(), @sent, @reason);
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
 -- 72_01_usp_BeginConversation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
 CREATE OR ALTER PROCEDURE [logging].[usp_BeginConversation]
     @ownsTransaction bit,               /* 1: usp_Send began the transaction, 0: its caller did */
-    @handle uniqueidentifier OUTPUT
+    @vanished bit,                      /* 1: the dialog before it is gone, and no message told of its end */
+    @handle uniqueidentifier OUTPUT,
+    @conversationId uniqueidentifier OUTPUT
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
@@ -2842,6 +3073,13 @@ BEGIN
     SET NOCOUNT ON;
 
     DECLARE @newHandle uniqueidentifier = NULL;
+    DECLARE @newId uniqueidentifier = NULL;
+    DECLARE @timeout int = NULL;
+
+    /* What had not landed of a dialog that is gone is sent again by usp_ResendStranded, which the
+       activation of this side runs. A timer starts it soon. */
+    IF @vanished = 1
+        SET @timeout = 30;
 
     BEGIN TRY
         /* ------------------------------------------------------------------------------------- */
@@ -2853,18 +3091,25 @@ BEGIN
             ON CONTRACT [//redial/logging/contract]
             WITH RELATED_CONVERSATION_GROUP = '54A9E148-F784-5F6A-830F-1A6F292962F7', LIFETIME = 2147483647, ENCRYPTION = OFF;
 
+        IF @timeout IS NOT NULL
+            BEGIN CONVERSATION TIMER (@newHandle) TIMEOUT = @timeout;
+
+        SELECT @newId = ce.conversation_id
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* our own row, just made; never wait here while holding R and G (F-126) */
+        WHERE ce.conversation_handle = @newHandle;
+
+        /* The copies of its messages are kept under this id. */
+        IF @newId IS NULL
+            THROW 50104, N'User ''logging_module'' does not see in sys.conversation_endpoints the conversation it has just begun. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
+
         /* ------------------------------------------------------------------------------------- */
         /* 2  The audit row. Only ever inserted here (see ConversationLog)                          */
         /* ------------------------------------------------------------------------------------- */
         INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, ConversationKey)
-        SELECT @newHandle,
-            (SELECT ce.conversation_id      /* NULL where it is not visible; the row comes all the same */
-             FROM sys.conversation_endpoints AS ce
-                 WITH (NOLOCK)  /* our own row, just made; never wait here while holding R and G (F-126) */
-             WHERE ce.conversation_handle = @newHandle),
-            1, NULL;
+        VALUES (@newHandle, @newId, 1, NULL);
 
-        SET @handle = @newHandle;
+        SELECT @handle = @newHandle, @conversationId = @newId;
     END TRY
     BEGIN CATCH
         /* A caller who goes on after our error must not commit a dialog nobody knows. In a
@@ -2897,14 +3142,16 @@ AS
    configuration, so there is one for every session. Found by its handle: the view of endpoints is asked
    for that one, never for a group (F-153). Its senders wait for each other at SEND, until the first
    commits; send last in a transaction.
-   Called inside a transaction. Raises 50102 when the gate is closed, 50104 when the view is not visible.
-   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; who begins it
-   also the row of Everlasting, which nobody waits for. */
+   Called inside a transaction. Raises 50102 when the gate is closed.
+   Locks: the gate's row, shared; then the group of the dialog, in a first use or at SEND; then the row of
+   Everlasting, which nobody waits for. */
 BEGIN
     SET NOCOUNT ON;
 
     DECLARE @isOpen bit = NULL;
+    DECLARE @conversationId uniqueidentifier;
     DECLARE @other uniqueidentifier = NULL;
+    DECLARE @vanished bit = 0;
 
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: the lock it takes is what keeps the conversation open.', 1;
@@ -2952,16 +3199,19 @@ BEGIN
     /* 3  First use, or the last one has ended or failed: BEGIN DIALOG waits for a concurrent first */
     /*    user, who has the group; then look again                                                  */
     /* ----------------------------------------------------------------------------------------- */
+    /* The last one is gone and some of its messages have not landed: nobody was told of its end. */
+    SELECT @vanished = 1
+    FROM [logging].[Everlasting] AS e
+        WITH (NOLOCK, FORCESEEK)        /* its one row */
+    WHERE e.ConfigId = 1
+      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = e.Handle)
+      AND EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK) WHERE sm.ConversationId = e.ConversationId);
+
     EXECUTE [logging].[usp_BeginConversation]
         @ownsTransaction = @ownsTransaction,
-        @handle = @handle OUTPUT;
-
-    /* Who cannot see it would begin one with every message. */
-    IF NOT EXISTS (SELECT 1
-                   FROM sys.conversation_endpoints AS ce
-                       WITH (NOLOCK)    /* our own row, just made (F-126) */
-                   WHERE ce.conversation_handle = @handle)
-        THROW 50104, N'key = single needs sys.conversation_endpoints, and user ''logging_module'' does not see its own conversation there. Nothing was sent. Next: make it the owner of service ''//redial/logging/initiator'' and its queue.', 1;
+        @vanished = @vanished,
+        @handle = @handle OUTPUT,
+        @conversationId = @conversationId OUTPUT;
 
     /* We hold the group now: whoever began one before us has committed, row and all. */
     SELECT @other = ce.conversation_handle
@@ -3002,13 +3252,15 @@ BEGIN
     /* 4  The others find it here. Only the owner of the group writes, so nobody waits (F-153)       */
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
-    SET Handle = @handle
+    SET Handle = @handle,
+        ConversationId = @conversationId,
+        Sent = 0
     FROM [logging].[Everlasting] AS e
         WITH (ROWLOCK, FORCESEEK)       /* its one row */
     WHERE e.ConfigId = 1;
     IF @@ROWCOUNT = 0
-        INSERT INTO [logging].[Everlasting] (ConfigId, Handle)
-        VALUES (1, @handle);
+        INSERT INTO [logging].[Everlasting] (ConfigId, Handle, ConversationId, Sent)
+        VALUES (1, @handle, @conversationId, 0);
 
     RETURN 0;
 END;
@@ -3032,6 +3284,7 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* Sends one message on a conversation that usp_AcquireConversation finds, or raises: it never returns 0
    without the message being part of the transaction. Returns 0; answers by no result set.
+   The message goes out with a copy (SentMessage) that stays until it has landed.
    Locks: the gate's row, shared, then the conversation group G, kept to the end of the transaction (the
    caller's if there is one). */
 BEGIN
@@ -3112,8 +3365,18 @@ BEGIN
                 SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@messageBody);
             END;
 
-            IF @ownsTransaction = 0 AND @callerAborts = 1
-                SET XACT_ABORT ON;
+            /* -- 2.4  What belongs to the message. ON: if any of it fails, a caller who goes on after our
+                       error can only roll back, and no message is committed without it (F-460) --- */
+            SET XACT_ABORT ON;
+            UPDATE e
+            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @messageBody
+            INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+            FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
+            WHERE e.ConfigId = 1 AND e.Handle = @handle;
+            IF @@ROWCOUNT <> 1
+                THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
+
 
             IF @ownsTransaction = 1
                 COMMIT TRANSACTION;
@@ -3234,7 +3497,8 @@ AS
 /* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
    have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
    dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. SAVE TRANSACTION is refused in a distributed
+   a batch is never split over an old and a new one. Each message goes out with a copy (SentMessage) that
+   stays until it has landed. SAVE TRANSACTION is refused in a distributed
    transaction (627): nothing is sent then.
    Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
 BEGIN
@@ -3295,8 +3559,7 @@ BEGIN
 
     WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
-        FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
+        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
         IF @@ROWCOUNT = 0
             BREAK;
         SET @problems = @problems + @problem;
@@ -3364,12 +3627,10 @@ BEGIN
             WHILE @ordinal IS NOT NULL
             BEGIN
                 SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
-                FROM @messages AS m
-                WHERE m.Ordinal = @ordinal;
+                FROM @messages AS m WHERE m.Ordinal = @ordinal;
 
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
-                FROM @keys AS k
-                WHERE k.KeyNumber = 1;
+                FROM @keys AS k WHERE k.KeyNumber = 1;
 
                 /* A dead handle must not doom the caller's work: OFF for this one statement (F-131). */
                 IF @ownsTransaction = 0
@@ -3384,8 +3645,20 @@ BEGIN
                     SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
                 END;
 
-                IF @ownsTransaction = 0 AND @callerAborts = 1
-                    SET XACT_ABORT ON;
+                /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
+                SET XACT_ABORT ON;
+                UPDATE e
+                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
+                INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+                FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
+                WHERE e.ConfigId = 1 AND e.Handle = @handle;
+                IF @@ROWCOUNT <> 1
+                    THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
+
+
+                IF @ownsTransaction = 0 AND @callerAborts = 0
+                    SET XACT_ABORT OFF;
 
                 SET @ordinal = (SELECT TOP (1) m.Ordinal FROM @messages AS m WHERE m.Ordinal > @ordinal ORDER BY m.Ordinal);
             END;
@@ -3787,7 +4060,125 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 74_02_usp_ResendPending.procedure.sql
+-- 74_02_usp_MoveCopies.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_MoveCopies]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* the initiator's; where that is gone, @conversationId again */
+    @code int,                          /* why it ended: of the Error message; 0: without one; NULL: unreadable */
+    @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
+    @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
+    @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
+    @resent bigint OUTPUT,
+    @deadLettered bigint OUTPUT
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
+   transaction that knows that no sender is at work on the dialog and none can be any more.
+   Ends the target's side first: what a reader is landing now is landed then, and nothing more will be
+   (F-462). Locks: the target's conversation group; then the copies, which are nobody else's by then.
+   Returns 0, or 1: a reader is at work on the dialog, and nothing was done. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+
+    DECLARE @target uniqueidentifier = NULL;
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
+    DECLARE @newHandle uniqueidentifier;
+    DECLARE @rows [logging].[ReceivedBatch];
+
+    SELECT @resent = 0, @deadLettered = 0;
+
+    IF @@TRANCOUNT = 0
+        THROW 50125, N'usp_MoveCopies must be called inside the transaction that has made sure that nobody sends on the dialog.', 1;
+
+    /* The ordinary end: the target has ended first, and everything has landed. The look at all endpoints
+       below is spared (whether the view can be sought by conversation_id is unknown, F-153). */
+    IF @code >= 0
+       AND NOT EXISTS (SELECT 1
+                       FROM [logging].[SentMessage] AS sm
+                           WITH (NOLOCK, FORCESEEK)     /* one a reader is just taking away lands, or stays */
+                       WHERE sm.ConversationId = @conversationId)
+        RETURN 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The target's side, if it is still open. END deletes what is unread there: its copies are here */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT @target = ce.conversation_handle
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
+    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0 AND ce.state <> 'CD';
+
+    IF @target IS NOT NULL
+    BEGIN
+        BEGIN TRY
+            SET XACT_ABORT OFF;         /* for END alone: these errors leave the transaction standing */
+            SET LOCK_TIMEOUT @waitMs;
+            END CONVERSATION @target;
+        END TRY
+        BEGIN CATCH
+            IF ERROR_NUMBER() = 1222 AND XACT_STATE() = 1
+                RETURN 1;
+            /* 8426, 8427: somebody has ended it meanwhile. */
+            IF ERROR_NUMBER() NOT IN (8426, 8427) OR XACT_STATE() <> 1
+                THROW;
+        END CATCH;
+
+        SET LOCK_TIMEOUT @lockTimeout;
+        SET XACT_ABORT ON;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  What has not landed, in its order                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @rows (MessageSequence, MessageType, Body)
+    SELECT sm.MessageSequence, sm.MessageType, sm.Body
+    FROM [logging].[SentMessage] AS sm
+        /* UPDLOCK: two that find a stranded dialog at once, one after the other; the second finds nothing.
+           FORCESEEK: this dialog's rows only. */
+        WITH (UPDLOCK, ROWLOCK, FORCESEEK)
+    WHERE sm.ConversationId = @conversationId
+    ORDER BY sm.MessageSequence;
+
+    IF @@ROWCOUNT = 0
+        RETURN 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Again, after errors that say nothing against the message itself (F-111); else, positive  */
+    /*    codes too, to DeadLetter                                                                 */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
+    BEGIN
+        EXECUTE [logging].[usp_SendPrivately] @messages = @rows, @resendOf = @handle,
+            @reason = @description, @handle = @newHandle OUTPUT;
+        SET @resent = (SELECT COUNT(*) FROM @rows);
+    END
+    ELSE
+    BEGIN
+        INSERT INTO [logging].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'initiator', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
+        FROM @rows AS r
+        ORDER BY r.RowId;
+        SET @deadLettered = @@ROWCOUNT;
+    END;
+
+    /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
+    DELETE sm
+    FROM @rows AS r
+    INNER LOOP JOIN [logging].[SentMessage] AS sm
+            WITH (ROWLOCK, FORCESEEK)
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 74_03_usp_ResendPending.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
@@ -3795,42 +4186,34 @@ CREATE OR ALTER PROCEDURE [logging].[usp_ResendPending]
     @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
     @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
     @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
-    @allowResend bit = 1                /* 0: dead-letter everything (a resend failed before) */
+    @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
+    @waitMs int = 10000                 /* how long to wait for a reader of the target that is at work on it */
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Accounts for every message of a dialog that is still pending, then ends the dialog, all in one
-   transaction: resent on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
-   of @handle and of dialogs begun here; never R.
-   One transaction whatever its size, since END deletes all that is pending at once (F-373): millions
-   need room in the log for about three times their bytes, in tempdb for once, and a quiet hour; a
-   rollback leaves everything pending as it was. Activation calls it for up to 100000 of them
-   (operations.resend_limit); usp_Health names dialogs with more, which wait for an operator's call. */
+/* Accounts for every message of a dialog that has not landed, then ends the dialog, all in one
+   transaction: sent again on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
+   of @handle, then of its target, of the dialog begun here; never R.
+   One transaction whatever its size: millions need room in the log for about three times their bytes, in
+   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation calls it for up to
+   100000 messages (operations.resend_limit); usp_Health names dialogs with more,
+   which wait for an operator's call. Returns 0, or 1: a reader of the target is at work on the dialog, and nothing was done. */
 BEGIN
     SET NOCOUNT ON;
-    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for, and END drops the rest (F-331) */
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
     DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
-    DECLARE @newHandle uniqueidentifier = NULL;
-    DECLARE @sequence bigint;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
     DECLARE @conversationId uniqueidentifier;
     DECLARE @state char(2);
     DECLARE @sent bigint;
-    DECLARE @resent bigint = 0;
-    DECLARE @deadLettered bigint = 0;
-    DECLARE @fetch int;
+    DECLARE @resent bigint;
+    DECLARE @deadLettered bigint;
+    DECLARE @busy int;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 1  Refuse to end blindly                                                                    */
+    /* 1  Ours, and the side that sends: the module user may own others' conversations too          */
     /* ----------------------------------------------------------------------------------------- */
-    /* sys.transmission_queue is filtered by the same test and shows no row to anyone else (F-113). */
-    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
-        THROW 50110, N'usp_ResendPending cannot see sys.transmission_queue, so it does not end the conversation: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; then call it again.', 1;
-
-    /* As a db_owner it could end anybody's conversation; ours is ours, and the side that sends. */
     IF NOT EXISTS (SELECT 1
                    FROM sys.conversation_endpoints AS ce
                        WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
@@ -3841,15 +4224,15 @@ BEGIN
         THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/logging/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
 
     /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
-       over, and END below would delete what was not resent or copied. */
+       over, and END below would come all the same. */
     SET XACT_ABORT ON;
 
     IF @ownsTransaction = 1
         BEGIN TRANSACTION;
 
-    /* An open dialog can still be sent on: take G before anything is read, so that what is pending
-       cannot change below (F-109). In one that has ended or failed no SEND can succeed, and whether a
-       refused timer dooms the RECEIVE around us is unknown (F-134): not asked. */
+    /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
+       below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
+       dooms the RECEIVE around us is unknown (F-134): not asked. */
     IF EXISTS (SELECT 1
                FROM sys.conversation_endpoints AS ce
                    WITH (NOLOCK)        /* as above */
@@ -3858,109 +4241,37 @@ BEGIN
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
-        WITH (NOLOCK)                   /* our own endpoint, under G (F-126) */
+        WITH (NOLOCK)                   /* our own endpoint (F-126) */
     WHERE ce.conversation_handle = @handle;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 2  Resend: only after errors that say nothing against the message itself (F-111)            */
+    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
-    BEGIN
-        /* STATIC: the rows as they are now; what is sent below does not join them. Broker rows are
-           left out: an EndOfStream belongs to the old dialog, EndDialog and Error are not messages.
-           The type's name may be NULL (F-142): <> alone would pass over such a row, and END delete it.
-           A row here may have been delivered and only its acknowledgement lost: duplicates are
-           possible (F-110). */
-        DECLARE pending CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-            SELECT tq.message_sequence_number, tq.message_type_name, tq.message_body
-            FROM sys.transmission_queue AS tq
-            WHERE tq.conversation_handle = @handle
-              AND tq.is_end_of_dialog = 0
-              AND tq.is_conversation_error = 0
-              AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
-            ORDER BY tq.message_sequence_number;
-
-        OPEN pending;
-        FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
-        SET @fetch = @@FETCH_STATUS;
-
-        WHILE @fetch = 0
-        BEGIN
-            IF @newHandle IS NULL
-            BEGIN
-                /* A private dialog: no row, no timer, so nobody else sends on it. */
-                BEGIN DIALOG CONVERSATION @newHandle
-                    FROM SERVICE [//redial/logging/initiator]
-                    TO SERVICE N'//redial/logging/target'
-                    ON CONTRACT [//redial/logging/contract]
-                    WITH LIFETIME = 2147483647, ENCRYPTION = OFF;
-            END;
-
-            IF @body IS NULL
-            BEGIN
-                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
-            END
-            ELSE
-            BEGIN
-                SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
-            END;
-
-            SET @resent = @resent + 1;
-            FETCH NEXT FROM pending INTO @sequence, @messageType, @body;
-            SET @fetch = @@FETCH_STATUS;
-        END;
-
-        CLOSE pending;
-        DEALLOCATE pending;
-
-        IF @newHandle IS NOT NULL
-        BEGIN
-            /* It is complete, so its EndOfStream follows at once: the target ends it first, the
-               EndDialog ends it here. If it fails too, its own Error message comes back to us. */
-            SEND ON CONVERSATION @newHandle MESSAGE TYPE [EndOfStream];
-
-            INSERT INTO [logging].[ConversationLog]
-                (Handle, ConversationId, ConfigId, ResendOf, EndOfStreamUtc, Messages)
-            SELECT @newHandle,
-                (SELECT ce.conversation_id
-                 FROM sys.conversation_endpoints AS ce
-                     WITH (NOLOCK)      /* our own row, just made (F-126) */
-                 WHERE ce.conversation_handle = @newHandle),
-                1, @handle, SYSUTCDATETIME(), @resent;
-        END;
-    END
-    /* ----------------------------------------------------------------------------------------- */
-    /* 3  Every other code, positive ones too: byte-exact to DeadLetter                            */
-    /* ----------------------------------------------------------------------------------------- */
-    ELSE
-    BEGIN
-        INSERT INTO [logging].[DeadLetter]
-            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
-        SELECT N'initiator', @conversationId, @handle, tq.message_sequence_number, tq.message_type_name,
-            tq.message_body, @code, @description
-        FROM sys.transmission_queue AS tq
-        WHERE tq.conversation_handle = @handle
-          AND tq.is_end_of_dialog = 0
-          AND tq.is_conversation_error = 0
-          AND ISNULL(tq.message_type_name, N'') COLLATE Latin1_General_BIN2 <> N'EndOfStream'
-        ORDER BY tq.message_sequence_number;
-
-        SET @deadLettered = @@ROWCOUNT;
-    END;
-
-    /* ----------------------------------------------------------------------------------------- */
-    /* 4  END, after all of it: it deletes what is pending (F-108)                                 */
-    /* ----------------------------------------------------------------------------------------- */
-    /* An open dialog (an operator gives one up) would deliver what is pending after a plain END, a
-       second time; WITH ERROR drops it and tells the target (F-138). */
+    /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
+       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). */
+    SAVE TRANSACTION RedialBeforeEnd;
     IF @state IN ('SO', 'CO')
     BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
-            DESCRIPTION = N'Given up by usp_ResendPending: pending messages were resent or dead-lettered.';
+            DESCRIPTION = N'Given up by usp_ResendPending: what had not landed was sent again or dead-lettered.';
     END
     ELSE
     BEGIN
         END CONVERSATION @handle;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  What has not landed                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    EXECUTE @busy = [logging].[usp_MoveCopies]
+        @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
+        @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+    IF @busy <> 0
+    BEGIN
+        ROLLBACK TRANSACTION RedialBeforeEnd;
+        IF @ownsTransaction = 1
+            COMMIT TRANSACTION;
+        RETURN 1;
     END;
 
     /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
@@ -3988,7 +4299,150 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 74_03_usp_SenderActivation.procedure.sql
+-- 74_04_usp_ResendStranded.procedure.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_ResendStranded]
+    @olderThanSeconds int = 30,         /* 0 and up: younger copies are left alone */
+    @most int = 100000,                 /* 1 and up: a dialog with more copies is left alone */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
+   that cannot deliver them any more: the initiator's side is gone, or has ended or failed and the message
+   that said so was not handled to the end. Each in a transaction of its own. An error is logged and the
+   next dialog follows. Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+
+    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @sentUtc datetime2(3);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @state char(2);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @resend bit;
+    DECLARE @resent bigint;
+    DECLARE @deadLettered bigint;
+    DECLARE @found int;
+    DECLARE @copies bigint;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_ResendStranded sends again what a dialog of configuration logging has left behind that was ended by
+hand (END CONVERSATION by somebody else, WITH CLEANUP, NEW_BROKER): nobody is told of such an end.
+  @olderThanSeconds  0 and up, 30 by default: younger copies are left alone
+  @most              1 and up, 100000 by default: a dialog with more is left to a call that allows for more
+Activation of the initiator''s queue and usp_Drain call it too. Look first: [logging].[vw_Unlanded].
+Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50123, N'usp_ResendStranded must be called outside a transaction: each dialog is accounted for in one of its own.', 1;
+    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1
+        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more.', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The next dialog with copies, by its oldest                                           */
+        /* ------------------------------------------------------------------------------------- */
+        SET @found = 0;
+        SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
+        FROM [logging].[SentMessage] AS sm
+            /* READPAST: what an open transaction has just sent is no stranded copy, and its dialog, begun
+               in that transaction, may not be seen below (F-126). So no sender is waited for. */
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+        WHERE sm.ConversationId > @conversationId
+        ORDER BY sm.ConversationId, sm.MessageSequence;
+        IF @found = 0
+            BREAK;
+
+        IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
+            CONTINUE;
+
+        SELECT @handle = NULL, @state = NULL;
+        SELECT @handle = ce.conversation_handle, @state = ce.state
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* as above; what is done below looks again under locks */
+        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+
+        /* An open dialog delivers, or tells its end. */
+        IF @state IN ('SO', 'CO')
+            CONTINUE;
+
+        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
+           log first. */
+        SELECT @copies = COUNT_BIG(*)
+        FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence
+              FROM [logging].[SentMessage] AS sm
+                  WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+              WHERE sm.ConversationId = @conversationId) AS p;
+        IF @copies > @most
+            CONTINUE;
+
+        BEGIN TRY
+            /* --------------------------------------------------------------------------------- */
+            /* 3  Ended or failed, and left: as activation would have done                         */
+            /* --------------------------------------------------------------------------------- */
+            IF @handle IS NOT NULL
+            BEGIN
+                SELECT @code = 0, @description = NULL, @resend = 1;
+                SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
+                FROM [logging].[ConversationLog] AS cl
+                    WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
+                WHERE cl.Handle = @handle;
+                /* Activation could not send it again. */
+                SELECT @resend = 0
+                FROM [logging].[PoisonAttempt] AS pa
+                    WITH (NOLOCK, FORCESEEK)    /* as above */
+                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
+
+                EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
+                    @description = @description, @allowResend = @resend;
+            END
+            /* --------------------------------------------------------------------------------- */
+            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
+            /* --------------------------------------------------------------------------------- */
+            ELSE
+            BEGIN
+                BEGIN TRANSACTION;
+                /* Not by NOLOCK: one that is just being ended may yet be there again. */
+                IF NOT EXISTS (SELECT 1
+                               FROM sys.conversation_endpoints AS ce
+                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
+                    EXECUTE [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
+                        @code = 0, @description = N'Its dialog was ended by hand.', @waitMs = 10000,
+                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+                COMMIT TRANSACTION;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 50112: somebody else has just done it. */
+            IF ERROR_NUMBER() <> 50112
+                EXECUTE [logging].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
+        END CATCH;
+    END;
+
+    RETURN 0;
+END;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 74_05_usp_SenderActivation.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
@@ -4013,7 +4467,10 @@ BEGIN
     DECLARE @attempts int;              /* how often this message rolled its transaction back */
     DECLARE @poisoned bit;
     DECLARE @resend bit;
-    DECLARE @pending int;
+    DECLARE @copies int;
+    DECLARE @left int;                  /* 1: the dialog could not be ended in transaction 1 */
+    DECLARE @rung bit = 0;              /* 1: a timer was received, or a dialog was left */
+    DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
 
     WHILE 1 = 1
@@ -4037,6 +4494,13 @@ BEGIN
             IF @handle IS NULL
             BEGIN
                 COMMIT TRANSACTION;
+                IF @rung = 0
+                    RETURN 0;
+
+                /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
+                SET @phase = 2;
+                SET @rung = 0;
+                EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @age;
                 RETURN 0;
             END;
 
@@ -4054,10 +4518,11 @@ BEGIN
             SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
 
             /* ------------------------------------------------------------------------------------ */
-            /* 2  Timer: none is set here but to take G (usp_EndLeaked), or by an earlier configuration */
+            /* 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G         */
             /* ------------------------------------------------------------------------------------ */
             IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
             BEGIN
+                SET @rung = 1;
                 COMMIT TRANSACTION;
                 SET @phase = 2;
             END
@@ -4075,7 +4540,7 @@ BEGIN
                 SET @phase = 2;
             END
             /* ------------------------------------------------------------------------------------ */
-            /* 4  EndDialog, Error: account for what is pending and end, under G; then drop the row   */
+            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
             /* ------------------------------------------------------------------------------------ */
             ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
                                      N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
@@ -4086,32 +4551,38 @@ BEGIN
                     EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @body,
                         @code = @code OUTPUT, @description = @description OUTPUT;
 
-                /* All of a dialog is resent and ended in one transaction, and END cannot be split
-                   (F-373): a very large one fills the log, rolls back for hours and counts as one of
-                   the five (F-118). So that is left to somebody who has looked at the log first. */
-                SELECT @pending = COUNT(*)
-                FROM (SELECT TOP (100001) tq.message_sequence_number
-                      FROM sys.transmission_queue AS tq WITH (NOLOCK)     /* a size, no decision on a row */
-                      WHERE tq.conversation_handle = @handle) AS p;
+                /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for
+                   hours and counts as one of the five (F-118). So that is left to somebody who has
+                   looked at the log first. */
+                SELECT @copies = COUNT(*)
+                FROM (SELECT TOP (100001) sm.MessageSequence
+                      FROM sys.conversation_endpoints AS ce
+                          WITH (NOLOCK)                 /* our own endpoint, under G (F-126) */
+                      INNER JOIN [logging].[SentMessage] AS sm
+                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+                          ON sm.ConversationId = ce.conversation_id
+                      WHERE ce.conversation_handle = @handle) AS p;
 
-                /* Asked here as well as inside: the refusal must not roll back the RECEIVE. The
-                   message is consumed, the dialog stays, the log says how to end it. */
-                IF ISNULL(IS_MEMBER(N'db_owner'), 0) = 1 AND @pending <= 100000
+                SET @left = 1;
+                SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
+                IF @copies <= 100000
+                    EXECUTE @left = [logging].[usp_ResendPending] @handle = @handle, @code = @code,
+                        @description = @description, @allowResend = @resend, @waitMs = 0;
+
+                /* The message is consumed and the dialog stays: what the message said is written down for
+                   whoever ends it (below, usp_ResendStranded, an operator). */
+                IF @left <> 0
                 BEGIN
-                    SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
-                    EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
-                        @description = @description, @allowResend = @resend;
-                END
-                ELSE IF @pending > 100000
+                    UPDATE cl
+                    SET Code = @code,
+                        Reason = @description
+                    FROM [logging].[ConversationLog] AS cl
+                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+                    WHERE cl.Handle = @handle;
+                END;
+                IF @copies > 100000
                 BEGIN
-                    SET @description = CONCAT(N'Not ended: more than 100000 messages are pending. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
-                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
-                    EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
-                        @handle = @handle, @sequence = @sequence, @message = @description;
-                END
-                ELSE
-                BEGIN
-                    SET @description = CONCAT(N'Not ended, pending messages cannot be seen: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
+                    SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [logging].[usp_ResendPending] @handle = ''',
                         @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
                     EXECUTE [logging].[usp_LogError] @procedureName = N'usp_SenderActivation',
                         @handle = @handle, @sequence = @sequence, @message = @description;
@@ -4119,6 +4590,14 @@ BEGIN
 
                 COMMIT TRANSACTION;
                 SET @phase = 2;
+
+                /* A reader of the target is at work on it: once more, holding nothing while we wait. */
+                IF @left <> 0 AND @copies <= 100000
+                BEGIN
+                    SELECT @rung = 1, @age = 0;     /* should that not be enough: once more before we leave */
+                    EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code,
+                        @description = @description, @allowResend = @resend;
+                END;
 
             END
             /* ------------------------------------------------------------------------------------ */
@@ -4158,7 +4637,7 @@ END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
--- 74_04_usp_CloseEverlasting.procedure.sql
+-- 74_06_usp_CloseEverlasting.procedure.sql
 SET ANSI_NULLS ON;
 SET QUOTED_IDENTIFIER ON;
 GO
@@ -4465,7 +4944,8 @@ WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
 /* Lands what arrives, a batch per transaction, and ends a dialog when it is over: the target ends
-   first, always. Touches no table a sender writes (F-129). */
+   first, always. Of the tables senders write it touches SentMessage, and there what no sender does any more:
+   the copies of messages that have arrived (F-461). */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT OFF;                 /* a row that cannot land is undone to a savepoint, not doomed */
@@ -4485,8 +4965,12 @@ BEGIN
                                            and nobody says one of a type will do (F-161) */
     DECLARE @handle uniqueidentifier;
     DECLARE @conversationId uniqueidentifier;
-    DECLARE @ended bit;                 /* an EndOfStream, EndDialog or Error row was seen */
+    DECLARE @state char(2);
+    DECLARE @ended bit;                 /* EndOfStream was seen, or that the sender's side has ended */
     DECLARE @failed bit;                /* an Error row was seen: unread rows may be behind it */
+    DECLARE @errorBody varbinary(max);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
     DECLARE @more bit;
     DECLARE @phase tinyint;             /* 0 receiving, 1 received */
     DECLARE @suspect uniqueidentifier = NULL;   /* whose batch was rolled back: its first row comes next */
@@ -4541,23 +5025,28 @@ BEGIN
             SET @ended = 0;
             SET @failed = 0;
             SET @more = 1;
-            SET @conversationId = NULL;
-            SELECT @conversationId = ce.conversation_id
+            SELECT @conversationId = NULL, @state = NULL, @code = NULL;
+            SELECT @conversationId = ce.conversation_id, @state = ce.state
             FROM sys.conversation_endpoints AS ce
-                WITH (NOLOCK)           /* our own endpoint, under G; ids never change (F-126) */
+                WITH (NOLOCK)           /* our own endpoint, under G (F-126) */
             WHERE ce.conversation_handle = @handle;
 
             WHILE @more = 1
             BEGIN
                 SET @more = 0;
 
-                IF EXISTS (SELECT 1 FROM @received AS r
-                           WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
-                    SET @failed = 1;
-                IF EXISTS (SELECT 1 FROM @received AS r
-                           WHERE r.MessageType IN (N'EndOfStream',
-                               N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
-                               N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'))
+                SET @errorBody = NULL;
+                SELECT @failed = 1, @errorBody = r.Body
+                FROM @received AS r
+                WHERE r.MessageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error';
+                IF @errorBody IS NOT NULL
+                    EXECUTE [logging].[usp_ReadErrorBody] @messageBody = @errorBody,
+                        @code = @code OUTPUT, @description = @description OUTPUT;
+                /* A positive code is of somebody who ended the sender's side. */
+                IF @code > 0
+                   OR EXISTS (SELECT 1 FROM @received AS r
+                              WHERE r.MessageType IN (N'EndOfStream',
+                                  N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog'))
                     SET @ended = 1;
 
                 /* -------------------------------------------------------------------------------- */
@@ -4567,6 +5056,18 @@ BEGIN
                 SELECT ISNULL(r.MessageSequence, -1), ISNULL(r.MessageType, N''), r.Body
                 FROM @received AS r
                 ORDER BY r.QueuingOrder;
+
+                /* The sender's copies: what this transaction accounts for need not be sent again. First,
+                   so that a hook that commits the RECEIVE commits this with it. Each by its key: a range
+                   would ask for the next key too, which a sender may just be writing (F-461). The
+                   broker's own rows may have a number that is a message's (F-141). */
+                DELETE sm
+                FROM @rows AS r
+                INNER LOOP JOIN [logging].[SentMessage] AS sm
+                        WITH (ROWLOCK, FORCESEEK)
+                    ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence
+                WHERE r.MessageType NOT IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                    N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');
 
                 EXECUTE [logging].[usp_LandBatch] @conversationId, @handle, @rows;
 
@@ -4591,7 +5092,18 @@ BEGIN
             /* ------------------------------------------------------------------------------------ */
             /* 4  End first: the answer to EndOfStream is END, and EndDialog tells the initiator       */
             /* ------------------------------------------------------------------------------------ */
-            IF @ended = 1
+            /* An error of the broker's own (a negative code: the lifetime is over, say) is told to both
+               sides, and a sender may still have a message on the way in an open transaction. So it is
+               the sender's side that ends both, when its senders are done (F-462); unless it is gone. */
+            IF @failed = 1 AND @ended = 0
+               AND NOT EXISTS (SELECT 1
+                               FROM sys.conversation_endpoints AS ce
+                                   WITH (NOLOCK)    /* waits for no sender (F-126) */
+                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
+                SET @ended = 1;
+
+            /* One that is CLOSED or gone has been ended by somebody else: nothing is left to end (8426). */
+            IF @ended = 1 AND ISNULL(@state, 'CD') <> 'CD'
             BEGIN
                 DELETE pa
                 FROM [logging].[PoisonAttempt] AS pa
@@ -4800,6 +5312,7 @@ BEGIN
     DECLARE @isOpen bit;                /* an endpoint has not ended; NULL: could not be seen */
     DECLARE @open bigint = 0;
     DECLARE @pending bigint;
+    DECLARE @copies bigint = 0;         /* messages that have not landed */
     DECLARE @pauseMs int = 125;
     DECLARE @pause varchar(16);
 
@@ -4897,7 +5410,17 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             SET @isOpen = NULL;
         END CATCH;
 
-        IF @isOpen = 0 OR @WhatIf = 1 OR @closed = 0 OR SYSUTCDATETIME() >= @deadline
+        IF @WhatIf = 1 OR @closed = 0
+            BREAK;
+
+        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
+        SELECT @copies = COUNT(*)
+        FROM (SELECT TOP (10000) sm.MessageSequence
+              FROM [logging].[SentMessage] AS sm WITH (NOLOCK)) AS x;      /* nobody sends any more */
+        IF @copies > 0
+            EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;
+
+        IF (@isOpen = 0 AND @copies = 0) OR SYSUTCDATETIME() >= @deadline
             BREAK;
 
         /* 0.25 s at first, then twice as long each time up to 4 s: the view has a row for each
@@ -4942,10 +5465,13 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         UNION ALL
         SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
+        UNION ALL
+        SELECT 6, N'messages not landed', @copies, N'10000: or more; their dialogs are gone: see vw_Unlanded and usp_ResendStranded'
+        WHERE @copies > 0
     ) AS o
     ORDER BY o.Place;
 
-    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0)
+    IF @WhatIf = 1 OR (@closed = 1 AND @left = 0 AND @open = 0 AND @copies = 0)
         RETURN 0;
     RETURN 1;
 END;
@@ -5048,7 +5574,8 @@ AS
 /* Redial 0.1.0, configuration logging */
 /* lint: operator */
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
-   - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing pending.
+   - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
+   - GIVE UP: EndOfStream was sent, and the target's side is gone: what has not landed goes on.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
    - END WITH CLEANUP: CLOSED past its time.
@@ -5078,9 +5605,10 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
+    DECLARE @busy int;
 
     /* ----------------------------------------------------------------------------------------- */
-    /* 1  Help and inputs; pending messages must be visible                                        */
+    /* 1  Help and inputs                                                                          */
     /* ----------------------------------------------------------------------------------------- */
     IF @Help = 1
     BEGIN
@@ -5088,7 +5616,7 @@ BEGIN
   @WhatIf  1 (default): only show; 0: do it
   @most    1 to 100000, 1000 by default: at most so many of each kind in one call
   @Debug   1: print each one as it is looked at
-Nothing with an unread or a pending message is ended: those are shown with what to call instead.
+Nothing with an unread message or one that has not landed is ended: those are shown with what to call instead.
 Example: EXECUTE [logging].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
         RETURN 0;
     END;
@@ -5097,12 +5625,11 @@ Example: EXECUTE [logging].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
         THROW 50130, N'usp_EndLeaked must be called outside a transaction: each endpoint is ended in one of its own.', 1;
     IF @WhatIf IS NULL OR ISNULL(@most, 0) NOT BETWEEN 1 AND 100000
         THROW 50132, N'@WhatIf must be 0 or 1. @most must be 1 to 100000.', 1;
-    IF ISNULL(IS_MEMBER(N'db_owner'), 0) <> 1
-        THROW 50131, N'usp_EndLeaked cannot see sys.transmission_queue: user ''logging_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [logging_module]; then call it again.', 1;
 
     INSERT INTO @leaked (LeakedId, Handle, ConversationId, IsInitiator, State, ConversationKey, Action, Outcome)
     SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
         CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
+                      WHEN N'GIVE UP' THEN N'would be given up'
                       WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
                       WHEN N'DELETE ROW' THEN N'would be deleted'
                       WHEN N'FREE SLOT' THEN N'would be freed'
@@ -5131,9 +5658,10 @@ Example: EXECUTE [logging].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                 IF EXISTS (SELECT 1 FROM [logging].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
                    OR EXISTS (SELECT 1 FROM [logging].[InitiatorQueue] AS q WHERE q.conversation_handle = @handle)
                     SET @outcome = N'kept: unread messages are left; its activation handles them';
-                ELSE IF EXISTS (SELECT 1 FROM sys.transmission_queue AS tq
-                                WHERE tq.conversation_handle = @handle AND tq.is_end_of_dialog = 0 AND tq.is_conversation_error = 0)
-                    SET @outcome = N'kept: messages are pending; call usp_ResendPending';
+                ELSE IF EXISTS (SELECT 1
+                                FROM [logging].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
+                                WHERE sm.ConversationId = (SELECT l.ConversationId FROM @leaked AS l WHERE l.LeakedId = @id AND l.IsInitiator = 1))
+                    SET @outcome = N'kept: messages have not landed; call usp_ResendPending';
                 ELSE IF @outcome IS NULL
                 BEGIN
                     END CONVERSATION @handle;
@@ -5142,6 +5670,13 @@ Example: EXECUTE [logging].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
             ELSE IF @action = N'END WITH CLEANUP' AND @outcome IS NULL
             BEGIN
                 END CONVERSATION @handle WITH CLEANUP;
+            END
+            ELSE IF @action = N'GIVE UP' AND @outcome IS NULL
+            BEGIN
+                EXECUTE @busy = [logging].[usp_ResendPending] @handle = @handle, @code = 0,
+                    @description = N'Given up by usp_EndLeaked: the target was gone.';
+                IF @busy <> 0
+                    SET @outcome = N'kept: a reader is at work on it';
             END
             ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
             BEGIN
@@ -5426,7 +5961,8 @@ Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = 
 
         IF @deadLetterId IS NOT NULL
             DELETE dl
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM [logging].[DeadLetter] AS dl
                 /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
@@ -5435,7 +5971,8 @@ Example: EXECUTE [logging].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = 
             /* On from the last one, each letter is read once: those that stay are not read for every
                batch anew. */
             DELETE o
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId
+            INTO @removed (DeadLetterId)
             FROM
             (
                 SELECT TOP (1000) dl.DeadLetterId
@@ -5642,7 +6179,7 @@ CREATE OR ALTER PROCEDURE [logging].[usp_PurgeLogs]
 WITH EXECUTE AS N'logging_module'
 AS
 /* Redial 0.1.0, configuration logging */
-/* Removes old rows of ConversationLog (dialogs that have ended) and ErrorLog, 1,000 per transaction.
+/* Removes old rows of ConversationLog (dialogs that have ended or are gone) and ErrorLog, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
     SET NOCOUNT ON;
@@ -5703,7 +6240,10 @@ Example: EXECUTE [logging].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
-          AND cl.EndedUtc < @before;
+          /* EndedUtc NULL: somebody ended it by hand, or it is still open. */
+          AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
         SET @from = @to;
@@ -5994,8 +6534,7 @@ BEGIN
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @newHandle uniqueidentifier = NULL;
     DECLARE @firstHandle uniqueidentifier;
-    DECLARE @messageType nvarchar(256);
-    DECLARE @body varbinary(max);
+    DECLARE @messages [logging].[ReceivedBatch];
     DECLARE @replayed bigint = 0;
     DECLARE @lastId bigint = ISNULL(@toDeadLetterId, @deadLetterId);
 
@@ -6065,51 +6604,17 @@ A letter whose cause is not mended comes back as a new dead letter.';
             /* ------------------------------------------------------------------------------------ */
             /* 4  Send, conversation by conversation, each in its own order                            */
             /* ------------------------------------------------------------------------------------ */
-            DECLARE letters CURSOR LOCAL FORWARD_ONLY STATIC READ_ONLY FOR
-                SELECT l.ConversationHandle, l.MessageType, l.Body
-                FROM @letters AS l
-                ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
-            OPEN letters;
-            FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
-            WHILE @@FETCH_STATUS = 0
+            INSERT INTO @messages (MessageSequence, MessageType, Body)
+            SELECT l.MessageSequence, l.MessageType, l.Body
+            FROM @letters AS l
+            ORDER BY MIN(l.DeadLetterId) OVER (PARTITION BY l.ConversationHandle), l.MessageSequence, l.DeadLetterId;
+            SET @replayed = @@ROWCOUNT;
+
+            IF @replayed > 0
             BEGIN
-                IF @newHandle IS NULL
-                BEGIN
-                    /* A private dialog: no row, no timer, so nobody else sends on it. */
-                    BEGIN DIALOG CONVERSATION @newHandle
-                        FROM SERVICE [//redial/logging/initiator]
-                        TO SERVICE N'//redial/logging/target'
-                        ON CONTRACT [//redial/logging/contract]
-                        WITH LIFETIME = 2147483647, ENCRYPTION = OFF;
-
-                    INSERT INTO [logging].[ConversationLog] (Handle, ConversationId, ConfigId, ResendOf, Reason)
-                    SELECT @newHandle,
-                        (SELECT ce.conversation_id
-                         FROM sys.conversation_endpoints AS ce
-                             WITH (NOLOCK)      /* our own row, just made (F-126) */
-                         WHERE ce.conversation_handle = @newHandle),
-                        1, @firstHandle, N'usp_ReplayDeadLetter';
-                END;
-
-                IF @body IS NULL
-                BEGIN
-                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType;
-                END
-                ELSE
-                BEGIN
-                    SEND ON CONVERSATION @newHandle MESSAGE TYPE @messageType (@body);
-                END;
-
-                SET @replayed = @replayed + 1;
-                FETCH NEXT FROM letters INTO @firstHandle, @messageType, @body;
-            END;
-            CLOSE letters;
-            DEALLOCATE letters;
-
-            IF @newHandle IS NOT NULL
-            BEGIN
-                /* It is complete: the target ends it first, the EndDialog ends it here. */
-                EXECUTE [logging].[usp_SendEndOfStream] @handle = @newHandle;
+                SET @firstHandle = (SELECT TOP (1) l.ConversationHandle FROM @letters AS l ORDER BY l.DeadLetterId);
+                EXECUTE [logging].[usp_SendPrivately] @messages = @messages, @resendOf = @firstHandle,
+                    @reason = N'usp_ReplayDeadLetter', @handle = @newHandle OUTPUT;
 
                 INSERT INTO [logging].[OperatorLog] (Action, Detail, Reason)
                 VALUES (N'replay dead letters',
@@ -6227,7 +6732,8 @@ AS
 SELECT
     dl.DeadLetterId, dl.AddedUtc, dl.Side, dl.ConversationId, dl.ConversationHandle, dl.MessageSequence,
     dl.MessageType, dl.Code, dl.Reason, dl.HandledUtc, dl.HandledBy, dl.Handling, dl.HandlingReason,
-    DATALENGTH(dl.Body) AS BodyBytes
+    DATALENGTH(dl.Body) AS BodyBytes,
+    CONVERT(nvarchar(200), NULL) AS ConversationKey, CONVERT(bigint, NULL) AS KeySequence, CONVERT(uniqueidentifier, NULL) AS MessageId
 FROM [logging].[DeadLetter] AS dl WITH (NOLOCK);
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6292,7 +6798,7 @@ AS
 /* Messages that have not reached their queue, at most 10,000, without bodies; columns: see ufn_Pending. */
 SELECT
     f.ConversationHandle, f.MessageSequence, f.MessageType, f.IsEndOfDialog, f.IsError, f.EnqueuedUtc,
-    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus
+    f.WaitingSeconds, f.ToService, f.StatusKind, f.TransmissionStatus, f.ConversationKey, f.KeySequence, f.MessageId
 FROM [logging].[ufn_Pending]() AS f;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -6309,6 +6815,30 @@ SELECT
     f.Side, f.QueueName, f.Messages, f.IsReceiveEnabled, f.IsEnqueueEnabled, f.IsActivationEnabled,
     f.ActivationProcedure, f.MaxReaders, f.IsRetentionEnabled, f.IsPoisonMessageHandlingEnabled
 FROM [logging].[ufn_Queues]() AS f;
+GO
+IF @@ERROR <> 0 SET NOEXEC ON;
+GO
+-- 79_vw_Unlanded.view.sql
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER VIEW [logging].[vw_Unlanded]
+AS
+/* Redial 0.1.0, configuration logging */
+/* Messages that were sent and have not landed, without their bodies.
+   Status: pending (it is on its way, or waits to be sent again), dead letter (until it is replayed).
+   NOLOCK: whoever watches must neither wait for senders nor make them wait. */
+SELECT
+    N'pending' AS Status, sm.SentUtc AS SinceUtc, sm.ConversationId, sm.MessageSequence, sm.MessageType,
+    CONVERT(nvarchar(200), NULL) AS ConversationKey, CONVERT(bigint, NULL) AS KeySequence, CONVERT(uniqueidentifier, NULL) AS MessageId,
+    CONVERT(bigint, NULL) AS DeadLetterId
+FROM [logging].[SentMessage] AS sm WITH (NOLOCK)
+UNION ALL
+SELECT
+    N'dead letter' AS Status, dl.AddedUtc AS SinceUtc, dl.ConversationId, dl.MessageSequence, dl.MessageType,
+    dl.ConversationKey, dl.KeySequence, dl.MessageId, dl.DeadLetterId
+FROM [logging].[vw_DeadLetters] AS dl
+WHERE dl.HandledUtc IS NULL;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -6338,6 +6868,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[PoisonAttempt]'),
                (N'[logging].[ReceivedBatch]'),
                (N'[logging].[SendLedger]'),
+               (N'[logging].[SentMessage]'),
                (N'[logging].[SessionConversations]'),
                (N'[logging].[Setting]'),
                (N'[logging].[ufn_Conversations]'),
@@ -6363,6 +6894,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_LandBatch]'),
                (N'[logging].[usp_LandRow]'),
                (N'[logging].[usp_LogError]'),
+               (N'[logging].[usp_MoveCopies]'),
                (N'[logging].[usp_OpenGate]'),
                (N'[logging].[usp_PurgeDeadLetter]'),
                (N'[logging].[usp_PurgeLanding]'),
@@ -6373,19 +6905,22 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_RecordPoison]'),
                (N'[logging].[usp_ReplayDeadLetter]'),
                (N'[logging].[usp_ResendPending]'),
+               (N'[logging].[usp_ResendStranded]'),
                (N'[logging].[usp_SeesPending]'),
                (N'[logging].[usp_Send]'),
                (N'[logging].[usp_SendBatch]'),
                (N'[logging].[usp_SendEndOfStream]'),
                (N'[logging].[usp_SenderActivation]'),
                (N'[logging].[usp_SendMessages]'),
+               (N'[logging].[usp_SendPrivately]'),
                (N'[logging].[usp_TargetActivation]'),
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
                (N'[logging].[vw_FailedConversations]'),
                (N'[logging].[vw_Pending]'),
-               (N'[logging].[vw_Queues]')
+               (N'[logging].[vw_Queues]'),
+               (N'[logging].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [logging].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -6426,6 +6961,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[PoisonAttempt]'),
                (N'[logging].[ReceivedBatch]'),
                (N'[logging].[SendLedger]'),
+               (N'[logging].[SentMessage]'),
                (N'[logging].[SessionConversations]'),
                (N'[logging].[Setting]'),
                (N'[logging].[ufn_Conversations]'),
@@ -6451,6 +6987,7 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_LandBatch]'),
                (N'[logging].[usp_LandRow]'),
                (N'[logging].[usp_LogError]'),
+               (N'[logging].[usp_MoveCopies]'),
                (N'[logging].[usp_OpenGate]'),
                (N'[logging].[usp_PurgeDeadLetter]'),
                (N'[logging].[usp_PurgeLanding]'),
@@ -6461,19 +6998,22 @@ IF EXISTS (SELECT 1
                (N'[logging].[usp_RecordPoison]'),
                (N'[logging].[usp_ReplayDeadLetter]'),
                (N'[logging].[usp_ResendPending]'),
+               (N'[logging].[usp_ResendStranded]'),
                (N'[logging].[usp_SeesPending]'),
                (N'[logging].[usp_Send]'),
                (N'[logging].[usp_SendBatch]'),
                (N'[logging].[usp_SendEndOfStream]'),
                (N'[logging].[usp_SenderActivation]'),
                (N'[logging].[usp_SendMessages]'),
+               (N'[logging].[usp_SendPrivately]'),
                (N'[logging].[usp_TargetActivation]'),
                (N'[logging].[vw_Conversations]'),
                (N'[logging].[vw_DeadLetters]'),
                (N'[logging].[vw_Errors]'),
                (N'[logging].[vw_FailedConversations]'),
                (N'[logging].[vw_Pending]'),
-               (N'[logging].[vw_Queues]')
+               (N'[logging].[vw_Queues]'),
+               (N'[logging].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [logging].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -6524,6 +7064,7 @@ GRANT EXECUTE ON OBJECT::[logging].[usp_PurgeLogs] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Conversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Queues] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Pending] TO [logging_operator];
+GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_Errors] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_FailedConversations] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[vw_DeadLetters] TO [logging_operator];
@@ -6565,6 +7106,7 @@ GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 GRANT EXECUTE ON OBJECT::[logging].[usp_ResendPending] TO [logging_operator];
+GRANT EXECUTE ON OBJECT::[logging].[usp_ResendStranded] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_CloseEverlasting] TO [logging_operator];
 GRANT EXECUTE ON OBJECT::[logging].[usp_EndLeaked] TO [logging_operator];
 GRANT SELECT ON OBJECT::[logging].[ConversationLog] TO [logging_operator];
@@ -6577,6 +7119,7 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 GRANT SELECT ON OBJECT::[logging].[Landing] TO [logging_reader];
 GRANT SELECT ON OBJECT::[logging].[ConversationLog] TO [logging_reader];
+GRANT SELECT ON OBJECT::[logging].[vw_Unlanded] TO [logging_reader];
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
 GO
@@ -6693,6 +7236,23 @@ BEGIN
         IF ISNULL(@property, 1) <> 0
             THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
         DROP TABLE [logging].[KeySequence];
+        COMMIT TRANSACTION;
+    END;
+END;
+IF EXISTS (SELECT 1 FROM sys.extended_properties AS ep
+               WHERE ep.class = 1 AND ep.minor_id = 0 AND ep.name = N'Redial.made'
+                 AND ep.major_id = OBJECT_ID(N'[logging].[SkippedNumber]'))
+BEGIN
+    IF EXISTS (SELECT 1 FROM [logging].[SkippedNumber])
+        PRINT N'Table [logging].[SkippedNumber] is of an earlier choice and has rows: kept.';
+    ELSE
+    BEGIN
+        BEGIN TRANSACTION;
+        EXECUTE @property = sys.sp_dropextendedproperty @name = N'Redial.made', @level0type = N'SCHEMA',
+            @level0name = N'logging', @level1type = N'TABLE', @level1name = N'SkippedNumber';
+        IF ISNULL(@property, 1) <> 0
+            THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+        DROP TABLE [logging].[SkippedNumber];
         COMMIT TRANSACTION;
     END;
 END;
@@ -6929,10 +7489,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'6fe1299fbd103bc2bb0f7b2ce95de10b68bfa69a8ff389fc2847a5d0048b5f5f'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9ffb62ee168a4785f0f92979c71e0335fbbfbe1149eef91bbf568b6ec93f6a38'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'6fe1299fbd103bc2bb0f7b2ce95de10b68bfa69a8ff389fc2847a5d0048b5f5f');
+    VALUES (N'logging', N'0.1.0', N'9ffb62ee168a4785f0f92979c71e0335fbbfbe1149eef91bbf568b6ec93f6a38');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
@@ -7232,6 +7792,7 @@ VALUES
     (N'conversation.timer_strategy', N'two_phase', 1),
     (N'conversation.order', N'conversation', 1),
     (N'conversation.delivery', N'at_least_once', 1),
+    (N'conversation.copies', N'until_landed', 1),
     (N'envelope.who', N'0', 1),
     (N'contract.end_of_stream', N'EndOfStream', 1),
     (N'services.initiator', N'//redial/logging/initiator', 1),

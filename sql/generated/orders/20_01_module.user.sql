@@ -17,8 +17,9 @@ BEGIN
     COMMIT TRANSACTION;
 END;
 GO
-/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and a row that cannot be
-   seen cannot be accounted for. Without this membership usp_ResendPending refuses to end.
+/* sys.transmission_queue shows no row to anyone outside db_owner (F-113), and only a member cleans up a
+   conversation that is CLOSED. Without this membership vw_Pending and usp_Health do not say why a message
+   waits, and usp_EndLeaked leaves those; nothing is lost by it, for what is sent again is our own copy.
    The mark says that the membership is ours to take away; a mark without it does no harm. */
 IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'orders_module'), 0) = 0   /* NULL: may not be seen */
 BEGIN

@@ -108,7 +108,7 @@ BEGIN
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
         VALUES (10, N'pending messages not visible', N'orders_module', NULL,
-            N'sys.transmission_queue looks empty to it: dialogs with pending messages are not ended, and this report cannot count them. Why: user ''orders_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [orders_module]; unless that is what you chose.');
+            N'sys.transmission_queue looks empty to it: neither vw_Pending nor this report can say why a message waits, and usp_EndLeaked leaves what is CLOSED. Nothing is lost by it. Why: user ''orders_module'' must be a member of db_owner. Next: ALTER ROLE db_owner ADD MEMBER [orders_module]; unless that is what you chose.');
     END;
     IF EXISTS (SELECT 1 FROM sys.services AS s
                WHERE s.name COLLATE Latin1_General_BIN2 IN (N'//redial/orders/initiator', N'//redial/orders/target')
@@ -134,10 +134,10 @@ BEGIN
     FROM [orders].[DeploymentHistory] AS h
     ORDER BY h.DeploymentId DESC;
 
-    IF (SELECT COUNT(*) FROM [orders].[Migration]) < 6
+    IF (SELECT COUNT(*) FROM [orders].[Migration]) < 7
     BEGIN
         INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
-        VALUES (10, N'migration missing', N'[orders].[Migration]', NULL, N'Version 0.1.0 knows 6 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
+        VALUES (10, N'migration missing', N'[orders].[Migration]', NULL, N'Version 0.1.0 knows 7 numbered migrations of the tables, fewer were applied: deploy again, and look at its messages.');
     END;
 
     RETURN;

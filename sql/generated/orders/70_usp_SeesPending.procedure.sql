@@ -6,9 +6,8 @@ CREATE OR ALTER PROCEDURE [orders].[usp_SeesPending]
 WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
-/* What usp_ResendPending and usp_EndLeaked ask before they trust an empty sys.transmission_queue: the
-   view is filtered by this very function (F-113). Asked here by a deployment (50201) and by verify:
-   whether a signature counts in it is unknown (F-180). */
+/* sys.transmission_queue is filtered by this very function (F-113). Asked here by a deployment (50201) and
+   by verify: whether a signature counts in it is unknown (F-180). */
 BEGIN
     SET NOCOUNT ON;
 

@@ -22,6 +22,10 @@ BEGIN
     DECLARE @tries int = 0;
     DECLARE @placed bit = 0;            /* 1: the row is ours, a placeholder, not yet with a dialog */
     DECLARE @state char(2) = NULL;
+    DECLARE @vanished bit = 0;
+    DECLARE @sent bigint;
+    DECLARE @endsUtc datetime;
+    DECLARE @sentBy bigint;             /* the transaction that sent on it last */
 
     IF @@TRANCOUNT = 0
         THROW 50103, N'usp_AcquireConversation must be called inside the transaction that sends: its row lock is what keeps the conversation open.', 1;
@@ -34,7 +38,7 @@ BEGIN
         BEGIN
             SET @tries = @tries + 1;
             SET @handle = NULL;
-            SELECT @handle = sc.Handle
+            SELECT @handle = sc.Handle, @sentBy = sc.TransactionId
             FROM [orders].[SessionConversations] AS sc
                 /* UPDLOCK: nobody deletes the row, hence nobody sends EndOfStream, before the caller's
                    SEND commits; S locks would deadlock on conversion (F-122).
@@ -88,26 +92,79 @@ BEGIN
             THROW 50102, N'The gate is closed: this configuration is being drained. Nothing was sent. Next: send again when usp_OpenGate has been called.', 1;
 
         /* ------------------------------------------------------------------------------------- */
-        /* 4  A look at the state keeps dead handles rare. NULL (not visible, or gone) is left to     */
-        /*    SEND: taking it for dead could begin a dialog per message                              */
+        /* 4  A look at the state keeps dead handles from SEND: its 8426 may doom the transaction    */
+        /*    (F-131). NULL is gone, and nobody was told of its end: who does not see the dialogs    */
+        /*    he begins cannot begin any (50104)                                                     */
         /* ------------------------------------------------------------------------------------- */
         IF @placed = 0
         BEGIN
-            SELECT @state = ce.state
+            SELECT @state = ce.state, @sent = ce.send_sequence, @endsUtc = ce.lifetime
             FROM sys.conversation_endpoints AS ce
                 WITH (NOLOCK)   /* whether a plain read waits for an END is unknown; we hold R (F-126) */
             WHERE ce.conversation_handle = @handle;
+            IF @state IS NULL
+                SET @vanished = 1;
         END;
 
         /* ------------------------------------------------------------------------------------- */
-        /* 5  First use, or a dialog of no more use: begin one in the same row                      */
+        /* 5  Its time has come: we own the row, so we close it, nobody else can */
         /* ------------------------------------------------------------------------------------- */
-        IF @placed = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
+        /* Nothing is closed in a call that found a dialog dead: the next attempt of usp_Send is for
+           sending (F-150). A transaction that has sent on a dialog goes on with it: so its messages are
+           in one order, whatever the dialog's age (F-464). */
+        IF @deadHandle IS NULL AND @state IN ('SO', 'CO')
+           AND ((ISNULL(@sentBy, -1) <> CURRENT_TRANSACTION_ID()
+                 AND (@endsUtc <= DATEADD(second, 3690, GETUTCDATE()))))
+        BEGIN
+            BEGIN TRY
+                /* As for SEND itself: a dead dialog must not doom the caller's work (F-131). */
+                IF @ownsTransaction = 0
+                    SET XACT_ABORT OFF;
+
+                EXECUTE [orders].[usp_SendEndOfStream] @handle = @handle;
+            END TRY
+            BEGIN CATCH
+                /* 8426, 8429: dead already, so nobody can or need be told. In a transaction of our
+                   own XACT_ABORT has doomed it, and usp_Send starts over. */
+                IF ERROR_NUMBER() NOT IN (8426, 8429) OR XACT_STATE() <> 1
+                BEGIN
+                    /* Any other error: if EndOfStream went out before it, a caller who goes on must
+                       not commit a row that leads to it, or it goes out again, or a message behind it
+                       (S2). If not, the next send closes the dialog. */
+                    IF @ownsTransaction = 0 AND XACT_STATE() = 1
+                       AND EXISTS (SELECT 1
+                                   FROM sys.conversation_endpoints AS ce
+                                       WITH (NOLOCK)    /* as above */
+                                   WHERE ce.conversation_handle = @handle AND ce.send_sequence > @sent)
+                    BEGIN
+                        DELETE sc
+                        FROM [orders].[SessionConversations] AS sc
+                            WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                        WHERE sc.ConfigId = 1
+                          AND sc.ConversationKey = @conversationKey
+                          AND sc.Handle = @rowHandle;
+                    END;
+
+                    THROW;
+                END;
+            END CATCH;
+
+            IF @ownsTransaction = 0 AND @callerAborts = 1
+                SET XACT_ABORT ON;
+
+            SET @deadHandle = @handle;      /* of no more use: begin the next one below */
+        END;
+
+        /* ------------------------------------------------------------------------------------- */
+        /* 6  First use, or a dialog of no more use: begin one in the same row                      */
+        /* ------------------------------------------------------------------------------------- */
+        IF @placed = 1 OR @vanished = 1 OR @handle = @deadHandle OR @state IN ('DI', 'DO', 'ER', 'CD')
         BEGIN
             EXECUTE [orders].[usp_BeginConversation]
                 @conversationKey = @conversationKey,
                 @rowHandle = @rowHandle,
                 @ownsTransaction = @ownsTransaction,
+                @vanished = @vanished,
                 @handle = @handle OUTPUT;
         END;
     END TRY

@@ -13,7 +13,8 @@ AS
 /* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
    have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
    dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. SAVE TRANSACTION is refused in a distributed
+   a batch is never split over an old and a new one. Each message goes out with a copy (SentMessage) that
+   stays until it has landed. SAVE TRANSACTION is refused in a distributed
    transaction (627): nothing is sent then.
    Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
 BEGIN
@@ -74,8 +75,7 @@ BEGIN
 
     WHILE 1 = 1
     BEGIN
-        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem
-        FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
+        SELECT TOP (1) @wrongId = w.WrongId, @problem = w.Problem FROM @wrong AS w WHERE w.WrongId > @wrongId ORDER BY w.WrongId;
         IF @@ROWCOUNT = 0
             BREAK;
         SET @problems = @problems + @problem;
@@ -137,8 +137,7 @@ BEGIN
                     @handle = @handle OUTPUT;
 
                 SET @keySequence = ISNULL(
-                    (SELECT ks.LastSequence
-                     FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)   /* its own row, nobody else's (F-147) */
+                    (SELECT ks.LastSequence FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)   /* nobody else's row (F-147) */
                      WHERE ks.ConfigId = 1 AND ks.ConversationKey = @conversationKey), 0);
 
                 UPDATE @keys SET Handle = @handle, LastSequence = @keySequence WHERE KeyNumber = @keyNumber;
@@ -151,15 +150,11 @@ BEGIN
             WHILE @ordinal IS NOT NULL
             BEGIN
                 SELECT @messageType = m.MessageType, @body = m.MessageBody, @messageKey = m.MessageKey
-                FROM @messages AS m
-                WHERE m.Ordinal = @ordinal;
+                FROM @messages AS m WHERE m.Ordinal = @ordinal;
 
-                UPDATE @keys
-                SET @keySequence = LastSequence = LastSequence + 1
-                WHERE ConversationKey = @messageKey;
+                UPDATE @keys SET @keySequence = LastSequence = LastSequence + 1 WHERE ConversationKey = @messageKey;
                 SELECT @keyNumber = k.KeyNumber, @handle = k.Handle, @conversationKey = k.ConversationKey
-                FROM @keys AS k
-                WHERE k.ConversationKey = @messageKey;
+                FROM @keys AS k WHERE k.ConversationKey = @messageKey;
 
                 SET @body = [orders].[ufn_WriteEnvelope](@messageId, @messageKey, @keySequence, @body);
 
@@ -169,29 +164,37 @@ BEGIN
 
                 SEND ON CONVERSATION @handle MESSAGE TYPE @messageType (@body);
 
-                IF @ownsTransaction = 0 AND @callerAborts = 1
-                    SET XACT_ABORT ON;
+                /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
+                SET XACT_ABORT ON;
+                UPDATE sc
+                SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
+                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
+                INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
+                FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
+                IF @@ROWCOUNT <> 1
+                    THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
+
+
+                IF @ownsTransaction = 0 AND @callerAborts = 0
+                    SET XACT_ABORT OFF;
 
                 SET @ordinal = (SELECT TOP (1) m.Ordinal FROM @messages AS m WHERE m.Ordinal > @ordinal ORDER BY m.Ordinal);
             END;
 
             /* -- 3.3  The numbers are taken ----------------------------------------------------- */
-            SET @keyNumber = 1;
-            WHILE @keyNumber <= @keyCount
-            BEGIN
-                SELECT @conversationKey = k.ConversationKey, @keySequence = k.LastSequence
-                FROM @keys AS k WHERE k.KeyNumber = @keyNumber;
-
-                UPDATE ks
-                SET LastSequence = @keySequence
-                FROM [orders].[KeySequence] AS ks
-                    WITH (ROWLOCK, FORCESEEK)   /* one row; a scan would wait for other keys */
-                WHERE ks.ConfigId = 1 AND ks.ConversationKey = @conversationKey;
-                IF @@ROWCOUNT = 0
-                    INSERT INTO [orders].[KeySequence] (ConfigId, ConversationKey, LastSequence)
-                    VALUES (1, @conversationKey, @keySequence);
-                SET @keyNumber = @keyNumber + 1;
-            END;
+            UPDATE ks
+            SET LastSequence = k.LastSequence
+            FROM @keys AS k
+            INNER LOOP JOIN [orders].[KeySequence] AS ks
+                    WITH (ROWLOCK, FORCESEEK)   /* these rows; a scan would wait for other keys */
+                ON ks.ConfigId = 1 AND ks.ConversationKey = k.ConversationKey;
+            IF @@ROWCOUNT < @keyCount
+                INSERT INTO [orders].[KeySequence] (ConfigId, ConversationKey, LastSequence)
+                SELECT 1, k.ConversationKey, k.LastSequence
+                FROM @keys AS k
+                WHERE NOT EXISTS (SELECT 1 FROM [orders].[KeySequence] AS ks WITH (FORCESEEK)  /* as above */
+                                  WHERE ks.ConfigId = 1 AND ks.ConversationKey = k.ConversationKey);
 
             IF @ownsTransaction = 1
                 COMMIT TRANSACTION;

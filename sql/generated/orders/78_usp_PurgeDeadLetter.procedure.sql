@@ -21,7 +21,7 @@ BEGIN
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
 
-    DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY);
+    DECLARE @removed TABLE (DeadLetterId bigint NOT NULL PRIMARY KEY, HandledUtc datetime2(3) NULL, Header varbinary(1300) NULL);
     DECLARE @errors nvarchar(2048) = N'';
     DECLARE @batch int = 1;
     DECLARE @behind bigint = -1;        /* by age: letters up to here have been looked at */
@@ -69,7 +69,8 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
 
         IF @deadLetterId IS NOT NULL
             DELETE dl
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
+            INTO @removed (DeadLetterId, HandledUtc, Header)
             FROM [orders].[DeadLetter] AS dl
                 /* READPAST: one that is just being written or replayed is somebody's; nobody waits. */
                 WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)
@@ -78,10 +79,11 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
             /* On from the last one, each letter is read once: those that stay are not read for every
                batch anew. */
             DELETE o
-            OUTPUT DELETED.DeadLetterId INTO @removed (DeadLetterId)
+            OUTPUT DELETED.DeadLetterId, DELETED.HandledUtc, SUBSTRING(DELETED.Body, 1, 1300)
+            INTO @removed (DeadLetterId, HandledUtc, Header)
             FROM
             (
-                SELECT TOP (1000) dl.DeadLetterId
+                SELECT TOP (1000) dl.DeadLetterId, dl.HandledUtc, dl.Body
                 FROM [orders].[DeadLetter] AS dl
                     WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_DeadLetter]), FORCESEEK)  /* as above */
                 WHERE dl.DeadLetterId > @behind
@@ -104,6 +106,13 @@ Example: EXECUTE [orders].[usp_PurgeDeadLetter] @olderThanDays = 90, @reason = N
                 CONCAT(COUNT_BIG(*), N' from ', MIN(r.DeadLetterId), N' to ', MAX(r.DeadLetterId),
                     CASE WHEN @includeUnhandled = 1 THEN N', unhandled ones too' ELSE N'' END), @reason
             FROM @removed AS r;
+
+            /* Given up: nobody shall wait for these numbers. The header is in front of the body (F-146). */
+            INSERT INTO [orders].[SkippedNumber] (ConversationKey, KeySequence, Reason, MessageId)
+            SELECT e.ConversationKey, e.KeySequence, N'given up', e.MessageId
+            FROM @removed AS r
+            CROSS APPLY [orders].[ufn_ReadEnvelope](r.Header) AS e
+            WHERE r.HandledUtc IS NULL AND e.ConversationKey IS NOT NULL AND e.KeySequence IS NOT NULL;
         END;
 
         COMMIT TRANSACTION;

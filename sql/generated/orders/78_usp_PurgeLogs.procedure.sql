@@ -9,7 +9,7 @@ CREATE OR ALTER PROCEDURE [orders].[usp_PurgeLogs]
 WITH EXECUTE AS N'orders_module'
 AS
 /* Redial 0.1.0, configuration orders */
-/* Removes old rows of ConversationLog (dialogs that have ended) and ErrorLog, 1,000 per transaction.
+/* Removes old rows of ConversationLog (dialogs that have ended or are gone), SkippedNumber and ErrorLog, 1,000 per transaction.
    Result set, one row a table: TableName nvarchar(128), LogRows bigint, Outcome nvarchar(60). Returns 0. */
 BEGIN
     SET NOCOUNT ON;
@@ -24,10 +24,11 @@ BEGIN
     DECLARE @to uniqueidentifier;
     DECLARE @conversations bigint = 0;
     DECLARE @errorRows bigint = 0;
+    DECLARE @numbers bigint = 0;
 
     IF @Help = 1
     BEGIN
-        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only) and ErrorLog.
+        PRINT N'usp_PurgeLogs removes old rows of ConversationLog (ended dialogs only), SkippedNumber and ErrorLog.
   @olderThanDays  0 to 36500 days; 90 by default
   @WhatIf         1 (default): only show; 0: do it
   @Debug          1: print each batch
@@ -48,6 +49,7 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
         FROM [orders].[ConversationLog] AS cl WITH (NOLOCK)   /* a figure to look at; waits for nobody */
         WHERE cl.EndedUtc < @before;
         SELECT @errorRows = COUNT_BIG(*) FROM [orders].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
+        SELECT @numbers = COUNT_BIG(*) FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK) WHERE sn.SkippedUtc < @before;
     END;
 
     /* Slice after slice of the clustered key, each row once: nothing is ordered by EndedUtc, and DELETE
@@ -70,7 +72,10 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
-          AND cl.EndedUtc < @before;
+          /* EndedUtc NULL: somebody ended it by hand, or it is still open. */
+          AND (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
         SET @from = @to;
@@ -90,14 +95,26 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             PRINT CONCAT(N'ErrorLog: ', @batch, N' rows');
     END;
 
-    IF @WhatIf = 0 AND @conversations + @errorRows > 0
+    SET @batch = 1;
+    WHILE @WhatIf = 0 AND @batch > 0
+    BEGIN
+        DELETE TOP (1000) sn
+        FROM [orders].[SkippedNumber] AS sn WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK)    /* as above */
+        WHERE sn.SkippedUtc < @before;
+        SET @batch = @@ROWCOUNT;
+        SET @numbers = @numbers + @batch;
+        IF @Debug = 1
+            PRINT CONCAT(N'SkippedNumber: ', @batch, N' rows');
+    END;
+
+    IF @WhatIf = 0 AND @conversations + @errorRows + @numbers > 0
     BEGIN
         INSERT INTO [orders].[OperatorLog] (Action, Detail)
-        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors older than ', @days, N' days'));
+        VALUES (N'purge logs', CONCAT(@conversations, N' conversations, ', @errorRows, N' errors, ', @numbers, N' skipped numbers older than ', @days, N' days'));
     END;
 
     SELECT t.TableName, t.LogRows, CASE WHEN @WhatIf = 1 THEN N'would be removed' ELSE N'removed' END AS Outcome
-    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows)) AS t(TableName, LogRows);
+    FROM (VALUES (N'ConversationLog', @conversations), (N'ErrorLog', @errorRows), (N'SkippedNumber', @numbers)) AS t(TableName, LogRows);
 
     RETURN 0;
 END;

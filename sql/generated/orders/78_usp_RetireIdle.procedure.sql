@@ -47,7 +47,8 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     IF @Help = 1
     BEGIN
-        PRINT N'usp_RetireIdle closes dialogs of configuration orders that are past their time or idle.
+        PRINT N'usp_RetireIdle closes dialogs of configuration orders that are past their time, near the end of their lifetime or idle, and
+sends again what dialogs that were ended by hand have left behind (usp_ResendStranded).
   @olderThanSeconds  idle for at least this long (0: none for being idle); 3600 by default
   @WhatIf            1 (default): only show; 0: do it, and write down how far each dialog has come
   @Debug             1: print each step
@@ -75,7 +76,10 @@ Example: EXECUTE [orders].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0
     SELECT sc.Handle, sc.ConversationKey, ce.send_sequence,
         CASE WHEN iw.SendSequence = ce.send_sequence THEN iw.SinceUtc END,
         /* Its timer should have closed it ten retries ago. */
-        CASE WHEN cl.BegunUtc < DATEADD(second, -4500, @now) THEN 1 ELSE 0 END
+        CASE WHEN 1 = 0
+                  OR cl.BegunUtc < DATEADD(second, -4500, @now)
+                  OR ce.lifetime <= DATEADD(second, 3690, GETUTCDATE())     /* nobody sends on it any more (F-465) */
+             THEN 1 ELSE 0 END
     FROM [orders].[SessionConversations] AS sc
         /* A list of whom to visit, no decision: NOLOCK waits for no sender, and each visit looks again
            under locks. INDEX, FORCESEEK: this configuration's rows only. */
@@ -138,6 +142,9 @@ Example: EXECUTE [orders].[usp_RetireIdle] @olderThanSeconds = 1800, @WhatIf = 0
         SET Outcome = CASE @result WHEN 0 THEN N'retired' WHEN 1 THEN N'kept: it is in use now' WHEN 3 THEN N'nothing to do: no row leads to it any more' ELSE N'failed: see ErrorLog' END
         WHERE DialogId = @id;
     END;
+
+    IF @WhatIf = 0
+        EXECUTE [orders].[usp_ResendStranded];
 
     SELECT d.Handle, d.ConversationKey, d.Why, d.SendSequence AS Messages, d.Outcome
     FROM @dialogs AS d

@@ -24,8 +24,10 @@ IF EXISTS (SELECT 1
                (N'[orders].[PoisonAttempt]'),
                (N'[orders].[ReceivedBatch]'),
                (N'[orders].[SendLedger]'),
+               (N'[orders].[SentMessage]'),
                (N'[orders].[SessionConversations]'),
                (N'[orders].[Setting]'),
+               (N'[orders].[SkippedNumber]'),
                (N'[orders].[ufn_Conversations]'),
                (N'[orders].[ufn_HealthBroker]'),
                (N'[orders].[ufn_HealthConversations]'),
@@ -50,6 +52,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_LandBatch]'),
                (N'[orders].[usp_LandRow]'),
                (N'[orders].[usp_LogError]'),
+               (N'[orders].[usp_MoveCopies]'),
                (N'[orders].[usp_OpenGate]'),
                (N'[orders].[usp_PurgeDeadLetter]'),
                (N'[orders].[usp_PurgeLanding]'),
@@ -61,6 +64,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_RecycleConversation]'),
                (N'[orders].[usp_ReplayDeadLetter]'),
                (N'[orders].[usp_ResendPending]'),
+               (N'[orders].[usp_ResendStranded]'),
                (N'[orders].[usp_RetireIdle]'),
                (N'[orders].[usp_SeesPending]'),
                (N'[orders].[usp_Send]'),
@@ -68,13 +72,15 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_SendEndOfStream]'),
                (N'[orders].[usp_SenderActivation]'),
                (N'[orders].[usp_SendMessages]'),
+               (N'[orders].[usp_SendPrivately]'),
                (N'[orders].[usp_TargetActivation]'),
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
                (N'[orders].[vw_FailedConversations]'),
                (N'[orders].[vw_Pending]'),
-               (N'[orders].[vw_Queues]')
+               (N'[orders].[vw_Queues]'),
+               (N'[orders].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [orders].[InitiatorQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;
@@ -114,8 +120,10 @@ IF EXISTS (SELECT 1
                (N'[orders].[PoisonAttempt]'),
                (N'[orders].[ReceivedBatch]'),
                (N'[orders].[SendLedger]'),
+               (N'[orders].[SentMessage]'),
                (N'[orders].[SessionConversations]'),
                (N'[orders].[Setting]'),
+               (N'[orders].[SkippedNumber]'),
                (N'[orders].[ufn_Conversations]'),
                (N'[orders].[ufn_HealthBroker]'),
                (N'[orders].[ufn_HealthConversations]'),
@@ -140,6 +148,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_LandBatch]'),
                (N'[orders].[usp_LandRow]'),
                (N'[orders].[usp_LogError]'),
+               (N'[orders].[usp_MoveCopies]'),
                (N'[orders].[usp_OpenGate]'),
                (N'[orders].[usp_PurgeDeadLetter]'),
                (N'[orders].[usp_PurgeLanding]'),
@@ -151,6 +160,7 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_RecycleConversation]'),
                (N'[orders].[usp_ReplayDeadLetter]'),
                (N'[orders].[usp_ResendPending]'),
+               (N'[orders].[usp_ResendStranded]'),
                (N'[orders].[usp_RetireIdle]'),
                (N'[orders].[usp_SeesPending]'),
                (N'[orders].[usp_Send]'),
@@ -158,13 +168,15 @@ IF EXISTS (SELECT 1
                (N'[orders].[usp_SendEndOfStream]'),
                (N'[orders].[usp_SenderActivation]'),
                (N'[orders].[usp_SendMessages]'),
+               (N'[orders].[usp_SendPrivately]'),
                (N'[orders].[usp_TargetActivation]'),
                (N'[orders].[vw_Conversations]'),
                (N'[orders].[vw_DeadLetters]'),
                (N'[orders].[vw_Errors]'),
                (N'[orders].[vw_FailedConversations]'),
                (N'[orders].[vw_Pending]'),
-               (N'[orders].[vw_Queues]')
+               (N'[orders].[vw_Queues]'),
+               (N'[orders].[vw_Unlanded]')
            ) AS needed(Name)
            WHERE OBJECT_ID(needed.Name) IS NULL AND TYPE_ID(needed.Name) IS NULL)
     THROW 50199, N'Queue [orders].[TargetQueue] was not activated: an earlier script failed and something its reader needs is missing. Next: run install.sql again.', 1;

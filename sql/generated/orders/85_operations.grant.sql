@@ -13,6 +13,7 @@ GRANT EXECUTE ON OBJECT::[orders].[usp_PurgeLogs] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Conversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Queues] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Pending] TO [orders_operator];
+GRANT SELECT ON OBJECT::[orders].[vw_Unlanded] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_Errors] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_FailedConversations] TO [orders_operator];
 GRANT SELECT ON OBJECT::[orders].[vw_DeadLetters] TO [orders_operator];

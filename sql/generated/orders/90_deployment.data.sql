@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9dd4c6d8ae806fb5112f9b9e9b6a568cb95cd9d1d46fed9f8e39e392aaf7453c'
+           ORDER BY h.DeploymentId DESC), N'') <> N'9ce6ad11edaef02e9176ec041681bf9d1ed3d6a18ce4e027fae807421db67b6e'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'9dd4c6d8ae806fb5112f9b9e9b6a568cb95cd9d1d46fed9f8e39e392aaf7453c');
+    VALUES (N'orders', N'0.1.0', N'9ce6ad11edaef02e9176ec041681bf9d1ed3d6a18ce4e027fae807421db67b6e');
 END;
 GO

@@ -147,6 +147,7 @@ DECLARE @open int = 1;
 DECLARE @until datetime2(3) = SYSUTCDATETIME();
 DECLARE @busy bit;
 DECLARE @rows bigint;
+DECLARE @copies int;
 DECLARE @handles TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, HasRow bit NOT NULL);
 
 IF OBJECT_ID(N'[orders].[SessionConversations]', N'U') IS NULL
@@ -240,6 +241,19 @@ BEGIN TRY
         END CATCH;
         IF @busy = 1
             SET @open = @open + 1;
+
+        /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
+        IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
+        BEGIN
+            EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;',
+                N'@copies int OUTPUT', @copies = @copies OUTPUT;
+            IF @copies > 0
+            BEGIN
+                SET @open = 1;
+                IF OBJECT_ID(N'[orders].[usp_ResendStranded]', N'P') IS NOT NULL
+                    EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;
+            END;
+        END;
 
         IF @open > 0
             WAITFOR DELAY '00:00:00.500';
@@ -650,53 +664,57 @@ FROM (VALUES
     (5, N'view', N'vw_FailedConversations'),
     (6, N'view', N'vw_Pending'),
     (7, N'view', N'vw_Queues'),
-    (8, N'procedure', N'usp_AcknowledgeLanding'),
-    (9, N'procedure', N'usp_AcquireConversation'),
-    (10, N'procedure', N'usp_ArmTimer'),
-    (11, N'procedure', N'usp_BeginConversation'),
-    (12, N'procedure', N'usp_BeginPartition'),
-    (13, N'procedure', N'usp_CloseEverlasting'),
-    (14, N'procedure', N'usp_CloseGate'),
-    (15, N'procedure', N'usp_Drain'),
-    (16, N'procedure', N'usp_EndLeaked'),
-    (17, N'procedure', N'usp_EndPartition'),
-    (18, N'procedure', N'usp_FindPoison'),
-    (19, N'procedure', N'usp_Health'),
-    (20, N'procedure', N'usp_LandBatch'),
-    (21, N'procedure', N'usp_LandRow'),
-    (22, N'procedure', N'usp_LogError'),
-    (23, N'procedure', N'usp_OpenGate'),
-    (24, N'procedure', N'usp_PurgeDeadLetter'),
-    (25, N'procedure', N'usp_PurgeInbox'),
-    (26, N'procedure', N'usp_PurgeLanding'),
-    (27, N'procedure', N'usp_PurgeLogs'),
-    (28, N'procedure', N'usp_PurgePoison'),
-    (29, N'procedure', N'usp_PurgeSendLedger'),
-    (30, N'procedure', N'usp_ReadErrorBody'),
-    (31, N'procedure', N'usp_RecordPoison'),
-    (32, N'procedure', N'usp_RecycleConversation'),
-    (33, N'procedure', N'usp_RecycleInOneTransaction'),
-    (34, N'procedure', N'usp_ReplayDeadLetter'),
-    (35, N'procedure', N'usp_ResendPending'),
-    (36, N'procedure', N'usp_RetireIdle'),
-    (37, N'procedure', N'usp_SeesPending'),
-    (38, N'procedure', N'usp_Send'),
-    (39, N'procedure', N'usp_SendBatch'),
-    (40, N'procedure', N'usp_SendEndOfStream'),
-    (41, N'procedure', N'usp_SenderActivation'),
-    (42, N'procedure', N'usp_SendMessages'),
-    (43, N'procedure', N'usp_TargetActivation'),
-    (44, N'procedure', N'usp_WaitForSlot'),
-    (45, N'function', N'ufn_Conversations'),
-    (46, N'function', N'ufn_HealthBroker'),
-    (47, N'function', N'ufn_HealthConversations'),
-    (48, N'function', N'ufn_HealthData'),
-    (49, N'function', N'ufn_Leaked'),
-    (50, N'function', N'ufn_Pending'),
-    (51, N'function', N'ufn_Queues'),
-    (52, N'function', N'ufn_ReadBatch'),
-    (53, N'function', N'ufn_ReadEnvelope'),
-    (54, N'function', N'ufn_WriteEnvelope')
+    (8, N'view', N'vw_Unlanded'),
+    (9, N'procedure', N'usp_AcknowledgeLanding'),
+    (10, N'procedure', N'usp_AcquireConversation'),
+    (11, N'procedure', N'usp_ArmTimer'),
+    (12, N'procedure', N'usp_BeginConversation'),
+    (13, N'procedure', N'usp_BeginPartition'),
+    (14, N'procedure', N'usp_CloseEverlasting'),
+    (15, N'procedure', N'usp_CloseGate'),
+    (16, N'procedure', N'usp_Drain'),
+    (17, N'procedure', N'usp_EndLeaked'),
+    (18, N'procedure', N'usp_EndPartition'),
+    (19, N'procedure', N'usp_FindPoison'),
+    (20, N'procedure', N'usp_Health'),
+    (21, N'procedure', N'usp_LandBatch'),
+    (22, N'procedure', N'usp_LandRow'),
+    (23, N'procedure', N'usp_LogError'),
+    (24, N'procedure', N'usp_MoveCopies'),
+    (25, N'procedure', N'usp_OpenGate'),
+    (26, N'procedure', N'usp_PurgeDeadLetter'),
+    (27, N'procedure', N'usp_PurgeInbox'),
+    (28, N'procedure', N'usp_PurgeLanding'),
+    (29, N'procedure', N'usp_PurgeLogs'),
+    (30, N'procedure', N'usp_PurgePoison'),
+    (31, N'procedure', N'usp_PurgeSendLedger'),
+    (32, N'procedure', N'usp_ReadErrorBody'),
+    (33, N'procedure', N'usp_RecordPoison'),
+    (34, N'procedure', N'usp_RecycleConversation'),
+    (35, N'procedure', N'usp_RecycleInOneTransaction'),
+    (36, N'procedure', N'usp_ReplayDeadLetter'),
+    (37, N'procedure', N'usp_ResendPending'),
+    (38, N'procedure', N'usp_ResendStranded'),
+    (39, N'procedure', N'usp_RetireIdle'),
+    (40, N'procedure', N'usp_SeesPending'),
+    (41, N'procedure', N'usp_Send'),
+    (42, N'procedure', N'usp_SendBatch'),
+    (43, N'procedure', N'usp_SendEndOfStream'),
+    (44, N'procedure', N'usp_SenderActivation'),
+    (45, N'procedure', N'usp_SendMessages'),
+    (46, N'procedure', N'usp_SendPrivately'),
+    (47, N'procedure', N'usp_TargetActivation'),
+    (48, N'procedure', N'usp_WaitForSlot'),
+    (49, N'function', N'ufn_Conversations'),
+    (50, N'function', N'ufn_HealthBroker'),
+    (51, N'function', N'ufn_HealthConversations'),
+    (52, N'function', N'ufn_HealthData'),
+    (53, N'function', N'ufn_Leaked'),
+    (54, N'function', N'ufn_Pending'),
+    (55, N'function', N'ufn_Queues'),
+    (56, N'function', N'ufn_ReadBatch'),
+    (57, N'function', N'ufn_ReadEnvelope'),
+    (58, N'function', N'ufn_WriteEnvelope')
 ) AS k(Ordinal, Kind, Name)
 INNER JOIN sys.objects AS o ON o.schema_id = SCHEMA_ID(N'orders') AND o.name = k.Name;
 INSERT INTO @drops (Ordinal, Kind, Name, IsOurs)
@@ -704,8 +722,8 @@ SELECT k.Ordinal, N'TYPE', k.Name,
     CASE WHEN EXISTS (SELECT 1 FROM sys.extended_properties AS ep
              WHERE ep.class = 6 AND ep.major_id = t.user_type_id AND ep.name = N'Redial.made') THEN 1 ELSE 0 END
 FROM (VALUES
-    (55, N'MessageBatch'),
-    (56, N'ReceivedBatch')
+    (59, N'MessageBatch'),
+    (60, N'ReceivedBatch')
 ) AS k(Ordinal, Name)
 INNER JOIN sys.types AS t ON t.schema_id = SCHEMA_ID(N'orders') AND t.name = k.Name;
 

@@ -49,7 +49,7 @@ def paths(lab, sql):
     ("a > 1", "RANGE t.pk (1 columns)"),
     ("b = 2", "SCAN t.pk, with residual"),
     ("h = '0E984725-C51C-4BF4-9960-E1C80E27ABA0'", "SEEK t.uq (1 columns)"),
-    ("h > '0E984725-C51C-4BF4-9960-E1C80E27ABA0'", "SCAN t.pk, with residual"),
+    ("h > '0E984725-C51C-4BF4-9960-E1C80E27ABA0'", "RANGE t.uq (1 columns)"),
     ("c = 1 AND n = N'x'", "RANGE t.ix_c (2 columns)"),
     ("n = N'x'", "SCAN t.pk, with residual"),
     ("a = 1 OR b = 2", "SCAN t.pk, with residual"),
@@ -133,3 +133,13 @@ def test_a_system_view_is_asked_by_key_where_it_can_be(lab, monkeypatch):
     assert lab.rows("SELECT state FROM sys.conversation_endpoints WITH (NOLOCK) "
                     f"WHERE conversation_handle = '{guid}' AND state = 'CO'") == []
     assert asked == [guid]
+
+
+def test_a_range_of_guids_is_read_in_the_servers_order_not_in_that_of_the_text(lab):
+    """The last six bytes weigh most: 1 in them comes after any first group."""
+    low, high = "F0000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
+    lab.run(f"CREATE TABLE dbo.G (Id uniqueidentifier NOT NULL PRIMARY KEY); "
+            f"INSERT INTO dbo.G VALUES ('{high}'), ('{low}');")
+    query = "SELECT TOP (1) g.Id FROM dbo.G AS g WITH (FORCESEEK) WHERE g.Id > '{}' ORDER BY g.Id;"
+    assert lab.rows(query.format("0" * 8 + "-0000-0000-0000-" + "0" * 12)) == [(low,)]
+    assert lab.rows(query.format(low)) == [(high,)]

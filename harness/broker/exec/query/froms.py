@@ -32,7 +32,7 @@ from harness.broker.exec.query.tree import (
 from harness.broker.exec.switches import value
 from harness.tsql import ast
 
-_TEXT_ORDERED = frozenset({"uniqueidentifier", "sql_variant", "binary", "varbinary"})
+_TEXT_ORDERED = frozenset({"sql_variant", "binary", "varbinary"})
 
 
 @dataclass(slots=True)

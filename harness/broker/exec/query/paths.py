@@ -88,8 +88,6 @@ def sargs(
         value_types = [value_type(value) for value in values]
         if not all(seekable(types[ordinal], t) for t in value_types):
             return False
-        if op not in {"=", "IN"} and types[ordinal].name == "uniqueidentifier":
-            return False  # indexes keep them in the order of their text
         found.append(Sarg(ordinal, op, values, c))
         return True
 

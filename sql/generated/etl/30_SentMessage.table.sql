@@ -1,0 +1,33 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+/* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
+   dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
+   lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
+   MessageSequence is the number the broker gives the message within its dialog (F-452).
+   Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
+   the conversation group of the dialog's target. So nobody waits for a row here (F-461).
+   No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
+IF OBJECT_ID(N'[etl].[SentMessage]', N'U') IS NULL
+BEGIN
+    DECLARE @property int;
+    SET XACT_ABORT ON;
+    BEGIN TRANSACTION;
+    CREATE TABLE [etl].[SentMessage]
+    (
+        ConversationId uniqueidentifier NOT NULL,
+        MessageSequence bigint NOT NULL,
+        MessageType nvarchar(256) NOT NULL,
+        Body varbinary(max) NULL,
+        SentUtc datetime2(3) NOT NULL
+            CONSTRAINT [DF_SentMessage_SentUtc] DEFAULT (SYSUTCDATETIME()),
+        CONSTRAINT [PK_SentMessage] PRIMARY KEY CLUSTERED (ConversationId, MessageSequence)
+    );
+    ALTER TABLE [etl].[SentMessage] SET (LOCK_ESCALATION = DISABLE);
+    EXECUTE @property = sys.sp_addextendedproperty @name = N'Redial.made', @value = N'etl',
+        @level0type = N'SCHEMA', @level0name = N'etl', @level1type = N'TABLE', @level1name = N'SentMessage';
+    IF ISNULL(@property, 1) <> 0
+        THROW 50209, N'A mark of ownership could not be set or taken away: the message before this one says why. Next: mend that, run this again.', 1;
+    COMMIT TRANSACTION;
+END;
+GO

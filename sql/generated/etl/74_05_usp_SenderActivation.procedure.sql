@@ -1,0 +1,193 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [etl].[usp_SenderActivation]
+WITH EXECUTE AS N'etl_module'
+AS
+/* Redial 0.1.0, configuration etl */
+/* Empties the initiator's queue: EndDialog and Error end it. One message per
+   transaction, and that transaction owns the conversation group only; the row R is the business of a
+   second transaction, after the first has committed (F-127). */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT OFF;                 /* what a refused timer or a failed resend does is decided below */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @handle uniqueidentifier;
+    DECLARE @messageType nvarchar(256);
+    DECLARE @sequence bigint;
+    DECLARE @body varbinary(max);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @attempts int;              /* how often this message rolled its transaction back */
+    DECLARE @poisoned bit;
+    DECLARE @resend bit;
+    DECLARE @copies int;
+    DECLARE @left int;                  /* 1: the dialog could not be ended in transaction 1 */
+    DECLARE @rung bit = 0;              /* 1: a timer was received, or a dialog was left */
+    DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
+    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
+
+    WHILE 1 = 1
+    BEGIN
+        SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
+        SET @phase = 0;
+
+        BEGIN TRY
+            /* ------------------------------------------------------------------------------------ */
+            /* 1  Transaction 1: receive. From here on G is ours                                     */
+            /* ------------------------------------------------------------------------------------ */
+            BEGIN TRANSACTION;
+
+            RECEIVE TOP (1)
+                @handle = conversation_handle,
+                @messageType = message_type_name,
+                @sequence = message_sequence_number,
+                @body = message_body
+            FROM [etl].[InitiatorQueue];
+
+            IF @handle IS NULL
+            BEGIN
+                COMMIT TRANSACTION;
+                IF @rung = 0
+                    RETURN 0;
+
+                /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
+                SET @phase = 2;
+                SET @rung = 0;
+                EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = @age;
+                RETURN 0;
+            END;
+
+            SET @phase = 1;
+            SET @sequence = ISNULL(@sequence, -1);   /* of a timer or broker error: not documented */
+            SET @messageType = ISNULL(@messageType, N'');   /* the type may be dropped by now (F-142) */
+
+            SET @attempts = 0;
+            SELECT @attempts = pa.Attempts
+            FROM [etl].[PoisonAttempt] AS pa
+                WITH (FORCESEEK)        /* a scan would wait for other dialogs' rows, under G */
+            WHERE pa.ConversationHandle = @handle
+              AND pa.MessageSequence = @sequence
+              AND pa.MessageType = @messageType;
+            SET @poisoned = CASE WHEN @attempts >= 1 THEN 1 ELSE 0 END;
+
+            /* ------------------------------------------------------------------------------------ */
+            /* 2  Timer: for a dialog that was gone (usp_BeginConversation), or only to take G         */
+            /* ------------------------------------------------------------------------------------ */
+            IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer'
+            BEGIN
+                SET @rung = 1;
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 3  Ending failed even without a resend: set aside, below the five rollbacks (F-118)     */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @attempts >= 2
+            BEGIN
+                INSERT INTO [etl].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Not ended, see ErrorLog for this handle. Next: usp_ResendPending with it.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 4  EndDialog, Error: account for what has not landed and end, under G; then drop the row */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE IF @messageType IN (N'http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog',
+                                     N'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
+            BEGIN
+                SET @code = 0;
+                SET @description = NULL;
+                IF @messageType = N'http://schemas.microsoft.com/SQL/ServiceBroker/Error'
+                    EXECUTE [etl].[usp_ReadErrorBody] @messageBody = @body,
+                        @code = @code OUTPUT, @description = @description OUTPUT;
+
+                /* All of a dialog goes in one transaction: a very large one fills the log, rolls back for
+                   hours and counts as one of the five (F-118). So that is left to somebody who has
+                   looked at the log first. */
+                SELECT @copies = COUNT(*)
+                FROM (SELECT TOP (100001) sm.MessageSequence
+                      FROM sys.conversation_endpoints AS ce
+                          WITH (NOLOCK)                 /* our own endpoint, under G (F-126) */
+                      INNER JOIN [etl].[SentMessage] AS sm
+                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+                          ON sm.ConversationId = ce.conversation_id
+                      WHERE ce.conversation_handle = @handle) AS p;
+
+                SET @left = 1;
+                SET @resend = CASE WHEN @poisoned = 1 THEN 0 ELSE 1 END;
+                IF @copies <= 100000
+                    EXECUTE @left = [etl].[usp_ResendPending] @handle = @handle, @code = @code,
+                        @description = @description, @allowResend = @resend, @waitMs = 0;
+
+                /* The message is consumed and the dialog stays: what the message said is written down for
+                   whoever ends it (below, usp_ResendStranded, an operator). */
+                IF @left <> 0
+                BEGIN
+                    UPDATE cl
+                    SET Code = @code,
+                        Reason = @description
+                    FROM [etl].[ConversationLog] AS cl
+                        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+                    WHERE cl.Handle = @handle;
+                END;
+                IF @copies > 100000
+                BEGIN
+                    SET @description = CONCAT(N'Not ended: more than 100000 messages have not landed. Nothing is lost. Next: see that there is room in the log for three times their bytes; then EXECUTE [etl].[usp_ResendPending] @handle = ''',
+                        @handle, N''', @code = ', ISNULL(CONVERT(nvarchar(12), @code), N'NULL'), N'; ', @description);
+                    EXECUTE [etl].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                        @handle = @handle, @sequence = @sequence, @message = @description;
+                END;
+
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+
+                /* A reader of the target is at work on it: once more, holding nothing while we wait. */
+                IF @left <> 0 AND @copies <= 100000
+                BEGIN
+                    SELECT @rung = 1, @age = 0;     /* should that not be enough: once more before we leave */
+                    EXECUTE [etl].[usp_ResendPending] @handle = @handle, @code = @code,
+                        @description = @description, @allowResend = @resend;
+                END;
+
+                EXECUTE [etl].[usp_RecycleConversation] @handle = @handle, @sendEndOfStream = 0;
+            END
+            /* ------------------------------------------------------------------------------------ */
+            /* 5  Nothing else is in the contract for this side: kept, not dropped                    */
+            /* ------------------------------------------------------------------------------------ */
+            ELSE
+            BEGIN
+                INSERT INTO [etl].[DeadLetter]
+                    (Side, ConversationHandle, MessageSequence, MessageType, Body, Reason)
+                VALUES
+                    (N'initiator', @handle, @sequence, @messageType, @body,
+                     N'Unexpected message type on the initiator''s queue.');
+                COMMIT TRANSACTION;
+                SET @phase = 2;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 9617, the queue is off, is somebody's decision and not news. */
+            IF ERROR_NUMBER() <> 9617
+                EXECUTE [etl].[usp_LogError] @procedureName = N'usp_SenderActivation',
+                    @handle = @handle, @sequence = @sequence;
+
+            /* An error of RECEIVE itself: leave. A loop would spin for ever (F-118). Severity 17 and up
+               is the server's trouble (disk, memory), not the message's: leave, and blame nothing. */
+            IF @phase = 0 OR ERROR_SEVERITY() >= 17
+                RETURN 1;
+
+            IF @phase = 1 AND ERROR_NUMBER() <> 1205   /* nor is a deadlock with somebody's own query */
+                EXECUTE [etl].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
+                    @messageType = @messageType;
+        END CATCH;
+    END;
+END;
+GO

@@ -1,0 +1,118 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [logging].[usp_ResendPending]
+    @handle uniqueidentifier,           /* the initiator's handle of the dialog that ended or failed */
+    @code int,                          /* code of the Error message; 0 for EndDialog; NULL unreadable */
+    @description nvarchar(3000) = NULL, /* what the Error message said; kept with the code */
+    @allowResend bit = 1,                /* 0: dead-letter everything (a resend failed before) */
+    @waitMs int = 10000                 /* how long to wait for a reader of the target that is at work on it */
+WITH EXECUTE AS N'logging_module'
+AS
+/* Redial 0.1.0, configuration logging */
+/* Accounts for every message of a dialog that has not landed, then ends the dialog, all in one
+   transaction: sent again on a dialog of their own, or copied byte-exact to DeadLetter. Locks: the group
+   of @handle, then of its target, of the dialog begun here; never R.
+   One transaction whatever its size: millions need room in the log for about three times their bytes, in
+   tempdb for once, and a quiet hour; a rollback leaves everything as it was. Activation calls it for up to
+   100000 messages (operations.resend_limit); usp_Health names dialogs with more,
+   which wait for an operator's call. Returns 0, or 1: a reader of the target is at work on the dialog, and nothing was done. */
+BEGIN
+    SET NOCOUNT ON;
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+
+    DECLARE @ownsTransaction bit = CASE WHEN @@TRANCOUNT = 0 THEN 1 ELSE 0 END;
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @state char(2);
+    DECLARE @sent bigint;
+    DECLARE @resent bigint;
+    DECLARE @deadLettered bigint;
+    DECLARE @busy int;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Ours, and the side that sends: the module user may own others' conversations too          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF NOT EXISTS (SELECT 1
+                   FROM sys.conversation_endpoints AS ce
+                       WITH (NOLOCK)    /* waits for nobody: the caller may hold G (F-126) */
+                   INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+                   WHERE ce.conversation_handle = @handle
+                     AND ce.is_initiator = 1
+                     AND s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/initiator')
+        THROW 50112, N'@handle must be the initiator''s handle of a conversation of service ''//redial/logging/initiator'' that is still in sys.conversation_endpoints. Nothing was ended.', 1;
+
+    /* In a caller's transaction too: with it OFF and no TRY around us a statement that fails is passed
+       over, and END below would come all the same. */
+    SET XACT_ABORT ON;
+
+    IF @ownsTransaction = 1
+        BEGIN TRANSACTION;
+
+    /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
+       below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
+       dooms the RECEIVE around us is unknown (F-134): not asked. */
+    IF EXISTS (SELECT 1
+               FROM sys.conversation_endpoints AS ce
+                   WITH (NOLOCK)        /* as above */
+               WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO'))
+        EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+
+    SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* our own endpoint (F-126) */
+    WHERE ce.conversation_handle = @handle;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
+    /* ----------------------------------------------------------------------------------------- */
+    /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
+       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). */
+    SAVE TRANSACTION RedialBeforeEnd;
+    IF @state IN ('SO', 'CO')
+    BEGIN
+        END CONVERSATION @handle WITH ERROR = 50111
+            DESCRIPTION = N'Given up by usp_ResendPending: what had not landed was sent again or dead-lettered.';
+    END
+    ELSE
+    BEGIN
+        END CONVERSATION @handle;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  What has not landed                                                                      */
+    /* ----------------------------------------------------------------------------------------- */
+    EXECUTE @busy = [logging].[usp_MoveCopies]
+        @conversationId = @conversationId, @handle = @handle, @code = @code, @description = @description,
+        @allowResend = @allowResend, @waitMs = @waitMs, @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+    IF @busy <> 0
+    BEGIN
+        ROLLBACK TRANSACTION RedialBeforeEnd;
+        IF @ownsTransaction = 1
+            COMMIT TRANSACTION;
+        RETURN 1;
+    END;
+
+    /* Its log row after END has taken G, the order of a reader that has received for it (F-127). */
+    UPDATE cl
+    SET EndedUtc = SYSUTCDATETIME(),
+        Messages = ISNULL(cl.Messages, @sent),
+        Resent = @resent,
+        DeadLettered = @deadLettered,
+        Code = @code,
+        Reason = @description
+    FROM [logging].[ConversationLog] AS cl
+        WITH (ROWLOCK, INDEX ([PK_ConversationLog]), FORCESEEK)   /* this dialog's row only, under G */
+    WHERE cl.Handle = @handle;
+
+    DELETE pa
+    FROM [logging].[PoisonAttempt] AS pa
+        WITH (ROWLOCK, FORCESEEK)       /* a scan would wait for other dialogs' rows, under G */
+    WHERE pa.ConversationHandle = @handle;
+
+    IF @ownsTransaction = 1
+        COMMIT TRANSACTION;
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,115 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_MoveCopies]
+    @conversationId uniqueidentifier,
+    @handle uniqueidentifier,           /* the initiator's; where that is gone, @conversationId again */
+    @code int,                          /* why it ended: of the Error message; 0: without one; NULL: unreadable */
+    @description nvarchar(3000) = NULL, /* what the Error message said; kept with a dead letter */
+    @allowResend bit = 1,               /* 0: dead-letter everything (a resend failed before) */
+    @waitMs int = 0,                    /* how long to wait for a reader that is at work on the dialog */
+    @resent bigint OUTPUT,
+    @deadLettered bigint OUTPUT
+WITH EXECUTE AS N'orders_module'
+AS
+/* Redial 0.1.0, configuration orders */
+/* What a dialog has not landed goes on: on a dialog of its own, or to DeadLetter, byte-exact. Called in a
+   transaction that knows that no sender is at work on the dialog and none can be any more.
+   Ends the target's side first: what a reader is landing now is landed then, and nothing more will be
+   (F-462). Locks: the target's conversation group; then the copies, which are nobody else's by then.
+   Returns 0, or 1: a reader is at work on the dialog, and nothing was done. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+
+    DECLARE @target uniqueidentifier = NULL;
+    DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
+    DECLARE @newHandle uniqueidentifier;
+    DECLARE @rows [orders].[ReceivedBatch];
+
+    SELECT @resent = 0, @deadLettered = 0;
+
+    IF @@TRANCOUNT = 0
+        THROW 50125, N'usp_MoveCopies must be called inside the transaction that has made sure that nobody sends on the dialog.', 1;
+
+    /* The ordinary end: the target has ended first, and everything has landed. The look at all endpoints
+       below is spared (whether the view can be sought by conversation_id is unknown, F-153). */
+    IF @code >= 0
+       AND NOT EXISTS (SELECT 1
+                       FROM [orders].[SentMessage] AS sm
+                           WITH (NOLOCK, FORCESEEK)     /* one a reader is just taking away lands, or stays */
+                       WHERE sm.ConversationId = @conversationId)
+        RETURN 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  The target's side, if it is still open. END deletes what is unread there: its copies are here */
+    /* ----------------------------------------------------------------------------------------- */
+    SELECT @target = ce.conversation_handle
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
+    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0 AND ce.state <> 'CD';
+
+    IF @target IS NOT NULL
+    BEGIN
+        BEGIN TRY
+            SET XACT_ABORT OFF;         /* for END alone: these errors leave the transaction standing */
+            SET LOCK_TIMEOUT @waitMs;
+            END CONVERSATION @target;
+        END TRY
+        BEGIN CATCH
+            IF ERROR_NUMBER() = 1222 AND XACT_STATE() = 1
+                RETURN 1;
+            /* 8426, 8427: somebody has ended it meanwhile. */
+            IF ERROR_NUMBER() NOT IN (8426, 8427) OR XACT_STATE() <> 1
+                THROW;
+        END CATCH;
+
+        SET LOCK_TIMEOUT @lockTimeout;
+        SET XACT_ABORT ON;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 2  What has not landed, in its order                                                    */
+    /* ----------------------------------------------------------------------------------------- */
+    INSERT INTO @rows (MessageSequence, MessageType, Body)
+    SELECT sm.MessageSequence, sm.MessageType, sm.Body
+    FROM [orders].[SentMessage] AS sm
+        /* UPDLOCK: two that find a stranded dialog at once, one after the other; the second finds nothing.
+           FORCESEEK: this dialog's rows only. */
+        WITH (UPDLOCK, ROWLOCK, FORCESEEK)
+    WHERE sm.ConversationId = @conversationId
+    ORDER BY sm.MessageSequence;
+
+    IF @@ROWCOUNT = 0
+        RETURN 0;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 3  Again, after errors that say nothing against the message itself (F-111); else, positive  */
+    /*    codes too, to DeadLetter                                                                 */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
+    BEGIN
+        EXECUTE [orders].[usp_SendPrivately] @messages = @rows, @resendOf = @handle,
+            @reason = @description, @handle = @newHandle OUTPUT;
+        SET @resent = (SELECT COUNT(*) FROM @rows);
+    END
+    ELSE
+    BEGIN
+        INSERT INTO [orders].[DeadLetter]
+            (Side, ConversationId, ConversationHandle, MessageSequence, MessageType, Body, Code, Reason)
+        SELECT N'initiator', @conversationId, @handle, r.MessageSequence, r.MessageType, r.Body, @code, @description
+        FROM @rows AS r
+        ORDER BY r.RowId;
+        SET @deadLettered = @@ROWCOUNT;
+    END;
+
+    /* What went on, and no more: were somebody to send on the dialog after all, his copy stays. */
+    DELETE sm
+    FROM @rows AS r
+    INNER LOOP JOIN [orders].[SentMessage] AS sm
+            WITH (ROWLOCK, FORCESEEK)
+        ON sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence;
+
+    RETURN 0;
+END;
+GO

@@ -1,0 +1,140 @@
+SET ANSI_NULLS ON;
+SET QUOTED_IDENTIFIER ON;
+GO
+CREATE OR ALTER PROCEDURE [orders].[usp_ResendStranded]
+    @olderThanSeconds int = 30,         /* 0 and up: younger copies are left alone */
+    @most int = 100000,                 /* 1 and up: a dialog with more copies is left alone */
+    @Help bit = 0                       /* 1: print what this does, and do nothing */
+WITH EXECUTE AS N'orders_module'
+AS
+/* Redial 0.1.0, configuration orders */
+/* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
+   that cannot deliver them any more: the initiator's side is gone, or has ended or failed and the message
+   that said so was not handled to the end. Each in a transaction of its own. An error is logged and the
+   next dialog follows. Returns 0. */
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+    SET IMPLICIT_TRANSACTIONS OFF;      /* else the first read below opens a transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut what is accounted for (F-331) */
+
+    DECLARE @conversationId uniqueidentifier = '00000000-0000-0000-0000-000000000000';
+    DECLARE @sentUtc datetime2(3);
+    DECLARE @handle uniqueidentifier;
+    DECLARE @state char(2);
+    DECLARE @code int;
+    DECLARE @description nvarchar(3000);
+    DECLARE @resend bit;
+    DECLARE @resent bigint;
+    DECLARE @deadLettered bigint;
+    DECLARE @found int;
+    DECLARE @copies bigint;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 1  Help and inputs                                                                          */
+    /* ----------------------------------------------------------------------------------------- */
+    IF @Help = 1
+    BEGIN
+        PRINT N'usp_ResendStranded sends again what a dialog of configuration orders has left behind that was ended by
+hand (END CONVERSATION by somebody else, WITH CLEANUP, NEW_BROKER): nobody is told of such an end.
+  @olderThanSeconds  0 and up, 30 by default: younger copies are left alone
+  @most              1 and up, 100000 by default: a dialog with more is left to a call that allows for more
+Activation of the initiator''s queue and usp_Drain call it too. Look first: [orders].[vw_Unlanded].
+Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
+        RETURN 0;
+    END;
+
+    IF @@TRANCOUNT <> 0
+        THROW 50123, N'usp_ResendStranded must be called outside a transaction: each dialog is accounted for in one of its own.', 1;
+    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1
+        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more.', 1;
+
+    WHILE 1 = 1
+    BEGIN
+        /* ------------------------------------------------------------------------------------- */
+        /* 2  The next dialog with copies, by its oldest                                           */
+        /* ------------------------------------------------------------------------------------- */
+        SET @found = 0;
+        SELECT TOP (1) @found = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
+        FROM [orders].[SentMessage] AS sm
+            /* READPAST: what an open transaction has just sent is no stranded copy, and its dialog, begun
+               in that transaction, may not be seen below (F-126). So no sender is waited for. */
+            WITH (READPAST, READCOMMITTEDLOCK, ROWLOCK, FORCESEEK)
+        WHERE sm.ConversationId > @conversationId
+        ORDER BY sm.ConversationId, sm.MessageSequence;
+        IF @found = 0
+            BREAK;
+
+        IF @sentUtc > DATEADD(second, -@olderThanSeconds, SYSUTCDATETIME())
+            CONTINUE;
+
+        SELECT @handle = NULL, @state = NULL;
+        SELECT @handle = ce.conversation_handle, @state = ce.state
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* as above; what is done below looks again under locks */
+        WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1;
+
+        /* An open dialog delivers, or tells its end. */
+        IF @state IN ('SO', 'CO')
+            CONTINUE;
+
+        /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at the
+           log first. */
+        SELECT @copies = COUNT_BIG(*)
+        FROM (SELECT TOP (@most + CONVERT(bigint, 1)) sm.MessageSequence
+              FROM [orders].[SentMessage] AS sm
+                  WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+              WHERE sm.ConversationId = @conversationId) AS p;
+        IF @copies > @most
+            CONTINUE;
+
+        BEGIN TRY
+            /* --------------------------------------------------------------------------------- */
+            /* 3  Ended or failed, and left: as activation would have done                         */
+            /* --------------------------------------------------------------------------------- */
+            IF @handle IS NOT NULL
+            BEGIN
+                SELECT @code = 0, @description = NULL, @resend = 1;
+                SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
+                FROM [orders].[ConversationLog] AS cl
+                    WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
+                WHERE cl.Handle = @handle;
+                /* Activation could not send it again. */
+                SELECT @resend = 0
+                FROM [orders].[PoisonAttempt] AS pa
+                    WITH (NOLOCK, FORCESEEK)    /* as above */
+                WHERE pa.ConversationHandle = @handle AND pa.Attempts >= 1;
+
+                EXECUTE [orders].[usp_ResendPending] @handle = @handle, @code = @code,
+                    @description = @description, @allowResend = @resend;
+            END
+            /* --------------------------------------------------------------------------------- */
+            /* 4  Gone: its copies are nobody's. Whoever ended it has waited for its senders (F-109) */
+            /* --------------------------------------------------------------------------------- */
+            ELSE
+            BEGIN
+                BEGIN TRANSACTION;
+                /* Not by NOLOCK: one that is just being ended may yet be there again. */
+                IF NOT EXISTS (SELECT 1
+                               FROM sys.conversation_endpoints AS ce
+                               WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
+                    EXECUTE [orders].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
+                        @code = 0, @description = N'Its dialog was ended by hand.', @waitMs = 10000,
+                        @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
+                COMMIT TRANSACTION;
+            END;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+
+            /* 50112: somebody else has just done it. */
+            IF ERROR_NUMBER() <> 50112
+                EXECUTE [orders].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
+        END CATCH;
+    END;
+
+    RETURN 0;
+END;
+GO

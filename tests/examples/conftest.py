@@ -1,0 +1,25 @@
+"""One server for the tests that cut, cancel and kill the examples."""
+
+import pytest
+
+from .stage import example, staged
+
+
+@pytest.fixture(scope="package")
+def theatre():
+    with staged() as stage:
+        yield stage
+
+
+@pytest.fixture
+def stage(theatre):
+    """As it was deployed."""
+    theatre.restore()
+    yield theatre
+    theatre.leaves()
+
+
+@pytest.fixture(scope="session")
+def python():
+    """docs/callers/send.py."""
+    return example()

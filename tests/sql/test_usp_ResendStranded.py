@@ -1,0 +1,100 @@
+"""usp_ResendStranded: copies of dialogs that were ended by hand, of which nobody is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from .lab import Client, Lab, configured, send
+
+SHORT = configured(timer={"after_seconds": 60, "spread_seconds": 0})
+COPIES = "SELECT MessageSequence, Body FROM audit.SentMessage WITH (NOLOCK);"
+CALL = "EXECUTE audit.usp_ResendStranded @olderThanSeconds = {};"
+
+
+def stranded(*bodies: str) -> Lab:
+    """Messages unread at the target, and both sides of their dialog removed by hand."""
+    lab = Lab(SHORT)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(" ".join(map(send, bodies)))
+    for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
+        lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    return lab
+
+
+def test_they_are_sent_again_in_their_order_on_a_dialog_that_says_of_what():
+    lab = stranded("0xA1", "0xA2")
+    [(dialog,)] = lab.rows("SELECT DISTINCT ConversationId FROM audit.SentMessage;")
+    lab.rows(CALL.format(0))
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2"]
+    assert lab.rows(COPIES) == []
+    assert (dialog,) in lab.rows("SELECT ResendOf FROM audit.ConversationLog;")
+
+
+def test_the_next_timer_of_any_dialog_finds_them():
+    lab = stranded("0xA1")
+    Client(lab).execute(send("0xB1"))
+    lab.advance(61)
+    assert sorted(lab.bodies()) == [b"\xa1", b"\xb1"]
+
+
+def test_young_ones_are_left_alone():
+    lab = stranded("0xA1")
+    lab.rows(CALL.format(100))
+    assert len(lab.rows(COPIES)) == 1
+    lab.advance(101)
+    lab.rows(CALL.format(100))
+    lab.advance(1)
+    assert lab.bodies() == [b"\xa1"]
+
+
+@pytest.mark.parametrize("isolation", ["OFF", "ON"])
+def test_the_first_message_of_an_open_transaction_is_none_and_keeps_nobody_waiting(isolation):
+    """1. A begins a dialog, sends and does not commit. 2. B's dialog is recycled an hour later, and
+    its timer looks for stranded copies. A's dialog is not to be seen yet, its copy could be.
+    """
+    lab = Lab()
+    lab.rows(f"ALTER DATABASE lab SET READ_COMMITTED_SNAPSHOT {isolation} WITH ROLLBACK IMMEDIATE;")
+    a, b = Client(lab), Client(lab)
+    a.execute(f"BEGIN TRANSACTION; {send('0xA1')}")
+    b.execute(send("0xB1"))
+    lab.advance(2 * 3600)
+    assert lab.rows("SELECT wait_type FROM sys.dm_exec_requests "
+                    "WHERE wait_type LIKE N'LCK%';") == []
+    a.execute("COMMIT TRANSACTION;")
+    lab.advance(5)
+    assert sorted(lab.bodies()) == [b"\xa1", b"\xb1"]
+    assert lab.rows(COPIES) == []
+
+
+def test_a_dialog_with_more_than_it_may_take_is_left_to_a_call_that_allows_for_more():
+    lab = stranded("0xA1", "0xA2", "0xA3")
+    lab.rows("EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0, @most = 2;")
+    assert len(lab.rows(COPIES)) == 3
+    lab.rows("EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0, @most = 3;")
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
+
+
+def test_one_dialog_that_fails_is_logged_and_the_others_follow():
+    lab = stranded("0xA1")
+    lab.rows("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    lab.rows(CALL.format(0))
+    assert len(lab.rows(COPIES)) == 1, "nothing is lost or half done"
+    assert [name for name, _, _ in lab.errors()] == ["usp_ResendStranded"]
+    lab.rows("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_None;")
+    lab.rows(CALL.format(0))
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1"]
+
+
+@pytest.mark.parametrize(("call", "number"), [
+    ("BEGIN TRANSACTION; EXECUTE audit.usp_ResendStranded;", 50123),
+    ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = -1;", 50126),
+    ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = NULL;", 50126),
+    ("EXECUTE audit.usp_ResendStranded @most = 0;", 50126),
+])
+def test_bad_input_is_refused(call, number):
+    lab = Lab(SHORT)
+    assert Client(lab).fail(call) == number
