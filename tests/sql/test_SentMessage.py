@@ -55,7 +55,7 @@ def test_a_transaction_that_rolls_back_leaves_neither_message_nor_copy():
 
 
 def test_the_numbers_are_the_broker_s_own_on_every_dialog():
-    """F-452: what Landing says a message's number is, its copy had said before."""
+    """What Landing says a message's number is, its copy had said before (F-171)."""
     lab = paused(configured(timer={"after_seconds": 60, "spread_seconds": 0}))
     client = Client(lab)
     for number in range(6):
@@ -67,6 +67,30 @@ def test_the_numbers_are_the_broker_s_own_on_every_dialog():
     resume(lab)
     assert before == lab.rows(kept.format(
         "Landing", "WHERE MessageType = N'//redial/audit/event'"))
+
+
+@pytest.mark.parametrize("key", ["spid", "pool", "single"])
+def test_a_message_without_a_copy_gives_no_other_message_its_number(key):
+    """1. A client's SEND is cancelled before its copy is written, and the client commits all the same:
+    here the SEND is our own. 2. The next message has the broker's number. 3. The first lands, the
+    dialog is removed, the second is not lost.
+    """
+    lab = paused(configured(conversation={"key": key},
+                            timer={"after_seconds": 60, "spread_seconds": 0}))
+    client = Client(lab)
+    client.execute(send("0xA0"))
+    lab.rows("DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
+             "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
+             "MESSAGE TYPE [//redial/audit/event] (0x);")
+    client.execute(send("0xA2"))
+    assert lab.rows(COPIES) == [(0, b"\xa0"), (2, b"\xa2")]
+    lab.rows("RECEIVE TOP (2) * FROM audit.TargetQueue;")
+    lab.rows("DELETE FROM audit.SentMessage WHERE MessageSequence = 0;")
+    [(target,)] = lab.rows(TARGETS)
+    lab.rows(f"END CONVERSATION '{target}';")
+    resume(lab)
+    assert lab.bodies() == [b"\xa2"]
+    assert lab.rows(COPIES) == []
 
 
 def test_a_dead_letter_of_the_target_takes_the_copy_with_it():

@@ -266,3 +266,27 @@ def test_a_config_file_asks_for_it_with_one_line():
     text = (SQL / "configs" / "audit.toml").read_text(encoding="utf-8")
     config = parse(text.replace("[target]\n", '[target]\ndatabase = "Depot"\n'))
     assert config.target.database == "Depot" and CONFIG.target.database == DEPOT
+
+
+def test_a_dialog_on_a_contract_without_landed_ends_at_the_target_first():
+    """From before the sender's copies: an answer would be refused for ever (8431), and five rollbacks
+    switch the queue off.
+    """
+    old = "//redial/audit/contract/0"
+    two = Two(configured(target={"database": DEPOT}, contract={"previous": [old]}))
+    for database in (SHOP, DEPOT):
+        two.run(f"CREATE CONTRACT [{old}] ([//redial/audit/event] SENT BY INITIATOR, "
+                "[EndOfStream] SENT BY INITIATOR);", database)
+    two.depot(f"ALTER SERVICE [//redial/audit/target] (ADD CONTRACT [{old}]);")
+    two.run("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+            f"TO SERVICE N'//redial/audit/target' ON CONTRACT [{old}]; "
+            "SEND ON CONVERSATION @h MESSAGE TYPE [//redial/audit/event] (0xA1); "
+            "SEND ON CONVERSATION @h MESSAGE TYPE [EndOfStream];")
+    two.instance.advance(5)
+    assert two.bodies() == [b"\xa1"]
+    assert two.endpoints(SHOP) == [] and two.endpoints(DEPOT) == [("CD", 0)]
+    assert two.depot("SELECT COUNT(*) FROM audit.ErrorLog;") == [(0,)]
+    two.send("0xA2")
+    two.instance.advance(5)
+    assert two.bodies() == [b"\xa1", b"\xa2"]
+    assert two.run("SELECT COUNT(*) FROM audit.SentMessage;") == [(0,)]

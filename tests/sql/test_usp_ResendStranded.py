@@ -89,6 +89,58 @@ def test_one_dialog_that_fails_is_logged_and_the_others_follow():
     assert lab.bodies() == [b"\xa1"]
 
 
+def test_what_fails_five_times_is_a_dead_letter():
+    """Nothing mends it by itself, and an error in every run hides others."""
+    lab = stranded("0xA1", "0xA2")
+    lab.rows("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    for _ in range(5):
+        assert lab.rows("SELECT Body FROM audit.DeadLetter;") == []
+        lab.rows(CALL.format(0))
+    lab.rows(CALL.format(0))
+    assert lab.rows(COPIES) == []
+    assert lab.rows("SELECT MessageSequence, Body, Code, Reason FROM audit.DeadLetter;") == [
+        (0, b"\xa1", 0, "Its dialog was ended by hand."),
+        (1, b"\xa2", 0, "Its dialog was ended by hand.")]
+    assert len(lab.errors()) == 5
+
+
+def test_a_lock_that_was_waited_for_in_vain_is_not_counted():
+    """1. Somebody holds ConversationLog. 2. Six calls give up their wait. 3. He lets go."""
+    lab = stranded("0xA1")
+    other, caller = Client(lab), Client(lab)
+    other.execute("BEGIN TRANSACTION; SELECT COUNT(*) FROM audit.ConversationLog WITH (TABLOCKX);")
+    caller.execute("SET LOCK_TIMEOUT 10;")
+    for _ in range(6):
+        caller.submit(CALL.format(0))
+        lab.advance(1)
+        assert caller.out.finished
+    assert [number for _, number, _ in lab.errors()] == [1222] * 6
+    assert lab.rows("SELECT Attempts FROM audit.PoisonAttempt;") == []
+    other.execute("COMMIT TRANSACTION;")
+    lab.rows(CALL.format(0))
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1"]
+
+
+def test_what_was_sent_again_twenty_times_is_a_dead_letter():
+    """Somebody ends every dialog at the target as soon as it is there."""
+    lab = Lab(SHORT)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1"))
+    targets = ("SELECT conversation_handle FROM sys.conversation_endpoints "
+               "WHERE is_initiator = 0 AND state <> 'CD';")
+    ended = 0
+    while handles := lab.rows(targets):
+        for (handle,) in handles:
+            lab.rows(f"END CONVERSATION '{handle}';")
+            ended += 1
+        lab.advance(5)
+    assert ended == 21
+    [(body, reason)] = lab.rows("SELECT Body, Reason FROM audit.DeadLetter;")
+    assert body == b"\xa1" and reason.startswith("Sent again 20 times")
+    assert lab.rows(COPIES) == []
+
+
 @pytest.mark.parametrize(("call", "number"), [
     ("BEGIN TRANSACTION; EXECUTE audit.usp_ResendStranded;", 50123),
     ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = -1;", 50126),

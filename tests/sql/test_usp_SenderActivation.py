@@ -212,3 +212,26 @@ def test_recycling_from_a_client_without_autocommit_leaves_nothing_open(lab, cli
     )
     assert operator.value("@@TRANCOUNT") == 0
     assert lab.endpoints() == [("CD", 0)]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 4])
+def test_a_lock_that_never_comes_blames_the_message_late_and_never_switches_the_queue_off(limit):
+    """1. Somebody holds a table that ending a dialog needs. 2. The dialog ends; activation gives up its
+    wait four times at most. 3. The message is set aside; what has no landing has its copy.
+    """
+    lab = Lab(configured(poison={"limit": limit}))
+    Client(lab).execute(send("0x01"))
+    lab.rows("CREATE TABLE audit.Held (n int); INSERT INTO audit.Held VALUES (1);")
+    lab.rows("ALTER PROCEDURE audit.usp_ResendPending @handle uniqueidentifier, @code int, "
+             "@description nvarchar(3000), @allowResend bit, @waitMs int = 0 AS "
+             "SET LOCK_TIMEOUT 0; DECLARE @n int = (SELECT COUNT(*) FROM audit.Held);")
+    holder = Client(lab)
+    holder.execute("BEGIN TRANSACTION; UPDATE audit.Held SET n = 2;")
+    [(target,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                           "WHERE is_initiator = 0;")
+    lab.rows(f"END CONVERSATION '{target}';")
+    lab.advance(5)
+    assert [number for _, number, _ in lab.errors()] == [1222] * 4
+    assert lab.rows("SELECT is_receive_enabled FROM sys.service_queues "
+                    "WHERE name = N'InitiatorQueue';") == [(True,)]
+    assert len(lab.rows("SELECT 1 FROM audit.DeadLetter WHERE Side = N'initiator';")) == 1

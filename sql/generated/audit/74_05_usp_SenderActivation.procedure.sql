@@ -28,10 +28,13 @@ BEGIN
     DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @result int;
     DECLARE @waitMs int;
-    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
+    DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
+    DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
 
     WHILE 1 = 1
     BEGIN
+        IF @phase = 2
+            SET @rollbacks = 0;
         SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
         SET @phase = 0;
 
@@ -212,7 +215,11 @@ BEGIN
             IF @phase = 0 OR ERROR_SEVERITY() >= 17
                 RETURN 1;
 
-            IF @phase = 1 AND ERROR_NUMBER() <> 1205   /* nor is a deadlock with somebody's own query */
+            /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
+               the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
+            IF @phase = 1
+                SET @rollbacks = @rollbacks + 1;
+            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
                 EXECUTE [audit].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;

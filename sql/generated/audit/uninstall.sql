@@ -223,37 +223,34 @@ BEGIN TRY
             END;
         END;
 
-        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+        /* CLOSED rows are only the target's memory of replays (F-106) and do not count. A copy of what an
+           open transaction has sent is waited for, as its endpoint is. */
+        SET @copies = 0;
         BEGIN TRY
             SELECT @open = COUNT(*)
             FROM sys.conversation_endpoints AS ce
             INNER JOIN sys.services AS s ON s.service_id = ce.service_id
             WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
               AND ce.state <> 'CD';
+            IF OBJECT_ID(N'[audit].[SentMessage]', N'U') IS NOT NULL
+                EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [audit].[SentMessage] AS sm) AS x;',
+                    N'@copies int OUTPUT', @copies = @copies OUTPUT;
         END TRY
         BEGIN CATCH
             IF XACT_STATE() <> 0
                 ROLLBACK TRANSACTION;
             IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
                 THROW;
-            SET @busy = 1;
-            SET @open = 0;                  /* counts as one, below */
+            SELECT @busy = 1, @copies = 1, @open = 0;      /* counts as one, below */
         END CATCH;
         IF @busy = 1
             SET @open = @open + 1;
 
         /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        IF OBJECT_ID(N'[audit].[SentMessage]', N'U') IS NOT NULL
-        BEGIN
-            EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [audit].[SentMessage] AS sm) AS x;',
-                N'@copies int OUTPUT', @copies = @copies OUTPUT;
-            IF @copies > 0
-            BEGIN
-                SET @open = 1;
-                IF OBJECT_ID(N'[audit].[usp_ResendStranded]', N'P') IS NOT NULL
-                    EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;
-            END;
-        END;
+        IF @copies > 0 AND OBJECT_ID(N'[audit].[usp_ResendStranded]', N'P') IS NOT NULL
+            EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;
+        IF @open = 0 AND @copies > 0
+            SET @open = 1;
 
         IF @open > 0
             WAITFOR DELAY '00:00:00.500';

@@ -25,6 +25,8 @@ BEGIN
     DECLARE @target uniqueidentifier = NULL;
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @newHandle uniqueidentifier;
+    DECLARE @earlier uniqueidentifier = @handle;
+    DECLARE @resends int = 0;           /* how often these messages were sent again already */
     DECLARE @rows [etl].[ReceivedBatch];
 
     SELECT @resent = 0, @deadLettered = 0;
@@ -83,11 +85,26 @@ BEGIN
     IF @@ROWCOUNT = 0
         RETURN 0;
 
+    /* Somebody may end every dialog as soon as it is there: not for ever. */
+    WHILE @resends < 20
+    BEGIN
+        SELECT @earlier = cl.ResendOf
+        FROM [etl].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)        /* written once, when the dialog was begun */
+        WHERE cl.Handle = @earlier AND cl.ResendOf IS NOT NULL;
+        IF @@ROWCOUNT = 0
+            BREAK;
+        SET @resends = @resends + 1;
+    END;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Again, after errors that say nothing against the message itself (F-111); else, positive  */
-    /*    codes too, to DeadLetter                                                                 */
+    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
+    IF @resends = 20
+        SET @description = LEFT(CONCAT(N'Sent again 20 times, and every dialog was ended. ', @description), 3000);
+
+    IF @allowResend = 1 AND @resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
     BEGIN
         EXECUTE [etl].[usp_SendPrivately] @messages = @rows, @resendOf = @handle,
             @reason = @description, @handle = @newHandle OUTPUT;

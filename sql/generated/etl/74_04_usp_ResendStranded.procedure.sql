@@ -11,7 +11,7 @@ AS
 /* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
    that cannot deliver them any more: the initiator's side is gone, or has ended or failed and the message
    that said so was not handled to the end. Each in a transaction of its own. An error is logged and the
-   next dialog follows. Returns 0. */
+   next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -89,13 +89,19 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @copies > @most
             CONTINUE;
 
+        SELECT @code = 0, @description = N'Its dialog was ended by hand.', @resend = 1;
+        SELECT @resend = 0
+        FROM [etl].[PoisonAttempt] AS pa
+            WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
+        WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
+
         BEGIN TRY
             /* --------------------------------------------------------------------------------- */
             /* 3  Ended or failed, and left: as activation would have done                         */
             /* --------------------------------------------------------------------------------- */
             IF @handle IS NOT NULL
             BEGIN
-                SELECT @code = 0, @description = NULL, @resend = 1;
+                SET @description = NULL;
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
                 FROM [etl].[ConversationLog] AS cl
                     WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
@@ -120,7 +126,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
                                FROM sys.conversation_endpoints AS ce
                                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
                     EXECUTE [etl].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = N'Its dialog was ended by hand.', @waitMs = 10000,
+                        @code = 0, @description = @description, @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
                 COMMIT TRANSACTION;
             END;
@@ -129,9 +135,15 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
 
-            /* 50112: somebody else has just done it. */
-            IF ERROR_NUMBER() <> 50112
+            /* 50112, 8426: somebody else has just done it. */
+            IF ERROR_NUMBER() NOT IN (50112, 8426)
                 EXECUTE [etl].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
+
+            /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
+               that was waited for in vain, and the server's trouble (disk, memory). */
+            IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+                EXECUTE [etl].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
+                    @messageType = N'usp_ResendStranded';
         END CATCH;
     END;
 

@@ -13,9 +13,8 @@ AS
 /* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
    have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
    dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. Each message goes out with a copy (SentMessage) that
-   stays until it has landed. SAVE TRANSACTION is refused in a distributed
-   transaction (627): nothing is sent then.
+   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
+   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
    Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
 BEGIN
     SET NOCOUNT ON;
@@ -96,8 +95,7 @@ BEGIN
 
     INSERT INTO @keys (KeyNumber, ConversationKey)
     VALUES (1, NULL);
-    SET @keyCount = (SELECT COUNT(*) FROM @keys);
-    SET @dialogs = @keyCount;
+    SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
@@ -165,13 +163,13 @@ BEGIN
                 SET XACT_ABORT ON;
                 UPDATE e
                 SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
-                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
+                OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
                 INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
+                INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
                 WHERE e.ConfigId = 1 AND e.Handle = @handle;
                 IF @@ROWCOUNT <> 1
                     THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
-
 
                 IF @ownsTransaction = 0 AND @callerAborts = 0
                     SET XACT_ABORT OFF;

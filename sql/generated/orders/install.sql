@@ -980,7 +980,7 @@ GO
 /* The sender's copy of every message that has not landed yet, byte-exact: what is sent again when a
    dialog is ended by whoever and however. Written by the transaction that sends; deleted by the one that
    lands the message, dead-letters it, or sends it again (docs/decisions/0001-copies.md).
-   MessageSequence is the number the broker gives the message within its dialog (F-452).
+   MessageSequence is the number the broker gives the message within its dialog (F-171).
    Lock rule: a row belongs to the transaction that inserts it, and from its commit on to whoever holds
    the conversation group of the dialog's target. So nobody waits for a row here (F-461).
    No trigger, foreign key or check may be put on this table: OUTPUT INTO refuses them (331 to 333). */
@@ -1694,37 +1694,34 @@ BEGIN
                     END;
                 END;
 
-                /* CLOSED rows are only the target's memory of replays (F-106) and do not count. */
+                /* CLOSED rows are only the target's memory of replays (F-106) and do not count. A copy of what an
+                   open transaction has sent is waited for, as its endpoint is. */
+                SET @copies = 0;
                 BEGIN TRY
                     SELECT @open = COUNT(*)
                     FROM sys.conversation_endpoints AS ce
                     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                     WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
                       AND ce.state <> 'CD';
+                    IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
+                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;',
+                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
                 END TRY
                 BEGIN CATCH
                     IF XACT_STATE() <> 0
                         ROLLBACK TRANSACTION;
                     IF ERROR_NUMBER() <> 1222       /* a reader that lands a long batch may hold its endpoint (F-126) */
                         THROW;
-                    SET @busy = 1;
-                    SET @open = 0;                  /* counts as one, below */
+                    SELECT @busy = 1, @copies = 1, @open = 0;      /* counts as one, below */
                 END CATCH;
                 IF @busy = 1
                     SET @open = @open + 1;
 
                 /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-                IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
-                BEGIN
-                    EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;',
-                        N'@copies int OUTPUT', @copies = @copies OUTPUT;
-                    IF @copies > 0
-                    BEGIN
-                        SET @open = 1;
-                        IF OBJECT_ID(N'[orders].[usp_ResendStranded]', N'P') IS NOT NULL
-                            EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;
-                    END;
-                END;
+                IF @copies > 0 AND OBJECT_ID(N'[orders].[usp_ResendStranded]', N'P') IS NOT NULL
+                    EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;
+                IF @open = 0 AND @copies > 0
+                    SET @open = 1;
 
                 IF @open > 0
                     WAITFOR DELAY '00:00:00.500';
@@ -3157,6 +3154,7 @@ BEGIN
     DECLARE @row int = 0;
     DECLARE @messageType nvarchar(256);
     DECLARE @body varbinary(max);
+    DECLARE @first bigint;              /* the number of the first message */
     DECLARE @sent bigint;
 
     IF @@TRANCOUNT = 0
@@ -3169,7 +3167,7 @@ BEGIN
         ON CONTRACT [//redial/orders/contract]
         WITH LIFETIME = 2592000, ENCRYPTION = OFF;
 
-    SELECT @conversationId = ce.conversation_id
+    SELECT @conversationId = ce.conversation_id, @first = ce.send_sequence
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* our own row, just made (F-126) */
     WHERE ce.conversation_handle = @handle;
@@ -3193,9 +3191,9 @@ BEGIN
         END;
     END;
 
-    /* The numbers the broker has given them: from 0 on (F-452). */
+    /* The numbers the broker has given them, from the one that was next on (F-171). */
     INSERT INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
-    SELECT @conversationId, ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
+    SELECT @conversationId, @first + ROW_NUMBER() OVER (ORDER BY m.RowId) - 1, m.MessageType, m.Body
     FROM @messages AS m;
     SET @sent = @@ROWCOUNT;
 
@@ -3607,13 +3605,13 @@ BEGIN
             SET XACT_ABORT ON;
             UPDATE sc
             SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-            OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
+            OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
             INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+            INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
             WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
             IF @@ROWCOUNT <> 1
                 THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
-
 
             /* -- 2.6  The number is taken ------------------------------------------------------- */
             UPDATE ks
@@ -3744,9 +3742,8 @@ AS
 /* Sends all messages or none, strictly in the order of Ordinal; what usp_SendBatch and the view Outbox
    have in common. In a transaction of its own, or in the caller's behind a savepoint: a dialog found
    dead in the middle undoes all that was sent here, and all is sent again on new dialogs (bounded), so
-   a batch is never split over an old and a new one. Each message goes out with a copy (SentMessage) that
-   stays until it has landed. SAVE TRANSACTION is refused in a distributed
-   transaction (627): nothing is sent then.
+   a batch is never split over an old and a new one. Each message has its copy, as in usp_Send. In a
+   distributed transaction SAVE TRANSACTION is refused (627), and nothing is sent.
    Locks: the row R of every key, in the order of the keys, before the first SEND; then as usp_Send. */
 BEGIN
     SET NOCOUNT ON;
@@ -3830,8 +3827,7 @@ BEGIN
     FROM (SELECT CONVERT(nvarchar(200), m.MessageKey) AS ConversationKey
           FROM @messages AS m
           GROUP BY CONVERT(nvarchar(200), m.MessageKey)) AS k;   /* keys the collation holds equal share a dialog */
-    SET @keyCount = (SELECT COUNT(*) FROM @keys);
-    SET @dialogs = @keyCount;
+    SELECT @keyCount = COUNT(*), @dialogs = COUNT(*) FROM @keys;
 
     /* ----------------------------------------------------------------------------------------- */
     /* 3  All of it; all of it again when a dialog is found dead (bounded: every replay replaces    */
@@ -3899,13 +3895,13 @@ BEGIN
                 SET XACT_ABORT ON;
                 UPDATE sc
                 SET Sent = sc.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
-                OUTPUT INSERTED.ConversationId, DELETED.Sent, @messageType, @body
+                OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
                 INTO [orders].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [orders].[SessionConversations] AS sc WITH (ROWLOCK, INDEX ([PK_SessionConversations]), FORCESEEK)   /* the row we hold */
+                INNER LOOP JOIN sys.conversation_endpoints AS ce WITH (NOLOCK) ON ce.conversation_handle = @handle     /* our own dialog (F-126) */
                 WHERE sc.ConfigId = 1 AND sc.ConversationKey = @conversationKey AND sc.Handle = @handle;
                 IF @@ROWCOUNT <> 1
                     THROW 50105, N'The dialog the message was sent on is not the one its row leads to any more, so it has no copy. The transaction can only be rolled back. Next: send again.', 1;
-
 
                 IF @ownsTransaction = 0 AND @callerAborts = 0
                     SET XACT_ABORT OFF;
@@ -4462,6 +4458,8 @@ BEGIN
     DECLARE @target uniqueidentifier = NULL;
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @newHandle uniqueidentifier;
+    DECLARE @earlier uniqueidentifier = @handle;
+    DECLARE @resends int = 0;           /* how often these messages were sent again already */
     DECLARE @rows [orders].[ReceivedBatch];
 
     SELECT @resent = 0, @deadLettered = 0;
@@ -4520,11 +4518,26 @@ BEGIN
     IF @@ROWCOUNT = 0
         RETURN 0;
 
+    /* Somebody may end every dialog as soon as it is there: not for ever. */
+    WHILE @resends < 20
+    BEGIN
+        SELECT @earlier = cl.ResendOf
+        FROM [orders].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)        /* written once, when the dialog was begun */
+        WHERE cl.Handle = @earlier AND cl.ResendOf IS NOT NULL;
+        IF @@ROWCOUNT = 0
+            BREAK;
+        SET @resends = @resends + 1;
+    END;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 3  Again, after errors that say nothing against the message itself (F-111); else, positive  */
-    /*    codes too, to DeadLetter                                                                 */
+    /*    codes too, and what was sent again twenty times, to DeadLetter                           */
     /* ----------------------------------------------------------------------------------------- */
-    IF @allowResend = 1 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
+    IF @resends = 20
+        SET @description = LEFT(CONCAT(N'Sent again 20 times, and every dialog was ended. ', @description), 3000);
+
+    IF @allowResend = 1 AND @resends < 20 AND @code IN (0, -8489, -8462, -9719, -9720, -28052)
     BEGIN
         EXECUTE [orders].[usp_SendPrivately] @messages = @rows, @resendOf = @handle,
             @reason = @description, @handle = @newHandle OUTPUT;
@@ -4687,7 +4700,7 @@ AS
 /* Goes through the dialogs that have copies (SentMessage), one seek each, and ends and accounts for those
    that cannot deliver them any more: the initiator's side is gone, or has ended or failed and the message
    that said so was not handled to the end. Each in a transaction of its own. An error is logged and the
-   next dialog follows. Returns 0. */
+   next dialog follows; after five errors of one dialog its copies go to DeadLetter instead. Returns 0. */
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
@@ -4765,13 +4778,19 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @copies > @most
             CONTINUE;
 
+        SELECT @code = 0, @description = N'Its dialog was ended by hand.', @resend = 1;
+        SELECT @resend = 0
+        FROM [orders].[PoisonAttempt] AS pa
+            WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
+        WHERE pa.ConversationHandle = @conversationId AND pa.Attempts >= 5;
+
         BEGIN TRY
             /* --------------------------------------------------------------------------------- */
             /* 3  Ended or failed, and left: as activation would have done                         */
             /* --------------------------------------------------------------------------------- */
             IF @handle IS NOT NULL
             BEGIN
-                SELECT @code = 0, @description = NULL, @resend = 1;
+                SET @description = NULL;
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
                 FROM [orders].[ConversationLog] AS cl
                     WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
@@ -4796,7 +4815,7 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
                                FROM sys.conversation_endpoints AS ce
                                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
                     EXECUTE [orders].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = N'Its dialog was ended by hand.', @waitMs = 10000,
+                        @code = 0, @description = @description, @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
                 COMMIT TRANSACTION;
             END;
@@ -4805,9 +4824,15 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
             IF @@TRANCOUNT > 0
                 ROLLBACK TRANSACTION;
 
-            /* 50112: somebody else has just done it. */
-            IF ERROR_NUMBER() <> 50112
+            /* 50112, 8426: somebody else has just done it. */
+            IF ERROR_NUMBER() NOT IN (50112, 8426)
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
+
+            /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
+               that was waited for in vain, and the server's trouble (disk, memory). */
+            IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+                EXECUTE [orders].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
+                    @messageType = N'usp_ResendStranded';
         END CATCH;
     END;
 
@@ -4847,10 +4872,13 @@ BEGIN
     DECLARE @age int = 30;               /* seconds: younger stranded copies are left alone */
     DECLARE @result int;
     DECLARE @waitMs int;
-    DECLARE @phase tinyint;             /* 0 receiving, 1 received, 2 transaction 1 committed */
+    DECLARE @phase tinyint = 0;         /* 0 receiving, 1 received, 2 transaction 1 committed */
+    DECLARE @rollbacks int = 0;         /* how many receives in a row were rolled back */
 
     WHILE 1 = 1
     BEGIN
+        IF @phase = 2
+            SET @rollbacks = 0;
         SET @handle = NULL;             /* RECEIVE leaves variables alone when there is no row (F-119) */
         SET @phase = 0;
 
@@ -5031,7 +5059,11 @@ BEGIN
             IF @phase = 0 OR ERROR_SEVERITY() >= 17
                 RETURN 1;
 
-            IF @phase = 1 AND ERROR_NUMBER() <> 1205   /* nor is a deadlock with somebody's own query */
+            /* A deadlock, a lock that was waited for in vain, a dialog that somebody ended meanwhile: not
+               the message's fault either, unless it goes on, for five rollbacks switch the queue off. */
+            IF @phase = 1
+                SET @rollbacks = @rollbacks + 1;
+            IF @phase = 1 AND (ERROR_NUMBER() NOT IN (1205, 1222, 8426, 8427) OR @rollbacks > 2)
                 EXECUTE [orders].[usp_RecordPoison] @handle = @handle, @sequence = @sequence,
                     @messageType = @messageType;
         END CATCH;
@@ -8060,10 +8092,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'9ce6ad11edaef02e9176ec041681bf9d1ed3d6a18ce4e027fae807421db67b6e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'8bef6a4788830d90e2980fe7373d896329c6c26dc7b12b0c51bb83dda559a66e'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'9ce6ad11edaef02e9176ec041681bf9d1ed3d6a18ce4e027fae807421db67b6e');
+    VALUES (N'orders', N'0.1.0', N'8bef6a4788830d90e2980fe7373d896329c6c26dc7b12b0c51bb83dda559a66e');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
