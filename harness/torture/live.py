@@ -158,13 +158,14 @@ class Live:
                 self._quietly("", f"KILL {victims[pick % len(victims)]};")
                 self.struck[name] += 1
             return
-        if kind.redeploy:
-            self._aside(name, lambda: apply(self.config, connect_odbc(self.server.odbc),
-                                            mutant=self.plan.mutant))
-        elif kind.script is not None:
-            steps = kind.script(Place(self.config, pick, self.files))
-            database = self.config.target.database or "" if kind.target else ""
-            self._aside(name, lambda: self._steps(database, steps))
+        steps = kind.script(Place(self.config, pick, self.files)) if kind.script is not None else []
+        database = self.config.target.database or "" if kind.target else ""
+        self._aside(name, lambda: self._operate(database, steps, bool(kind.redeploy)))
+
+    def _operate(self, database: str, steps: list[Any], redeploys: bool) -> None:
+        self._steps(database, steps)
+        if redeploys:
+            apply(self.config, connect_odbc(self.server.odbc), mutant=self.plan.mutant)
 
     def _steps(self, database: str, steps: list[Any]) -> None:
         for step in steps:

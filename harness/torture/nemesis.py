@@ -39,7 +39,7 @@ class Place:
 @dataclass(frozen=True)
 class Kind:
     """strike: (what, whom). script: batches. target: run in the target's database. redeploy: the
-    operator also installs, '' for nothing, 'same' or 'changed' choices."""
+    operator then installs, '' for nothing, 'same' or 'changed' choices."""
 
     weight: int
     strike: tuple[str, str] | None = None
@@ -99,6 +99,12 @@ def _broker_off(place: Place) -> list[Step]:
             "ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;"]
 
 
+def _new_broker(place: Place) -> list[Step]:
+    """Every conversation of the database is removed, and nobody is told. Routes to it name the
+    broker's old identity: it is deployed again."""
+    return ["ALTER DATABASE CURRENT SET NEW_BROKER WITH ROLLBACK IMMEDIATE;"]
+
+
 WITH_ERROR = " WITH ERROR = 50001 DESCRIPTION = N'by hand'"
 WITH_CLEANUP = " WITH CLEANUP"
 STATUS = ("STATUS = OFF", "STATUS = ON")
@@ -120,6 +126,7 @@ KINDS: dict[str, Kind] = {
     "target activation off": Kind(3, script=queue("target", *ACTIVATION), target=True),
     "initiator activation off": Kind(3, script=queue("initiator", *ACTIVATION)),
     "broker off": Kind(2, script=_broker_off),
+    "new broker": Kind(1, script=_new_broker, redeploy="same"),
     "drain": Kind(2, script=calls("usp_Drain", "@reason = N'torture', @waitSeconds = 20, "
                                   "@WhatIf = 0", then="usp_OpenGate")),
     "retire": Kind(3, script=calls("usp_RetireIdle", "@olderThanSeconds = 5, @WhatIf = 0")),

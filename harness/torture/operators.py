@@ -22,12 +22,11 @@ PATIENCE = 400.0
 
 def operator_steps(trial: Trial, kind: Kind, place: Place) -> list[Step]:
     """The batches of a kind, led by a USE where another database is meant."""
-    if kind.redeploy:
-        return _deployment(trial, kind.redeploy, place.pick)
-    assert kind.script is not None
-    steps = kind.script(place)
+    steps = kind.script(place) if kind.script is not None else []
     if steps and kind.target and place.config.target.database:
-        return [f"USE {quote_name(place.config.target.database)};", *steps]
+        steps = [f"USE {quote_name(place.config.target.database)};", *steps]
+    if kind.redeploy:
+        steps = [*steps, *_deployment(trial, kind.redeploy, place.pick)]
     return steps
 
 
