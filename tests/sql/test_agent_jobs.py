@@ -5,7 +5,9 @@ The embedded broker has no Agent; a stand-in for msdb's procedures writes down w
 
 import pytest
 
+from harness.config import load
 from harness.render import render
+from harness.render.renderer import SQL
 from harness.tsql import split_batches
 
 from .lab import Lab, configured
@@ -148,6 +150,7 @@ def test_a_job_of_an_earlier_choice_goes_with_what_it_called(agent):
         retention={"landing_days": 30, "log_days": 60, "dead_letter_days": 90},
     )  # fmt: skip
     before = set(jobs(agent))
+    assert "usp_ResendStranded" not in str(jobs(agent)), "usp_RetireIdle calls it"
     run(agent, render(message)[CLEANUP])
     assert before - set(jobs(agent)) == {"Redial audit: retire, lab"}
     run(agent, render(configured())[CLEANUP])
@@ -190,3 +193,48 @@ def test_somebody_elses_job_of_our_name_is_not_changed(agent):
     assert any("was not made by this configuration" in line for line in printed)
     assert {step for step, _ in jobs(agent).values()} == {"theirs"}
     assert agent.rows(kept) == [(0,)]
+
+
+RESEND = "Redial audit: resend stranded, lab"
+
+
+@pytest.mark.parametrize(("key", "there"), [("spid", False), ("message", True), ("single", True)])
+def test_what_dialogs_ended_by_hand_left_is_sent_again_by_one_job_or_the_other(key, there):
+    """Nobody is told of such an end (F-463), so somebody has to come by: usp_RetireIdle, where
+    there are rows, and elsewhere usp_ResendStranded itself.
+    """
+    config = configured(
+        operations={"agent_job": True},
+        conversation={"key": key, "recycle": "timer" if key == "spid" else "never"},
+    )
+    lab = Lab(config)
+    lab.sa.execute("USE msdb;")
+    run(lab, AGENT)
+    lab.sa.execute("USE lab;")
+    run(lab, render(config)[SCRIPT])
+    found = jobs(lab)
+    assert (RESEND in found, "Redial audit: retire, lab" in found) == (there, not there)
+    if there:
+        step, schedule = found[RESEND]
+        assert (step, schedule) == ("lab: EXECUTE [audit].[usp_ResendStranded];", "4/5/0")
+        lab.sa.execute(step.removeprefix("lab: "))
+
+
+def test_every_shipped_configuration_that_sends_has_such_a_job():
+    for toml in sorted((SQL / "configs").glob("*.toml")):
+        config = load(toml)
+        files = render(config.model_copy(update={
+            "operations": config.operations.model_copy(update={"agent_job": True}),
+        }))
+        by = [call for call in ("[usp_RetireIdle] @WhatIf = 0;", "[usp_ResendStranded];")
+              if call in files[SCRIPT]]
+        assert len(by) == 1, toml.stem
+
+
+def test_the_target_s_database_has_no_such_job():
+    """Nothing is sent from there, and there are no copies."""
+    apart = configured(operations={"agent_job": True}, target={"database": "depot"},
+                       conversation={"key": "message", "recycle": "never"})
+    files = render(apart)
+    assert "usp_ResendStranded" in files[SCRIPT]
+    assert "usp_ResendStranded" not in files.get(f"target/{SCRIPT}", "")

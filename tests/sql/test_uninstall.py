@@ -8,7 +8,7 @@ from harness.render import render
 from harness.tsql import split_batches
 
 from . import catalog
-from .lab import AUDIT, Client, Lab, send
+from .lab import AUDIT, Client, Lab, configured, send
 
 SERVICES = "SELECT COUNT(*) FROM sys.services AS s WHERE s.name LIKE N'//redial/%';"
 
@@ -40,6 +40,32 @@ def test_a_drain_that_fails_drops_nothing_but_the_send_procedure(lab):
     assert lab.rows(SERVICES) == [(2,)]
     assert lab.rows("SELECT COUNT(*) FROM sys.procedures;") > [(9,)]
     assert lab.rows("SELECT message_body FROM sys.transmission_queue WHERE message_body = 0xBB;")
+
+
+@pytest.mark.parametrize(("limit", "most"), [(2, ", @most = 3"), (3, "")])
+def test_a_drain_that_fails_for_copies_of_a_gone_dialog_says_how_to_send_them_again(limit, most):
+    """Under the limit the drain has called it, in vain: here it may not write."""
+    config = configured(operations={"resend_limit": limit})
+    lab = Lab(config)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1") + send("0xA2") + send("0xA3"))
+    for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
+        lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON); "
+             "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    for batch in split_batches(render(config)["uninstall.sql"]):
+        lab.sa.submit(batch.sql)
+        lab.advance(100)
+    ((number, text),) = [(error.number, error.text) for error in lab.sa.errors]
+    assert number == 50140
+    assert text.startswith("Messages of dialogs that are gone have not landed")
+    assert "[vw_Unlanded]" in text and ("room in the log" in text) == bool(most)
+    call = f"[audit].[usp_ResendStranded] @olderThanSeconds = 0{most} "
+    assert f"EXECUTE {call}" in text
+    lab.rows("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_None;")
+    lab.rows(f"EXECUTE {call};")
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
 
 
 def test_an_uninstall_that_stopped_is_finished_by_the_next_and_loses_nothing(lab):

@@ -6,7 +6,7 @@ answers an operator gets, and the waits that need a clock.
 
 import pytest
 
-from .lab import Client, Lab, send
+from .lab import Client, Lab, configured, send
 
 DRAIN = (
     "DECLARE @r int; EXECUTE @r = audit.usp_Drain @reason = N'test', @waitSeconds = {}, "
@@ -220,3 +220,34 @@ def test_a_caller_whose_cursors_close_on_commit_can_drain(lab):
     lab.advance(10)
     value, report = outcome(operator)
     assert (value, report["dialogs closed"]) == (0, 3)
+
+
+def test_what_a_gone_dialog_has_left_and_is_too_large_is_named_with_what_it_takes():
+    """It calls usp_ResendStranded itself, which leaves a dialog with more than the limit alone."""
+    lab = Lab(configured(operations={"resend_limit": 2}))
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1") + send("0xA2") + send("0xA3"))
+    for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
+        lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    client = Client(lab)
+    start(client, 5)
+    lab.advance(10)
+    assert outcome(client)[0] == 1
+    (detail,) = [row[2] for row in client.out.result_sets[0].rows if row[0] == "messages not landed"]
+    assert "room in the log for about three times its bytes" in detail
+    call = detail[detail.index("usp_ResendStranded"):]
+    assert call == "usp_ResendStranded @olderThanSeconds = 0, @most = 3"
+    lab.rows(f"EXECUTE audit.{call};")
+    assert drain(lab)[0] == 0
+    assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
+
+
+def test_what_waits_on_an_open_dialog_is_not_said_to_be_gone(lab):
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1"))
+    client = Client(lab)
+    start(client, 5)
+    lab.advance(10)
+    (detail,) = [row[2] for row in client.out.result_sets[0].rows if row[0] == "messages not landed"]
+    assert detail == "10000: or more; see vw_Unlanded; their dialogs are open still"

@@ -6,7 +6,8 @@ A.2 leak cleanup: script (Rusanu, dialog pool), comment (Blumin), job (ryanmwrig
 
 import pytest
 
-from .lab import Client, Lab, send
+from .lab import Client, Lab, configured, send
+from .two import Two
 
 LEAKED = "EXECUTE audit.usp_EndLeaked"
 INITIATOR = "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 1;"
@@ -206,3 +207,162 @@ def test_an_operator_may_run_it_and_a_sender_may_not(lab):
     lab.sa.execute("CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
     lab.sa.execute(f"EXECUTE AS USER = N'ops'; {LEAKED}; REVERT;")
     assert lab.sa.fail(f"EXECUTE AS USER = N'app'; {LEAKED};") == 229
+
+
+
+# ---------------------------------------------------------------------- one side alone
+GIVEN_UP = configured(timer={"after_seconds": 60, "spread_seconds": 0}, operations={"resend_limit": 2})
+TARGETS = "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+
+
+def closing_and_alone(*bodies: str) -> Lab:
+    """EndOfStream was sent, nothing was read, and the target's side was ended WITH CLEANUP."""
+    lab = Lab(GIVEN_UP)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(" ".join(map(send, bodies)))
+    lab.rows(f"EXECUTE audit.usp_RecycleConversation '{lab.handle()}', 1;")
+    lab.advance(5)
+    ((target,),) = lab.rows(TARGETS)
+    lab.rows(f"END CONVERSATION '{target}' WITH CLEANUP;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(700)
+    return lab
+
+
+def shown_as(lab: Lab, action: str, handle: str, conversation: str) -> None:
+    """The list is as old as its reading: here it is what the next call finds in it."""
+    ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.ufn_Leaked'));")
+    head = text[text.index("[audit].[ufn_Leaked]"):text.index("BEGIN\n")]
+    lab.rows(f"ALTER FUNCTION {head} BEGIN INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)"
+             f" VALUES ('{handle}', '{conversation}', 1, N'CONVERSING', N'{action}'); RETURN; END;")
+
+
+def test_a_dialog_whose_target_is_gone_is_given_up_and_what_it_has_not_landed_goes_on():
+    lab = closing_and_alone("0xA1", "0xA2")
+    assert outcomes(lab, 1) == [("CONVERSING", "GIVE UP", "would be given up")]
+    assert outcomes(lab, 0) == [("CONVERSING", "GIVE UP", "done")]
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2"]
+
+
+@pytest.mark.parametrize("what_if", [1, 0])
+def test_one_with_more_copies_than_the_limit_is_left_and_says_what_to_call(what_if):
+    lab = closing_and_alone("0xA1", "0xA2", "0xA3")
+    ((_, action, outcome),) = outcomes(lab, what_if)
+    assert action == "GIVE UP"
+    assert outcome.startswith("kept: more than 2 messages") and "room in the log" in outcome
+    assert lab.rows("SELECT COUNT(*) FROM audit.SentMessage;") == [(3,)]
+    lab.rows(outcome[outcome.index("EXECUTE "):].replace("usp_", "audit.usp_"))
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
+
+
+def test_one_that_is_alive_again_when_its_turn_comes_stays():
+    """Whoever had ended it has rolled back, say: the list is only where to look."""
+    lab = Lab(GIVEN_UP)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1"))
+    handle = lab.handle()
+    lab.rows(f"EXECUTE audit.usp_RecycleConversation '{handle}', 1;")
+    lab.advance(5)
+    ((conversation,),) = lab.rows("SELECT conversation_id FROM sys.conversation_endpoints "
+                                  "WHERE is_initiator = 1;")
+    shown_as(lab, "GIVE UP", handle, conversation)
+    assert outcomes(lab, 0) == [("CONVERSING", "GIVE UP", "kept: its target is there")]
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1"]
+    assert outcomes(lab, 0)[0][2].startswith("kept:"), "ended meanwhile"
+
+
+def test_one_that_somebody_ends_while_its_lock_is_waited_for_is_looked_at_again():
+    lab = closing_and_alone("0xA1")
+    other, operator = Client(lab), Client(lab)
+    ((handle,),) = lab.rows(INITIATOR)
+    other.execute(f"BEGIN TRANSACTION; BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 600;")
+    operator.submit(f"{LEAKED} @WhatIf = 0;")
+    assert not operator.out.finished
+    other.execute(f"EXECUTE audit.usp_ResendPending '{handle}', 0; COMMIT TRANSACTION;")
+    lab.settle()
+    ((*_, action, outcome),) = operator.out.result_sets[-1].rows
+    assert action == "GIVE UP"
+    assert outcome.startswith("kept: it has ended"), outcome
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1"]
+
+
+def test_a_target_whose_senders_side_was_removed_by_hand_is_listed_and_cleaned_up():
+    """Nobody is told (F-463), and nothing will come: CONVERSING until its lifetime ends."""
+    lab = Lab()
+    Client(lab).execute(send("0x01"))
+    lab.advance(5)
+    lab.rows(f"END CONVERSATION '{lab.handle()}' WITH CLEANUP;")
+    assert ("CONVERSING", "END ALONE", "would be cleaned up") in outcomes(lab, 1)
+    assert ("CO", 0) in lab.endpoints()
+    assert ("CONVERSING", "END ALONE", "done") in outcomes(lab, 0)
+    assert lab.endpoints() == []
+    assert outcomes(lab, 0) == []
+
+
+def test_with_unread_messages_or_copies_it_is_kept():
+    lab = Lab()
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0x01"))
+    lab.rows(f"END CONVERSATION '{lab.handle()}' WITH CLEANUP;")
+    alone = [o for _, a, o in outcomes(lab, 0) if a == "END ALONE"]
+    assert alone == ["kept: unread messages are left; its activation handles them"]
+    read(lab)
+    alone = [o for _, a, o in outcomes(lab, 0) if a == "END ALONE"]
+    assert alone == ["kept: messages have not landed; call usp_ResendStranded, which ends it"]
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.rows("EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0;")
+    lab.advance(5)
+    assert lab.bodies() == [b"\x01"]
+    assert [a for _, a, _ in outcomes(lab, 0) if a == "END ALONE"] == []
+
+
+def test_one_whose_senders_side_is_there_is_kept():
+    lab = Lab()
+    Client(lab).execute(send("0x01"))
+    ((handle, conversation),) = lab.rows("SELECT conversation_handle, conversation_id "
+                                         "FROM sys.conversation_endpoints WHERE is_initiator = 0;")
+    shown_as(lab, "END ALONE", handle, conversation)
+    assert outcomes(lab, 0) == [("CONVERSING", "END ALONE", "kept: its sender's side is there")]
+    assert ("CO", 0) in lab.endpoints()
+
+
+@pytest.mark.parametrize("how", ["WITH CLEANUP", "Landed set aside"])
+def test_in_two_databases_a_dialog_that_gets_no_answer_is_shown_with_what_to_look_at(how):
+    """1. All is sent. 2. The target's side is removed by hand, or what it says is dead-lettered
+    here. 3. Nobody will answer EndOfStream; whether the target is slow cannot be seen from here.
+    """
+    two = Two()
+    off = "DEPOT" if how == "WITH CLEANUP" else "SHOP"
+    if off == "DEPOT":
+        two.depot("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    two.send("0xA1")
+    if off == "SHOP":
+        two.run("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
+    ((handle,),) = two.run("SELECT Handle FROM audit.SessionConversations;")
+    two.run(f"EXECUTE audit.usp_RecycleConversation '{handle}', 1;")
+    two.instance.advance(5)
+    if off == "DEPOT":
+        ((target,),) = two.depot(TARGETS)
+        two.depot(f"END CONVERSATION '{target}' WITH CLEANUP;")
+        two.depot("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    else:
+        two.run("INSERT INTO audit.PoisonAttempt "
+                "(ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc) "
+                "SELECT conversation_handle, message_sequence_number, message_type_name, 9, "
+                "SYSUTCDATETIME() FROM audit.InitiatorQueue;")
+        two.run("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
+    assert two.run(LEAKED) == [], "it may yet answer"
+    two.instance.advance(700)
+    ((found, _, _, _, _, action, outcome),) = two.run(f"{LEAKED} @WhatIf = 0;")
+    assert (found, action, outcome[:5]) == (handle, "GIVE UP", "kept:")
+    assert "look in the target's database" in outcome
+    start = outcome.index("EXECUTE ")
+    two.run(outcome[start:outcome.index(" (", start)].replace("usp_", "audit.usp_"))
+    two.instance.advance(5)
+    assert set(two.bodies()) == {b"\xa1"}
+    assert two.run(LEAKED) == []

@@ -221,3 +221,23 @@ def test_nothing_that_watches_reads_a_queue_or_a_body():
             continue
         assert "[TargetQueue]" not in code and "[InitiatorQueue]" not in code, name
         assert "message_body" not in code, name
+
+
+@pytest.mark.parametrize(("limit", "most"), [(3, ""), (2, "@most = 3")])
+def test_a_dialog_too_large_for_usp_ResendStranded_is_named_with_what_it_takes(limit, most):
+    """Advised without @most the call would leave it alone, and say nothing."""
+    lab = Lab(configured(operations={"resend_limit": limit},
+                         timer={"after_seconds": 7200, "spread_seconds": 0, "retry_seconds": 5}))
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1") + send("0xA2") + send("0xA3"))
+    for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
+        lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(20)
+    (advice,) = [row[4] for row in lab.rows(HEALTH) if row[1] == "messages of dialogs that are over"]
+    call = re.search(r"EXECUTE (usp_ResendStranded(?: @most = \d+)?)", advice)[1]
+    assert call == f"usp_ResendStranded {most}".strip()
+    assert ("room in the log for about three times" in advice) == bool(most)
+    lab.rows(f"EXECUTE audit.{call};")
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]

@@ -115,6 +115,27 @@ def test_old_log_rows_go_and_those_of_live_dialogs_stay():
     lab.sa.execute("IF @@TRANCOUNT > 0 ROLLBACK;")
 
 
+def test_what_is_shown_is_what_is_removed_whatever_the_dialog_came_to():
+    """Ended; removed by hand, which nobody wrote down (F-463); still open."""
+    lab = Lab()
+    lab.rows(
+        "INSERT INTO audit.ConversationLog (Handle, ConfigId, BegunUtc, EndedUtc) "
+        "SELECT NEWID(), 1, DATEADD(day, d.Begun, SYSUTCDATETIME()), "
+        "DATEADD(day, d.Ended, SYSUTCDATETIME()) "
+        "FROM (VALUES (-9, -8), (-9, -2), (-9, NULL), (-9, NULL), (-2, NULL)) AS d(Begun, Ended);"
+    )
+    Client(lab).execute(send("0x01"))
+    lab.rows("UPDATE audit.ConversationLog SET BegunUtc = DATEADD(day, -9, SYSUTCDATETIME()) "
+             f"WHERE Handle = '{lab.handle()}';")
+    lab.rows("EXECUTE audit.usp_LogError N'x', @message = N'y'; UPDATE audit.ErrorLog SET "
+             "AddedUtc = DATEADD(day, -9, AddedUtc);")
+    call = "EXECUTE audit.usp_PurgeLogs @olderThanDays = 5, @WhatIf = "
+    shown = [(table, rows) for table, rows, _ in lab.rows(f"{call}1;")]
+    gone = [(table, rows) for table, rows, _ in lab.rows(f"{call}0;")]
+    assert shown == gone == [("ConversationLog", 3), ("ErrorLog", 1)]
+    assert lab.rows("SELECT COUNT(*) FROM audit.ConversationLog;") == [(3,)]
+
+
 def test_log_rows_are_purged_slice_after_slice_whatever_stays_between():
     """No index leads to EndedUtc: a slice of the key is read once, also where all its rows stay."""
     lab = Lab()
