@@ -140,8 +140,14 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
 
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
-               that was waited for in vain, and the server's trouble (disk, memory). */
+               that was waited for in vain, and the server's trouble (disk, memory); nor the next error
+               within 30 seconds, for a drain asks again and again. */
             IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+               AND NOT EXISTS (SELECT 1
+                               FROM [audit].[PoisonAttempt] AS pa
+                                   WITH (NOLOCK, FORCESEEK)     /* as above */
+                               WHERE pa.ConversationHandle = @conversationId
+                                 AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()))
                 EXECUTE [audit].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N'usp_ResendStranded';
         END CATCH;

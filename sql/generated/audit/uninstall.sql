@@ -266,8 +266,35 @@ END CATCH;
 
 IF @open > 0
 BEGIN
-    SET @message = CONCAT(@open, N' conversation endpoints are still open, so nothing but usp_Send was dropped. Look at ',
-        N'[audit].[ErrorLog] and at [audit].[usp_EndLeaked], then run uninstall again.');
+    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
+    IF OBJECT_ID(N'[audit].[SentMessage]', N'U') IS NOT NULL
+    BEGIN
+        WHILE 1 = 1
+        BEGIN
+            SET @firstCopy = NULL;
+            SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
+            FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+            WHERE sm.ConversationId > @largestOf
+            ORDER BY sm.ConversationId, sm.MessageSequence;
+            IF @firstCopy IS NULL
+                BREAK;
+            SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
+            FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @largestOf
+              AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                              WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
+            HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
+        END;
+    END;
+    /* The loop counts copies that are left as one endpoint. */
+    SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints are still open') END,
+        N', so nothing but usp_Send was dropped. Look at ', N'[audit].[ErrorLog] and at [audit].[usp_EndLeaked]');
+    IF @largest > 0
+        SET @message = CONCAT(@message, N'; at [audit].[vw_Unlanded] for those messages, which EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0',
+            CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END, N' sends again',
+            CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END);
+    SET @message = CONCAT(@message, N'; then run uninstall again.');
     THROW 50140, @message, 1;
 END;
 

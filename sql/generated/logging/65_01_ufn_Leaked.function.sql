@@ -20,6 +20,7 @@ AS
 /* What usp_EndLeaked would look at: candidates, each of which it checks again under locks. NOLOCK: the
    list waits for nobody, and a dialog that is just being begun is seen with its row.
    GIVE UP: it was sent EndOfStream and nobody is there to answer.
+   END ALONE: a target whose sender's side was ended by hand WITH CLEANUP, of which nobody is told (F-463).
    No leaks: the everlasting dialog (its group is fixed, it has no row), dialogs whose EndOfStream was sent, private
    dialogs of a resend or replay (closed when they were made). */
 BEGIN
@@ -60,6 +61,18 @@ BEGIN
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> 'CD');
+
+    /* Nothing more will come, and no Error either. HASH: one pass over the view for all of them (F-153). */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END ALONE'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    LEFT OUTER HASH JOIN sys.conversation_endpoints AS i WITH (NOLOCK)
+        ON i.conversation_id = ce.conversation_id AND i.is_initiator = 1
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/logging/target'
+      AND ce.is_initiator = 0
+      AND ce.state = 'CO'
+      AND i.conversation_handle IS NULL;
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */

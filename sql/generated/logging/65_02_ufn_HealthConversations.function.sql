@@ -32,7 +32,13 @@ BEGIN
     DECLARE @oldestUtc datetime2(3) = '9999-12-31';
     DECLARE @copies int;
     DECLARE @dialogs int = 0;
-    DECLARE @old TABLE (ConversationId uniqueidentifier NOT NULL PRIMARY KEY);
+    DECLARE @sequence bigint;
+    DECLARE @last bigint;
+    DECLARE @old TABLE
+    (
+        ConversationId uniqueidentifier NOT NULL PRIMARY KEY,
+        Copies bigint NOT NULL          /* at most so many */
+    );
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Pending, by what the server says is in the way                                           */
@@ -75,7 +81,7 @@ BEGIN
     WHILE @dialogs < 10000
     BEGIN
         SET @copies = 0;
-        SELECT TOP (1) @copies = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
+        SELECT TOP (1) @copies = 1, @conversationId = sm.ConversationId, @sequence = sm.MessageSequence, @sentUtc = sm.SentUtc
         FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
         WHERE sm.ConversationId > @conversationId
         ORDER BY sm.ConversationId, sm.MessageSequence;
@@ -86,13 +92,23 @@ BEGIN
             @oldestUtc = CASE WHEN @oldestUtc < @sentUtc THEN @oldestUtc ELSE @sentUtc END;
         /* Its own retry comes first. */
         IF @sentUtc < DATEADD(second, -60, SYSUTCDATETIME())
-            INSERT INTO @old (ConversationId) VALUES (@conversationId);
+        BEGIN
+            /* Numbers of a dialog step by 1 (F-452): from first to last no more than so many, and no count. */
+            SET @last = @sequence;
+            SELECT TOP (1) @last = sm.MessageSequence
+            FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+            ORDER BY sm.MessageSequence DESC;
+            INSERT INTO @old (ConversationId, Copies) VALUES (@conversationId, @last - @sequence + 1);
+        END;
     END;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 10, N'messages of dialogs that are over', N'//redial/logging/initiator',
         CONCAT(COUNT(*), N' dialogs of ', CASE WHEN @dialogs >= 10000 THEN N'at least ' ELSE N'' END, @dialogs),
-        N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: EXECUTE usp_ResendStranded sends them again.'
+        CONCAT(N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: ',
+            CASE WHEN MAX(o.Copies) <= 100000 THEN N'EXECUTE usp_ResendStranded sends them again.'
+                 ELSE CONCAT(N'EXECUTE usp_ResendStranded @most = ', MAX(o.Copies), N' sends them again. Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.') END)
     FROM @old AS o
     /* HASH: one pass over the view, not one for each dialog (F-153). */
     LEFT OUTER HASH JOIN sys.conversation_endpoints AS ce WITH (NOLOCK)

@@ -16,6 +16,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the slices, each of which is visited once */
 
     DECLARE @days int = ISNULL(@olderThanDays, 30);
     DECLARE @before datetime2(3);
@@ -46,7 +47,9 @@ Example: EXECUTE [logging].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     BEGIN
         SELECT @conversations = COUNT_BIG(*)
         FROM [logging].[ConversationLog] AS cl WITH (NOLOCK)   /* a figure to look at; waits for nobody */
-        WHERE cl.EndedUtc < @before;
+        WHERE (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SELECT @errorRows = COUNT_BIG(*) FROM [logging].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
     END;
 
@@ -70,9 +73,8 @@ Example: EXECUTE [logging].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
-          /* EndedUtc NULL: somebody ended it by hand, or it is still open. */
           AND (cl.EndedUtc < @before
-               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;

@@ -312,6 +312,7 @@ GO
 DECLARE @kept TABLE (Name nvarchar(128) NOT NULL);
 INSERT INTO @kept (Name)
 VALUES
+    (LEFT(CONCAT(N'Redial logging: resend stranded, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge landing, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge poison, ', DB_NAME()), 128)),
     (LEFT(CONCAT(N'Redial logging: purge logs, ', DB_NAME()), 128)),

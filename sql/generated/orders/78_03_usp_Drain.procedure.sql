@@ -32,6 +32,8 @@ BEGIN
     DECLARE @open bigint = 0;
     DECLARE @pending bigint;
     DECLARE @copies bigint = 0;         /* messages that have not landed */
+    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
     DECLARE @pauseMs int = 125;
     DECLARE @pause varchar(16);
     DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
@@ -192,6 +194,23 @@ Not drained in time: a sender is in a long transaction, or the target does not r
 
     SELECT @pending = COUNT_BIG(*) FROM [orders].[ufn_Pending]();
 
+    WHILE @copies > 0
+    BEGIN
+        SET @firstCopy = NULL;
+        SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
+        FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+        WHERE sm.ConversationId > @largestOf
+        ORDER BY sm.ConversationId, sm.MessageSequence;
+        IF @firstCopy IS NULL
+            BREAK;
+        SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
+        FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+        WHERE sm.ConversationId = @largestOf
+          AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                          WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
+        HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
+    END;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 5  One row per outcome                                                                      */
     /* ----------------------------------------------------------------------------------------- */
@@ -215,7 +234,10 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
         UNION ALL
-        SELECT 6, N'messages not landed', @copies, N'10000: or more; their dialogs are gone: see vw_Unlanded and usp_ResendStranded'
+        SELECT 6, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
+                CASE WHEN @largest = 0 THEN N'; their dialogs are open still'
+                     WHEN @largest <= 100000 THEN N'; their dialogs are gone: see vw_Errors, then EXECUTE usp_ResendStranded @olderThanSeconds = 0'
+                     ELSE CONCAT(N'; their dialogs are gone, and one is too large for this: with room in the log for about three times its bytes EXECUTE usp_ResendStranded @olderThanSeconds = 0, @most = ', @largest) END)
         WHERE @copies > 0
     ) AS o
     ORDER BY o.Place;

@@ -13,6 +13,7 @@ AS
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
    - GIVE UP: EndOfStream was sent, and the target's side is gone: what has not landed goes on.
+   - END ALONE: a target whose sender's side is gone (ended WITH CLEANUP), with nothing unread or not landed.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
    - END WITH CLEANUP: CLOSED past its time.
@@ -42,6 +43,8 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @copies bigint;
     DECLARE @busy int;
     DECLARE @result int;
 
@@ -68,6 +71,7 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
     SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
         CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
                       WHEN N'GIVE UP' THEN N'would be given up'
+                      WHEN N'END ALONE' THEN N'would be cleaned up'
                       WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
                       WHEN N'DELETE ROW' THEN N'would be deleted'
                       WHEN N'FREE SLOT' THEN N'would be freed'
@@ -80,7 +84,7 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
     SET @id = 0;
     WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
     BEGIN
-        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action,
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action, @conversationId = l.ConversationId,
             @outcome = CASE WHEN @WhatIf = 1 THEN l.Outcome END         /* NULL: nothing against it yet */
         FROM @leaked AS l
         WHERE l.LeakedId > @id
@@ -109,12 +113,57 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
             BEGIN
                 END CONVERSATION @handle WITH CLEANUP;
             END
-            ELSE IF @action = N'GIVE UP' AND @outcome IS NULL
+            ELSE IF @action = N'GIVE UP'
             BEGIN
-                EXECUTE @busy = [orders].[usp_ResendPending] @handle = @handle, @code = 0,
-                    @description = N'Given up by usp_EndLeaked: the target was gone.';
-                IF @busy <> 0
+                /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at
+                   the log first. Nobody sends behind EndOfStream: there will not be more. */
+                SELECT @copies = COUNT(*)
+                FROM (SELECT TOP (100001) sm.MessageSequence
+                      FROM [orders].[SentMessage] AS sm
+                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+                      WHERE sm.ConversationId = @conversationId) AS p;
+                IF @copies > 100000
+                    SET @outcome = CONCAT(N'kept: more than 100000 messages have not landed. Next: see that there is room in the log for about three times their bytes; then EXECUTE usp_ResendPending @handle = ''', @handle, N''', @code = 0');
+                /* The list was read with NOLOCK, to which an end that is not committed looks like one. So once
+                   more by a read that may wait, holding nothing (F-126). */
+                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t
+                                WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD')
+                    SET @outcome = N'kept: its target is there';
+                /* Takes G, so that whoever is just ending this dialog has committed; then all of it again. */
+                IF @outcome IS NULL
+                    EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                IF @outcome IS NULL
+                   AND NOT EXISTS (SELECT 1
+                                   FROM sys.conversation_endpoints AS ce
+                                       WITH (NOLOCK)    /* our own endpoint, under G (F-126) */
+                                   INNER JOIN [orders].[ConversationLog] AS cl
+                                       WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                                       ON cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL
+                                   WHERE ce.conversation_handle = @handle AND ce.state = 'CO' AND GET_TRANSMISSION_STATUS(@handle) = N''
+                                     AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t WITH (NOLOCK)     /* as above */
+                                                     WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD'))
+                    SET @outcome = N'kept: it has ended or failed meanwhile, is in use, or its target is there';
+                IF @outcome IS NULL
+                    EXECUTE @busy = [orders].[usp_ResendPending] @handle = @handle, @code = 0,
+                        @description = N'Given up by usp_EndLeaked: the target was gone.';
+                IF @outcome IS NULL AND @busy <> 0
                     SET @outcome = N'kept: a reader is at work on it';
+            END
+            ELSE IF @action = N'END ALONE'
+            BEGIN
+                /* Plain reads, which wait for a reader at work, and hold nothing (F-126). */
+                IF EXISTS (SELECT 1 FROM [orders].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+                    SET @outcome = N'kept: unread messages are left; its activation handles them';
+                ELSE IF EXISTS (SELECT 1
+                                FROM [orders].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
+                                WHERE sm.ConversationId = @conversationId)
+                    SET @outcome = N'kept: messages have not landed; call usp_ResendStranded, which ends it';
+                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i
+                                WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)
+                    SET @outcome = N'kept: its sender''s side is there';
+                /* WITH CLEANUP: there is nobody an EndDialog could reach. */
+                ELSE IF @outcome IS NULL
+                    END CONVERSATION @handle WITH CLEANUP;
             END
             ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
             BEGIN
@@ -154,7 +203,11 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                   AND cl.EndedUtc IS NULL;
             END;
 
-            COMMIT TRANSACTION;
+            /* A dialog that is kept keeps its timer as it was. */
+            IF @action = N'GIVE UP' AND @outcome IS NOT NULL
+                ROLLBACK TRANSACTION;
+            ELSE
+                COMMIT TRANSACTION;
 
             /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
             IF @outcome IS NULL

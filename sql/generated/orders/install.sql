@@ -2346,6 +2346,7 @@ AS
 /* What usp_EndLeaked would look at: candidates, each of which it checks again under locks. NOLOCK: the
    list waits for nobody, and a dialog that is just being begun is seen with its row.
    GIVE UP: it was sent EndOfStream and nobody is there to answer.
+   END ALONE: a target whose sender's side was ended by hand WITH CLEANUP, of which nobody is told (F-463).
    No leaks: dialogs whose EndOfStream was sent, private
    dialogs of a resend or replay (closed when they were made). */
 BEGIN
@@ -2389,6 +2390,18 @@ BEGIN
       AND NOT EXISTS (SELECT 1
                       FROM sys.conversation_endpoints AS t WITH (NOLOCK)
                       WHERE t.conversation_id = ce.conversation_id AND t.is_initiator = 0 AND t.state <> 'CD');
+
+    /* Nothing more will come, and no Error either. HASH: one pass over the view for all of them (F-153). */
+    INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)
+    SELECT TOP (@most) ce.conversation_handle, ce.conversation_id, ce.is_initiator, ce.state_desc, N'END ALONE'
+    FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+    INNER JOIN sys.services AS s ON s.service_id = ce.service_id
+    LEFT OUTER HASH JOIN sys.conversation_endpoints AS i WITH (NOLOCK)
+        ON i.conversation_id = ce.conversation_id AND i.is_initiator = 1
+    WHERE s.name COLLATE Latin1_General_BIN2 = N'//redial/orders/target'
+      AND ce.is_initiator = 0
+      AND ce.state = 'CO'
+      AND i.conversation_handle IS NULL;
 
     /* A CLOSED row guards against replays until security_timestamp; 1900 means that was never set,
        and then the row is kept until 30 minutes after the lifetime (F-106). Both are UTC. */
@@ -2708,7 +2721,13 @@ BEGIN
     DECLARE @oldestUtc datetime2(3) = '9999-12-31';
     DECLARE @copies int;
     DECLARE @dialogs int = 0;
-    DECLARE @old TABLE (ConversationId uniqueidentifier NOT NULL PRIMARY KEY);
+    DECLARE @sequence bigint;
+    DECLARE @last bigint;
+    DECLARE @old TABLE
+    (
+        ConversationId uniqueidentifier NOT NULL PRIMARY KEY,
+        Copies bigint NOT NULL          /* at most so many */
+    );
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Pending, by what the server says is in the way                                           */
@@ -2751,7 +2770,7 @@ BEGIN
     WHILE @dialogs < 10000
     BEGIN
         SET @copies = 0;
-        SELECT TOP (1) @copies = 1, @conversationId = sm.ConversationId, @sentUtc = sm.SentUtc
+        SELECT TOP (1) @copies = 1, @conversationId = sm.ConversationId, @sequence = sm.MessageSequence, @sentUtc = sm.SentUtc
         FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
         WHERE sm.ConversationId > @conversationId
         ORDER BY sm.ConversationId, sm.MessageSequence;
@@ -2762,13 +2781,23 @@ BEGIN
             @oldestUtc = CASE WHEN @oldestUtc < @sentUtc THEN @oldestUtc ELSE @sentUtc END;
         /* Its own retry comes first. */
         IF @sentUtc < DATEADD(second, -60, SYSUTCDATETIME())
-            INSERT INTO @old (ConversationId) VALUES (@conversationId);
+        BEGIN
+            /* Numbers of a dialog step by 1 (F-452): from first to last no more than so many, and no count. */
+            SET @last = @sequence;
+            SELECT TOP (1) @last = sm.MessageSequence
+            FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+            WHERE sm.ConversationId = @conversationId
+            ORDER BY sm.MessageSequence DESC;
+            INSERT INTO @old (ConversationId, Copies) VALUES (@conversationId, @last - @sequence + 1);
+        END;
     END;
 
     INSERT INTO @found (Priority, Finding, ObjectName, Figure, Advice)
     SELECT 10, N'messages of dialogs that are over', N'//redial/orders/initiator',
         CONCAT(COUNT(*), N' dialogs of ', CASE WHEN @dialogs >= 10000 THEN N'at least ' ELSE N'' END, @dialogs),
-        N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: EXECUTE usp_ResendStranded sends them again.'
+        CONCAT(N'Their dialogs were ended by hand, or what activation did with them failed (vw_Errors). Nothing is lost: ',
+            CASE WHEN MAX(o.Copies) <= 100000 THEN N'EXECUTE usp_ResendStranded sends them again.'
+                 ELSE CONCAT(N'EXECUTE usp_ResendStranded @most = ', MAX(o.Copies), N' sends them again. Each dialog goes in one transaction: first see that there is room in the log for about three times the bytes of the largest one, and let it be a quiet hour.') END)
     FROM @old AS o
     /* HASH: one pass over the view, not one for each dialog (F-153). */
     LEFT OUTER HASH JOIN sys.conversation_endpoints AS ce WITH (NOLOCK)
@@ -4829,8 +4858,14 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
 
             /* A message type that is gone, say: nothing will mend that. Not counted: a deadlock, a lock
-               that was waited for in vain, and the server's trouble (disk, memory). */
+               that was waited for in vain, and the server's trouble (disk, memory); nor the next error
+               within 30 seconds, for a drain asks again and again. */
             IF ERROR_NUMBER() NOT IN (50112, 8426, 1205, 1222) AND ERROR_SEVERITY() < 17
+               AND NOT EXISTS (SELECT 1
+                               FROM [orders].[PoisonAttempt] AS pa
+                                   WITH (NOLOCK, FORCESEEK)     /* as above */
+                               WHERE pa.ConversationHandle = @conversationId
+                                 AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()))
                 EXECUTE [orders].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N'usp_ResendStranded';
         END CATCH;
@@ -5710,6 +5745,8 @@ BEGIN
     DECLARE @open bigint = 0;
     DECLARE @pending bigint;
     DECLARE @copies bigint = 0;         /* messages that have not landed */
+    DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+    DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
     DECLARE @pauseMs int = 125;
     DECLARE @pause varchar(16);
     DECLARE @dialogs TABLE (DialogId int IDENTITY (1, 1) NOT NULL PRIMARY KEY, Handle uniqueidentifier NOT NULL);
@@ -5870,6 +5907,23 @@ Not drained in time: a sender is in a long transaction, or the target does not r
 
     SELECT @pending = COUNT_BIG(*) FROM [orders].[ufn_Pending]();
 
+    WHILE @copies > 0
+    BEGIN
+        SET @firstCopy = NULL;
+        SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
+        FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+        WHERE sm.ConversationId > @largestOf
+        ORDER BY sm.ConversationId, sm.MessageSequence;
+        IF @firstCopy IS NULL
+            BREAK;
+        SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
+        FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+        WHERE sm.ConversationId = @largestOf
+          AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                          WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
+        HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
+    END;
+
     /* ----------------------------------------------------------------------------------------- */
     /* 5  One row per outcome                                                                      */
     /* ----------------------------------------------------------------------------------------- */
@@ -5893,7 +5947,10 @@ Not drained in time: a sender is in a long transaction, or the target does not r
         SELECT 5, N'messages pending', @pending, N'not in their queue yet: see vw_Pending'
         WHERE @pending > 0
         UNION ALL
-        SELECT 6, N'messages not landed', @copies, N'10000: or more; their dialogs are gone: see vw_Unlanded and usp_ResendStranded'
+        SELECT 6, N'messages not landed', @copies, CONCAT(N'10000: or more; see vw_Unlanded',
+                CASE WHEN @largest = 0 THEN N'; their dialogs are open still'
+                     WHEN @largest <= 100000 THEN N'; their dialogs are gone: see vw_Errors, then EXECUTE usp_ResendStranded @olderThanSeconds = 0'
+                     ELSE CONCAT(N'; their dialogs are gone, and one is too large for this: with room in the log for about three times its bytes EXECUTE usp_ResendStranded @olderThanSeconds = 0, @most = ', @largest) END)
         WHERE @copies > 0
     ) AS o
     ORDER BY o.Place;
@@ -6003,6 +6060,7 @@ AS
 /* For an operator: endpoints of this configuration's services that nobody will end any more.
    - END: DISCONNECTED_INBOUND or ERROR, with nothing unread and nothing that has not landed.
    - GIVE UP: EndOfStream was sent, and the target's side is gone: what has not landed goes on.
+   - END ALONE: a target whose sender's side is gone (ended WITH CLEANUP), with nothing unread or not landed.
    - END UNUSED: STARTED_OUTBOUND that no sender finds (one was cancelled in its first use, and its
      client committed all the same). CLOSE: the same, CONVERSING; it is sent EndOfStream.
    - END WITH CLEANUP: CLOSED past its time.
@@ -6032,6 +6090,8 @@ BEGIN
     DECLARE @handle uniqueidentifier;
     DECLARE @action nvarchar(30);
     DECLARE @outcome nvarchar(400);
+    DECLARE @conversationId uniqueidentifier;
+    DECLARE @copies bigint;
     DECLARE @busy int;
     DECLARE @result int;
 
@@ -6058,6 +6118,7 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
     SELECT f.LeakedId, f.Handle, f.ConversationId, f.IsInitiator, f.State, f.ConversationKey, f.Action,
         CASE f.Action WHEN N'CLOSE' THEN N'would be closed'
                       WHEN N'GIVE UP' THEN N'would be given up'
+                      WHEN N'END ALONE' THEN N'would be cleaned up'
                       WHEN N'END WITH CLEANUP' THEN N'would be cleaned up'
                       WHEN N'DELETE ROW' THEN N'would be deleted'
                       WHEN N'FREE SLOT' THEN N'would be freed'
@@ -6070,7 +6131,7 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
     SET @id = 0;
     WHILE EXISTS (SELECT 1 FROM @leaked AS l WHERE l.LeakedId > @id)
     BEGIN
-        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action,
+        SELECT TOP (1) @id = l.LeakedId, @handle = l.Handle, @action = l.Action, @conversationId = l.ConversationId,
             @outcome = CASE WHEN @WhatIf = 1 THEN l.Outcome END         /* NULL: nothing against it yet */
         FROM @leaked AS l
         WHERE l.LeakedId > @id
@@ -6099,12 +6160,57 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
             BEGIN
                 END CONVERSATION @handle WITH CLEANUP;
             END
-            ELSE IF @action = N'GIVE UP' AND @outcome IS NULL
+            ELSE IF @action = N'GIVE UP'
             BEGIN
-                EXECUTE @busy = [orders].[usp_ResendPending] @handle = @handle, @code = 0,
-                    @description = N'Given up by usp_EndLeaked: the target was gone.';
-                IF @busy <> 0
+                /* All of a dialog goes in one transaction: a very large one wants somebody who has looked at
+                   the log first. Nobody sends behind EndOfStream: there will not be more. */
+                SELECT @copies = COUNT(*)
+                FROM (SELECT TOP (100001) sm.MessageSequence
+                      FROM [orders].[SentMessage] AS sm
+                          WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
+                      WHERE sm.ConversationId = @conversationId) AS p;
+                IF @copies > 100000
+                    SET @outcome = CONCAT(N'kept: more than 100000 messages have not landed. Next: see that there is room in the log for about three times their bytes; then EXECUTE usp_ResendPending @handle = ''', @handle, N''', @code = 0');
+                /* The list was read with NOLOCK, to which an end that is not committed looks like one. So once
+                   more by a read that may wait, holding nothing (F-126). */
+                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t
+                                WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD')
+                    SET @outcome = N'kept: its target is there';
+                /* Takes G, so that whoever is just ending this dialog has committed; then all of it again. */
+                IF @outcome IS NULL
+                    EXECUTE [orders].[usp_ArmTimer] @handle = @handle, @seconds = 30;
+                IF @outcome IS NULL
+                   AND NOT EXISTS (SELECT 1
+                                   FROM sys.conversation_endpoints AS ce
+                                       WITH (NOLOCK)    /* our own endpoint, under G (F-126) */
+                                   INNER JOIN [orders].[ConversationLog] AS cl
+                                       WITH (FORCESEEK)     /* this dialog's row only, under G (F-127) */
+                                       ON cl.Handle = ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL
+                                   WHERE ce.conversation_handle = @handle AND ce.state = 'CO' AND GET_TRANSMISSION_STATUS(@handle) = N''
+                                     AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS t WITH (NOLOCK)     /* as above */
+                                                     WHERE t.conversation_id = @conversationId AND t.is_initiator = 0 AND t.state <> 'CD'))
+                    SET @outcome = N'kept: it has ended or failed meanwhile, is in use, or its target is there';
+                IF @outcome IS NULL
+                    EXECUTE @busy = [orders].[usp_ResendPending] @handle = @handle, @code = 0,
+                        @description = N'Given up by usp_EndLeaked: the target was gone.';
+                IF @outcome IS NULL AND @busy <> 0
                     SET @outcome = N'kept: a reader is at work on it';
+            END
+            ELSE IF @action = N'END ALONE'
+            BEGIN
+                /* Plain reads, which wait for a reader at work, and hold nothing (F-126). */
+                IF EXISTS (SELECT 1 FROM [orders].[TargetQueue] AS q WHERE q.conversation_handle = @handle)
+                    SET @outcome = N'kept: unread messages are left; its activation handles them';
+                ELSE IF EXISTS (SELECT 1
+                                FROM [orders].[SentMessage] AS sm WITH (FORCESEEK)     /* this dialog's rows only */
+                                WHERE sm.ConversationId = @conversationId)
+                    SET @outcome = N'kept: messages have not landed; call usp_ResendStranded, which ends it';
+                ELSE IF EXISTS (SELECT 1 FROM sys.conversation_endpoints AS i
+                                WHERE i.conversation_id = @conversationId AND i.is_initiator = 1)
+                    SET @outcome = N'kept: its sender''s side is there';
+                /* WITH CLEANUP: there is nobody an EndDialog could reach. */
+                ELSE IF @outcome IS NULL
+                    END CONVERSATION @handle WITH CLEANUP;
             END
             ELSE IF @action IN (N'END UNUSED', N'CLOSE') AND @outcome IS NULL
             BEGIN
@@ -6144,7 +6250,11 @@ Example: EXECUTE [orders].[usp_EndLeaked] @WhatIf = 0, @most = 10000;';
                   AND cl.EndedUtc IS NULL;
             END;
 
-            COMMIT TRANSACTION;
+            /* A dialog that is kept keeps its timer as it was. */
+            IF @action = N'GIVE UP' AND @outcome IS NOT NULL
+                ROLLBACK TRANSACTION;
+            ELSE
+                COMMIT TRANSACTION;
 
             /* A row whose dialog is gone, by now or before: R alone, and not if it is in use. */
             IF @outcome IS NULL
@@ -6635,6 +6745,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
     SET IMPLICIT_TRANSACTIONS OFF;      /* else all batches were one transaction (F-137) */
+    SET ROWCOUNT 0;                     /* a caller's would cut the slices, each of which is visited once */
 
     DECLARE @days int = ISNULL(@olderThanDays, 90);
     DECLARE @before datetime2(3);
@@ -6666,7 +6777,9 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
     BEGIN
         SELECT @conversations = COUNT_BIG(*)
         FROM [orders].[ConversationLog] AS cl WITH (NOLOCK)   /* a figure to look at; waits for nobody */
-        WHERE cl.EndedUtc < @before;
+        WHERE (cl.EndedUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
+                   AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SELECT @errorRows = COUNT_BIG(*) FROM [orders].[ErrorLog] AS el WITH (NOLOCK) WHERE el.AddedUtc < @before;
         SELECT @numbers = COUNT_BIG(*) FROM [orders].[SkippedNumber] AS sn WITH (NOLOCK) WHERE sn.SkippedUtc < @before;
     END;
@@ -6691,9 +6804,8 @@ Example: EXECUTE [orders].[usp_PurgeLogs] @olderThanDays = 90, @WhatIf = 0;';
             WITH (ROWLOCK, READPAST, READCOMMITTEDLOCK, INDEX ([PK_ConversationLog]))
         WHERE cl.Handle > @from
           AND cl.Handle <= ISNULL(@to, 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF')
-          /* EndedUtc NULL: somebody ended it by hand, or it is still open. */
           AND (cl.EndedUtc < @before
-               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before
+               OR (cl.EndedUtc IS NULL AND cl.BegunUtc < @before      /* ended by hand, or still open */
                    AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK) WHERE ce.conversation_handle = cl.Handle)));
         SET @batch = @@ROWCOUNT;
         SET @conversations = @conversations + @batch;
@@ -8092,10 +8204,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8bef6a4788830d90e2980fe7373d896329c6c26dc7b12b0c51bb83dda559a66e'
+           ORDER BY h.DeploymentId DESC), N'') <> N'53ef15b24739238128db8104d93ef3d150d10029bd19255a5b72efef0f47e5f0'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'8bef6a4788830d90e2980fe7373d896329c6c26dc7b12b0c51bb83dda559a66e');
+    VALUES (N'orders', N'0.1.0', N'53ef15b24739238128db8104d93ef3d150d10029bd19255a5b72efef0f47e5f0');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
