@@ -204,7 +204,8 @@ class Priority(Section):
 
 
 class Operations(Section):
-    """agent_job: also render SQL Server Agent jobs; retire_minutes: how often idle ones retire.
+    """agent_job: also render SQL Server Agent jobs; retire_minutes: how often idle ones retire
+    (without rows to retire: a job of every 5 minutes for usp_ResendStranded).
 
     resend_limit: with more pending on a dialog that has failed, activation leaves the resend, which
     is one transaction, to an operator (docs/facts.md, F-373).

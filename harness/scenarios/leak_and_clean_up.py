@@ -1,8 +1,8 @@
 """Leak and clean-up: dialogs nobody owns any more, and the operator's procedure for them.
 
 One dialog is begun and forgotten, one loses its row in our table, one is ended WITH CLEANUP behind
-our back, which leaves the target's half alone. usp_EndLeaked shows them before it touches them, ends
-what it may end, that half too, and leaves the dialogs in use alone.
+our back, which leaves the target's half alone. usp_EndLeaked shows them before it touches them,
+ends what it may end, that half too, and leaves the dialogs in use alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def tell(story: Story) -> None:
               "END CONVERSATION @h WITH CLEANUP;")
     shown = story.sql(f"EXECUTE {story.schema}.usp_EndLeaked;")
     story.say(f"usp_EndLeaked shows {len(shown)}: {', '.join(sorted(row[5] for row in shown))}")
-    story.insists(sorted(row[5] for row in shown) == ["CLOSE", "DELETE ROW", "END ALONE", "END UNUSED"],
+    leaks = ["CLOSE", "DELETE ROW", "END ALONE", "END UNUSED"]
+    story.insists(sorted(row[5] for row in shown) == leaks,
                   "the three leaks, the last with both its halves, and only they, are shown")
     story.sql(f"EXECUTE {story.schema}.usp_EndLeaked @WhatIf = 0;")
     story.together(senders, 3)

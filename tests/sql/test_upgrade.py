@@ -12,7 +12,15 @@ from harness.tsql import split_batches
 from tests.sampling import crash_stride
 
 from . import catalog
-from .bare import BEFORE, NO_COPIES, Bare, another, fresh_catalog, installation
+from .bare import (
+    BEFORE,
+    NO_COPIES,
+    Bare,
+    another,
+    fresh_catalog,
+    installation,
+    removal,
+)
 from .lab import AUDIT, SHIPPED, Client, send
 
 LOCK = SQL / "migrations.lock"
@@ -268,3 +276,33 @@ def test_migrations_have_numbers_of_their_own_without_a_gap():
         assert f"m.Number = {int(name[:2])})" in text
         assert not re.search(r"DROP (COLUMN|INDEX|TABLE)|ALTER COLUMN|TRUNCATE", text), name
     assert Path(LOCK).exists()
+
+
+def test_back_to_a_release_without_copies_and_forward_again_as_decision_1_says():
+    """1. What a gone dialog has left keeps uninstall from going on. 2. Once it has landed, the old
+    release works on today's tables. 3. Forward again finds them, and no copy to send again.
+    """
+    bare = Bare(SHIPPED)
+    bare.run(installation(SHIPPED))
+    bare.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF); "
+              "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    Client(bare).execute(send("0x01"))
+    for (handle,) in bare.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
+        bare.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    bare.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    assert bare.stops(removal(SHIPPED, purge=False)) == 50140
+    bare.rows("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_None; "
+              "EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0;")
+    bare.advance(5)
+    bare.run(removal(SHIPPED, purge=False))
+    bare.run([batch.sql for batch in split_batches(NO_COPIES.read_text(encoding="utf-8"))])
+    assert bare.rows("SELECT name FROM sys.objects WHERE name IN (N'usp_ResendStranded', "
+                     "N'usp_MoveCopies', N'vw_Unlanded');") == []
+    Client(bare).execute(send("0x02"))
+    bare.advance(5)
+    assert bare.rows("SELECT 1 FROM audit.SentMessage;") == []
+    bare.run(installation(SHIPPED))
+    Client(bare).execute(send("0x03"))
+    bare.advance(5)
+    assert len(bare.bodies()) == 3
+    assert bare.rows("SELECT 1 FROM audit.SentMessage;") == []

@@ -234,7 +234,8 @@ def test_what_a_gone_dialog_has_left_and_is_too_large_is_named_with_what_it_take
     start(client, 5)
     lab.advance(10)
     assert outcome(client)[0] == 1
-    (detail,) = [row[2] for row in client.out.result_sets[0].rows if row[0] == "messages not landed"]
+    found = client.out.result_sets[0].rows
+    (detail,) = [row[2] for row in found if row[0] == "messages not landed"]
     assert "room in the log for about three times its bytes" in detail
     call = detail[detail.index("usp_ResendStranded"):]
     assert call == "usp_ResendStranded @olderThanSeconds = 0, @most = 3"
@@ -249,5 +250,6 @@ def test_what_waits_on_an_open_dialog_is_not_said_to_be_gone(lab):
     client = Client(lab)
     start(client, 5)
     lab.advance(10)
-    (detail,) = [row[2] for row in client.out.result_sets[0].rows if row[0] == "messages not landed"]
+    found = client.out.result_sets[0].rows
+    (detail,) = [row[2] for row in found if row[0] == "messages not landed"]
     assert detail == "10000: or more; see vw_Unlanded; their dialogs are open still"

@@ -211,7 +211,9 @@ def test_an_operator_may_run_it_and_a_sender_may_not(lab):
 
 
 # ---------------------------------------------------------------------- one side alone
-GIVEN_UP = configured(timer={"after_seconds": 60, "spread_seconds": 0}, operations={"resend_limit": 2})
+GIVEN_UP = configured(
+    timer={"after_seconds": 60, "spread_seconds": 0}, operations={"resend_limit": 2}
+)
 TARGETS = "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
 
 
@@ -233,7 +235,8 @@ def shown_as(lab: Lab, action: str, handle: str, conversation: str) -> None:
     """The list is as old as its reading: here it is what the next call finds in it."""
     ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.ufn_Leaked'));")
     head = text[text.index("[audit].[ufn_Leaked]"):text.index("BEGIN\n")]
-    lab.rows(f"ALTER FUNCTION {head} BEGIN INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)"
+    lab.rows(f"ALTER FUNCTION {head} BEGIN "
+             "INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)"
              f" VALUES ('{handle}', '{conversation}', 1, N'CONVERSING', N'{action}'); RETURN; END;")
 
 

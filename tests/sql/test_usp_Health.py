@@ -234,7 +234,8 @@ def test_a_dialog_too_large_for_usp_ResendStranded_is_named_with_what_it_takes(l
         lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     lab.advance(20)
-    (advice,) = [row[4] for row in lab.rows(HEALTH) if row[1] == "messages of dialogs that are over"]
+    over = "messages of dialogs that are over"
+    (advice,) = [row[4] for row in lab.rows(HEALTH) if row[1] == over]
     call = re.search(r"EXECUTE (usp_ResendStranded(?: @most = \d+)?)", advice)[1]
     assert call == f"usp_ResendStranded {most}".strip()
     assert ("room in the log for about three times" in advice) == bool(most)
