@@ -1648,12 +1648,39 @@ BEGIN
 
         IF @open > 0
         BEGIN
+            DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+            DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
+            IF OBJECT_ID(N'[audit].[SentMessage]', N'U') IS NOT NULL
+            BEGIN
+                WHILE 1 = 1
+                BEGIN
+                    SET @firstCopy = NULL;
+                    SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
+                    FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                    WHERE sm.ConversationId > @largestOf
+                    ORDER BY sm.ConversationId, sm.MessageSequence;
+                    IF @firstCopy IS NULL
+                        BREAK;
+                    SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
+                    FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                    WHERE sm.ConversationId = @largestOf
+                      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                                      WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
+                    HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
+                END;
+            END;
             /* Our own mark says closed: the CATCH below opens it. drained is of a deployment that stopped
                later, and an operator's own closed gate has no mark. */
-            SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
+            SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints did not end') END,
+                N', so the choices stay as they are: ', @changed,
                 CASE WHEN EXISTS (SELECT 1 FROM [audit].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
                      THEN N'The gate is open again. ' ELSE N'The gate stays closed, as it was before. ' END,
-                N'Next: look at [audit].[ErrorLog] and [audit].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
+                N'Next: look at [audit].[ErrorLog] and [audit].[usp_EndLeaked], at senders in long transactions and at queues that are off',
+                CASE WHEN @largest > 0 THEN N'; at [audit].[vw_Unlanded] for those messages, which EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0' END,
+                CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
+                CASE WHEN @largest > 0 THEN N' sends again' END,
+                CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
+                N'; then deploy again.');
             SET @message = REPLACE(@message, N'%', N'%%');
             THROW 50190, @message, 1;
         END;
@@ -8006,10 +8033,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8fce6a880bdbcd10a543b9646cebf35f3eedbedd690994466ce72de27a14501a'
+           ORDER BY h.DeploymentId DESC), N'') <> N'22812b9f8a36553bc8eea7dfa265d94dac7e4b8b62333b2f0fd56f7c2532ed86'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'8fce6a880bdbcd10a543b9646cebf35f3eedbedd690994466ce72de27a14501a');
+    VALUES (N'audit', N'0.1.0', N'22812b9f8a36553bc8eea7dfa265d94dac7e4b8b62333b2f0fd56f7c2532ed86');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

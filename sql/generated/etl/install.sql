@@ -1682,12 +1682,39 @@ BEGIN
 
         IF @open > 0
         BEGIN
+            DECLARE @largest bigint = 0;        /* at most so many copies has a dialog that is gone */
+            DECLARE @largestOf uniqueidentifier = '00000000-0000-0000-0000-000000000000', @firstCopy bigint;
+            IF OBJECT_ID(N'[etl].[SentMessage]', N'U') IS NOT NULL
+            BEGIN
+                WHILE 1 = 1
+                BEGIN
+                    SET @firstCopy = NULL;
+                    SELECT TOP (1) @largestOf = sm.ConversationId, @firstCopy = sm.MessageSequence
+                    FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                    WHERE sm.ConversationId > @largestOf
+                    ORDER BY sm.ConversationId, sm.MessageSequence;
+                    IF @firstCopy IS NULL
+                        BREAK;
+                    SELECT @largest = MAX(sm.MessageSequence) - @firstCopy + 1      /* numbers step by 1 (F-452) */
+                    FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                    WHERE sm.ConversationId = @largestOf
+                      AND NOT EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                                      WHERE ce.conversation_id = @largestOf AND ce.is_initiator = 1 AND ce.state IN ('SO', 'CO'))
+                    HAVING MAX(sm.MessageSequence) - @firstCopy >= @largest;
+                END;
+            END;
             /* Our own mark says closed: the CATCH below opens it. drained is of a deployment that stopped
                later, and an operator's own closed gate has no mark. */
-            SET @message = CONCAT(@open, N' conversation endpoints did not end, so the choices stay as they are: ', @changed,
+            SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints did not end') END,
+                N', so the choices stay as they are: ', @changed,
                 CASE WHEN EXISTS (SELECT 1 FROM [etl].[Setting] AS st WHERE st.Name = N'deployment.gate' AND st.Value = N'closed')
                      THEN N'The gate is open again. ' ELSE N'The gate stays closed, as it was before. ' END,
-                N'Next: look at [etl].[ErrorLog] and [etl].[usp_EndLeaked], at senders in long transactions and at queues that are off; then deploy again.');
+                N'Next: look at [etl].[ErrorLog] and [etl].[usp_EndLeaked], at senders in long transactions and at queues that are off',
+                CASE WHEN @largest > 0 THEN N'; at [etl].[vw_Unlanded] for those messages, which EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0' END,
+                CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
+                CASE WHEN @largest > 0 THEN N' sends again' END,
+                CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
+                N'; then deploy again.');
             SET @message = REPLACE(@message, N'%', N'%%');
             THROW 50190, @message, 1;
         END;
@@ -8340,10 +8367,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'508410826eb4bb873f13e5758fc643e03cf8423568c9574433bba3a1e48f4ab9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'45c2564afaf04db8db857bd8604c06c98d8a5fac48c75cf56e8d481fc8fd3bd1'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'508410826eb4bb873f13e5758fc643e03cf8423568c9574433bba3a1e48f4ab9');
+    VALUES (N'etl', N'0.1.0', N'45c2564afaf04db8db857bd8604c06c98d8a5fac48c75cf56e8d481fc8fd3bd1');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8afb9dce7d19fe9bfe40994e46ccef2863d61db1442ac0f0fc9e5751b7df7db7'
+           ORDER BY h.DeploymentId DESC), N'') <> N'208875b08efc74424871d81a70b90afedd06482fe805357543098e5588b9bd87'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'8afb9dce7d19fe9bfe40994e46ccef2863d61db1442ac0f0fc9e5751b7df7db7');
+    VALUES (N'logging', N'0.1.0', N'208875b08efc74424871d81a70b90afedd06482fe805357543098e5588b9bd87');
 END;
 GO
