@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -12,7 +15,8 @@ from rich.table import Table
 from harness.cli.errors import UserError, command
 from harness.cli.server import open_server
 from harness.pipeline.jar import JarMissing, jdbc_jar
-from harness.torture.draw import drawn
+from harness.render.quoting import quote_name
+from harness.scenarios.port import Server
 from harness.torture.live import Live, drop_database
 from harness.torture.many import Order, chosen, results
 from harness.torture.plan import Plan
@@ -21,12 +25,13 @@ from harness.torture.tally import Result, Tally
 from harness.torture.trial import run
 from harness.torture.verdict import MEANING
 
-LIVE = "hurried-audit,hurried-etl,hurried-orders"
+LIVE = "hurried-audit,hurried-etl,hurried-orders,hurried-audit-two_databases"
 SECONDS = 10.0
 """How long the callers of a trial on a server send."""
 
 OUT = Path("var/torture")
 LABEL = "embedded broker, not SQL Server"
+SERVER = "the server that was named"
 
 
 @command
@@ -41,13 +46,15 @@ def torture(config: str = "", minutes: float = 0.0, trials: int = 0, seed: int =
     if replay:
         return _replay(console, Path(replay))
     if server:
-        return _live(console, server, config or LIVE, seed, messages, mutant)
+        config = config or LIVE
     names = chosen(config)
     if not names:
         raise UserError(f"--config {config}", "no variant has that in its name",
                         "leave it out for all of them")
     order = Order(names, seed, trials or (0 if minutes else len(names)), minutes, messages,
                   mutant or None, workers)
+    if server:
+        return _live(console, server, order)
     console.print(f"{len(names)} variants, seeds from {seed} on, about {messages} messages a trial"
                   f" ({LABEL})", highlight=False)
     tally, began, bad = Tally(names), time.monotonic(), 0
@@ -59,28 +66,45 @@ def torture(config: str = "", minutes: float = 0.0, trials: int = 0, seed: int =
         if tally.trials % 20 == 0:
             console.print(f"  {tally.trials} trials, {tally.counts['ok']:,} acknowledged, seed "
                           f"{one.plan.seed}, {time.monotonic() - began:.0f} s", highlight=False)
-    _report(console, tally, time.monotonic() - began)
+    _report(console, tally, time.monotonic() - began, LABEL)
     return 1 if tally.found or _unmet(console, tally) else 0
 
 
-def _live(console: Console, server: str, config: str, seed: int, messages: int,
-          mutant: str) -> int:
-    """One trial of each variant on a server, each in a database of its own that is dropped."""
-    names = tuple(name for name in chosen(config) if not name.endswith("-two_databases"))
-    tally, began, java = Tally(names), time.monotonic(), _java(console)
-    for place, name in enumerate(names):
-        database = f"redial_torture_{seed + place}"
-        with open_server(server, database, create=True) as opened:
-            plan = drawn(seed + place, name, mutant or None, messages)
-            one = Live(plan, opened, SECONDS, java).run()
-            drop_database(opened, database)
+def _live(console: Console, server: str, order: Order) -> int:
+    """Trials on a server, each in databases of its own that are dropped."""
+    tally, began = Tally(order.names, switches=()), time.monotonic()
+    java = _java(console)
+    for plan in order.plans():
+        with _stage(server, plan) as (opened, its_plan):
+            one = Live(its_plan, opened, SECONDS, java).run()
         tally.add(one)
-        console.print(f"{name}: {one.counts['ok']:,} acknowledged, {len(one.findings)} findings",
-                      highlight=False)
+        console.print(f"seed {plan.seed} {plan.name}: {one.counts['ok']:,} acknowledged, "
+                      f"{len(one.findings)} findings", highlight=False)
         for finding in one.findings[:10]:
             console.print(f"    {finding.kind}: {finding.what}", highlight=False, markup=False)
-    _report(console, tally, time.monotonic() - began)
+        if order.minutes and time.monotonic() >= began + order.minutes * 60:
+            break
+    _report(console, tally, time.monotonic() - began, LABEL if server == "embedded" else SERVER)
     return 1 if tally.found or _unmet(console, tally) else 0
+
+
+@contextmanager
+def _stage(server: str, plan: Plan) -> Iterator[tuple[Server, Plan]]:
+    """The databases of one trial, named by its seed, and the plan that names them."""
+    database = f"redial_torture_{plan.seed}"
+    with open_server(server, database, create=True) as opened:
+        apart = ""
+        if plan.config["target"].get("database"):
+            apart = f"{database}_target"
+            plan = replace(plan, config={
+                **plan.config, "target": {**plan.config["target"], "database": apart}})
+            with closing(opened.connect()) as connection:
+                connection.execute(f"CREATE DATABASE {quote_name(apart)};")
+        try:
+            yield opened, plan
+        finally:
+            for name in filter(None, (database, apart)):
+                drop_database(opened, name)
 
 
 def _java(console: Console) -> tuple[str, Path] | None:
@@ -124,14 +148,16 @@ def _replay(console: Console, file: Path) -> int:
     return 1 if outcome.verdict.findings else 0
 
 
-def _report(console: Console, tally: Tally, seconds: float) -> None:
-    table = Table(title=f"verdict: torture ({LABEL})")
+def _report(console: Console, tally: Tally, seconds: float, label: str) -> None:
+    """What was sent, what became of it, what struck. label: whose figures these are."""
+    table = Table(title=f"verdict: torture ({label})")
     table.add_column("")
     table.add_column("count", justify="right")
     table.add_column("")
     counts = tally.counts
     for what, number, meaning in (
-            ("trials", tally.trials, f"{tally.seconds / 3600:,.1f} hours of virtual time"),
+            ("trials", tally.trials, f"{tally.seconds / 3600:,.1f} hours of "
+             f"{'virtual' if tally.switches else 'real'} time"),
             ("acknowledged", counts["ok"], "their callers were told so"),
             ("failed", counts["failed"], "their callers were told that they are not there"),
             ("unknown", counts["unknown"], "the answer was lost"),
@@ -147,7 +173,8 @@ def _report(console: Console, tally: Tally, seconds: float) -> None:
         number = tally.found[kind]
         table.add_row(f"[red]{kind}[/]" if number else kind, str(number), f"trials: {meaning}")
     console.print(table)
-    for what in ("way", "style", "level", "XACT_ABORT", "read committed snapshot", "switch"):
+    for what in ("way", "style", "level", "XACT_ABORT", "read committed snapshot",
+                 *(("switch",) if tally.switches else ())):
         console.print(f"acknowledged by {what}: " + ", ".join(
             f"{which} {number:,}" for (kind, which), number in sorted(tally.acknowledged.items())
             if kind == what), highlight=False, markup=False)
@@ -155,7 +182,7 @@ def _report(console: Console, tally: Tally, seconds: float) -> None:
         console.print(f"{what}: " + ", ".join(f"{which} {number:,}" for which, number in sorted(
             struck.items(), key=lambda item: -item[1])), highlight=False, markup=False)
     console.print(f"{counts['ok'] / max(seconds, 0.001):,.0f} acknowledged messages a second, "
-                  f"{seconds:.0f} s ({LABEL})", highlight=False)
+                  f"{seconds:.0f} s ({label})", highlight=False)
 
 
 def _unmet(console: Console, tally: Tally) -> bool:

@@ -214,7 +214,7 @@ class Live:
             queue = place.own(getattr(self.config.queues, side))
             for setting in ("ACTIVATION (STATUS = OFF)", "STATUS = ON, ACTIVATION (STATUS = ON)"):
                 self._quietly(database, f"ALTER QUEUE {queue} WITH {setting};")
-        if self.struck["redeploy"] or self.struck["redeploy changed"]:
+        if any(KINDS[name].redeploy for name in self.struck if name in KINDS):
             apply(self.config, connect_odbc(self.server.odbc), mutant=self.plan.mutant)
         self._quietly("", f"EXECUTE {place.own('usp_OpenGate')} @reason = N'rest';")
         end = time.monotonic() + PATIENCE_SECONDS

@@ -69,9 +69,12 @@ def shown(value: Any) -> str:
 
 @dataclass
 class Tally:
-    """The sum of many results. variants: names of all that were to be tried."""
+    """The sum of many results. variants: names of all that were to be tried. switches: of the
+    embedded broker, set by plans; none on a server, which answers as it does.
+    """
 
     variants: tuple[str, ...]
+    switches: tuple[str, ...] = tuple(SWITCH_NAMES)
     trials: int = 0
     seconds: float = 0.0
     counts: Counter[str] = field(default_factory=Counter)
@@ -87,7 +90,8 @@ class Tally:
         self.counts.update(one.counts)
         self.struck.update(one.struck)
         self.errors.update(one.errors)
-        self.acknowledged.update(one.acknowledged)
+        self.acknowledged.update({met: number for met, number in one.acknowledged.items()
+                                  if met[0] != "switch" or self.switches})
         self.found.update({finding.kind for finding in one.findings})
 
     def wanted(self) -> dict[str, list[str]]:
@@ -97,7 +101,7 @@ class Tally:
                 name for name in STYLES if name not in {"rollback", "leaves"}],
             "level": list(LEVELS), "XACT_ABORT": ["ON", "OFF"],
             "read committed snapshot": ["on", "off"],
-            "switch": [f"{name} = {shown(value)}" for name in SWITCH_NAMES
+            "switch": [f"{name} = {shown(value)}" for name in self.switches
                        for value in SWITCHES[name].values],
         }
 
