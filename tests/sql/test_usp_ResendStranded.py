@@ -150,3 +150,42 @@ def test_what_was_sent_again_twenty_times_is_a_dead_letter():
 def test_bad_input_is_refused(call, number):
     lab = Lab(SHORT)
     assert Client(lab).fail(call) == number
+
+
+@pytest.mark.parametrize("dooms", [False, True])
+@pytest.mark.parametrize("acknowledged", ["at once", "never"])
+def test_a_dialog_ended_by_hand_whose_target_is_gone_is_accounted_for(dooms, acknowledged):
+    """1. END on the sender's side waits for an answer (DO). 2. CLEANUP at the target: none will come.
+    A second END is refused (8427), which dooms under one value: so it is not tried.
+    """
+    lab = Lab(SHORT, broker_error_dooms=dooms, initiator_end_acknowledged=acknowledged)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1") + send("0xA2"))
+    [(sender,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                           "WHERE is_initiator = 1;")
+    [(target,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                           "WHERE is_initiator = 0;")
+    lab.rows(f"END CONVERSATION '{sender}'; END CONVERSATION '{target}' WITH CLEANUP;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.rows(CALL.format(0))
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2"]
+    assert lab.rows(COPIES) == [] and lab.errors() == []
+
+
+@pytest.mark.parametrize("dooms", [False, True])
+@pytest.mark.parametrize("acknowledged", ["at once", "never"])
+@pytest.mark.parametrize("how", ["", " WITH ERROR = 50001 DESCRIPTION = N'x'"])
+def test_a_target_that_has_ended_already_is_not_ended_again(how, acknowledged, dooms):
+    """1. An operator ENDs the target's side (DO until our END). 2. Activation accounts for the rest."""
+    lab = Lab(SHORT, broker_error_dooms=dooms, initiator_end_acknowledged=acknowledged)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1") + send("0xA2"))
+    [(target,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                           "WHERE is_initiator = 0;")
+    lab.rows(f"END CONVERSATION '{target}'{how};")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(5)
+    dead = [body for (body,) in lab.rows("SELECT Body FROM audit.DeadLetter;")]
+    assert [*lab.bodies(), *dead] == [b"\xa1", b"\xa2"]
+    assert lab.rows(COPIES) == [] and lab.errors() == []

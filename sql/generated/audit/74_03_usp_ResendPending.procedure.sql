@@ -49,13 +49,18 @@ BEGIN
     IF @ownsTransaction = 1
         BEGIN TRANSACTION;
 
+    SELECT @state = ce.state
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* as above */
+    WHERE ce.conversation_handle = @handle;
+    /* Ended by hand on this side. A read that may wait: not if whoever does that is not through with it. */
+    IF @state = 'DO'
+        SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle;
+
     /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
        below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
        dooms the RECEIVE around us is unknown (F-134): not asked. */
-    IF EXISTS (SELECT 1
-               FROM sys.conversation_endpoints AS ce
-                   WITH (NOLOCK)        /* as above */
-               WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO'))
+    IF @state IN ('SO', 'CO')
         EXECUTE [audit].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
@@ -67,14 +72,15 @@ BEGIN
     /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
     /* ----------------------------------------------------------------------------------------- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
-       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). */
+       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
+       hand (DO) waits for its target's answer, which may never come; another END would be refused (8427). */
     SAVE TRANSACTION RedialBeforeEnd;
     IF @state IN ('SO', 'CO')
     BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
             DESCRIPTION = N'Given up by usp_ResendPending: what had not landed was sent again or dead-lettered.';
     END
-    ELSE
+    ELSE IF @state <> 'DO'
     BEGIN
         END CONVERSATION @handle;
     END;

@@ -23,6 +23,7 @@ BEGIN
     SET XACT_ABORT ON;
 
     DECLARE @target uniqueidentifier = NULL;
+    DECLARE @state char(2);
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @newHandle uniqueidentifier;
     DECLARE @earlier uniqueidentifier = @handle;
@@ -46,7 +47,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The target's side, if it is still open. END deletes what is unread there: its copies are here */
     /* ----------------------------------------------------------------------------------------- */
-    SELECT @target = ce.conversation_handle
+    SELECT @target = ce.conversation_handle, @state = ce.state
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
     WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0 AND ce.state <> 'CD';
@@ -56,7 +57,12 @@ BEGIN
         BEGIN TRY
             SET XACT_ABORT OFF;         /* for END alone: these errors leave the transaction standing */
             SET LOCK_TIMEOUT @waitMs;
-            END CONVERSATION @target;
+            /* DO: it has ended already and waits for our END. Another END would be refused (8427), which may
+               doom. A read that may wait: somebody may be just ending it, and not go through with it. */
+            IF @state = 'DO'
+                SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @target;
+            IF @state <> 'DO'
+                END CONVERSATION @target;
         END TRY
         BEGIN CATCH
             IF ERROR_NUMBER() = 1222 AND XACT_STATE() = 1

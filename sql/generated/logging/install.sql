@@ -4138,6 +4138,7 @@ BEGIN
     SET XACT_ABORT ON;
 
     DECLARE @target uniqueidentifier = NULL;
+    DECLARE @state char(2);
     DECLARE @lockTimeout int = @@LOCK_TIMEOUT;
     DECLARE @newHandle uniqueidentifier;
     DECLARE @earlier uniqueidentifier = @handle;
@@ -4161,7 +4162,7 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     /* 1  The target's side, if it is still open. END deletes what is unread there: its copies are here */
     /* ----------------------------------------------------------------------------------------- */
-    SELECT @target = ce.conversation_handle
+    SELECT @target = ce.conversation_handle, @state = ce.state
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
     WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0 AND ce.state <> 'CD';
@@ -4171,7 +4172,12 @@ BEGIN
         BEGIN TRY
             SET XACT_ABORT OFF;         /* for END alone: these errors leave the transaction standing */
             SET LOCK_TIMEOUT @waitMs;
-            END CONVERSATION @target;
+            /* DO: it has ended already and waits for our END. Another END would be refused (8427), which may
+               doom. A read that may wait: somebody may be just ending it, and not go through with it. */
+            IF @state = 'DO'
+                SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @target;
+            IF @state <> 'DO'
+                END CONVERSATION @target;
         END TRY
         BEGIN CATCH
             IF ERROR_NUMBER() = 1222 AND XACT_STATE() = 1
@@ -4299,13 +4305,18 @@ BEGIN
     IF @ownsTransaction = 1
         BEGIN TRANSACTION;
 
+    SELECT @state = ce.state
+    FROM sys.conversation_endpoints AS ce
+        WITH (NOLOCK)                   /* as above */
+    WHERE ce.conversation_handle = @handle;
+    /* Ended by hand on this side. A read that may wait: not if whoever does that is not through with it. */
+    IF @state = 'DO'
+        SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle;
+
     /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
        below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
        dooms the RECEIVE around us is unknown (F-134): not asked. */
-    IF EXISTS (SELECT 1
-               FROM sys.conversation_endpoints AS ce
-                   WITH (NOLOCK)        /* as above */
-               WHERE ce.conversation_handle = @handle AND ce.state IN ('SO', 'CO'))
+    IF @state IN ('SO', 'CO')
         EXECUTE [logging].[usp_ArmTimer] @handle = @handle, @seconds = 30;
 
     SELECT @conversationId = ce.conversation_id, @state = ce.state, @sent = ce.send_sequence
@@ -4317,14 +4328,15 @@ BEGIN
     /* 2  END, which takes G and so waits for whoever has sent on it and not committed yet          */
     /* ----------------------------------------------------------------------------------------- */
     /* An open dialog (an operator gives one up) would deliver what is still in sys.transmission_queue
-       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). */
+       after a plain END, a second time; WITH ERROR drops it and tells the target (F-138). One that was ended by
+       hand (DO) waits for its target's answer, which may never come; another END would be refused (8427). */
     SAVE TRANSACTION RedialBeforeEnd;
     IF @state IN ('SO', 'CO')
     BEGIN
         END CONVERSATION @handle WITH ERROR = 50111
             DESCRIPTION = N'Given up by usp_ResendPending: what had not landed was sent again or dead-lettered.';
     END
-    ELSE
+    ELSE IF @state <> 'DO'
     BEGIN
         END CONVERSATION @handle;
     END;
@@ -7661,10 +7673,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'208875b08efc74424871d81a70b90afedd06482fe805357543098e5588b9bd87'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b5cdd2da96c7e00cef40aa6ecd1d1fbb0fdcae835fd527069c5517ad00988731'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'208875b08efc74424871d81a70b90afedd06482fe805357543098e5588b9bd87');
+    VALUES (N'logging', N'0.1.0', N'b5cdd2da96c7e00cef40aa6ecd1d1fbb0fdcae835fd527069c5517ad00988731');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
