@@ -41,14 +41,14 @@ def comes_to_rest(trial: Trial) -> list[str]:
     problems += _everything_on(trial, place)
     _stays_on(trial, place)
     age = _age(trial)
-    _wait(trial, 2 * age)
-    problems += _jobs(trial, place)
-    _wait(trial, 2 * age)
-    problems += _jobs(trial, place)
     lifetime = trial.stage.config.conversation.lifetime_seconds or 0
-    _wait(trial, lifetime + 2 * age if lifetime < LONGEST else 2 * age)
-    problems += _jobs(trial, place)
+    beyond = lifetime if lifetime < LONGEST else 0
+    for seconds in (2 * age, 2 * age, beyond + 2 * age):
+        _wait(trial, seconds)
+        _stays_on(trial, place)     # what came again in that time may have switched a queue off
+        problems += _jobs(trial, place)
     _wait(trial, 2 * age)
+    _stays_on(trial, place)
     return problems
 
 
