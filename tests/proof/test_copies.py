@@ -22,7 +22,7 @@ ENDS = tuple(name for name in FAULTS if name.endswith(("_now", "_cleaned")))
 RACES = ("enqueue_at", "end_over_open_send", "send_over_open_end", "expiry_waits_for_sender",
          "broker_error_dooms", "initiator_end_acknowledged", "error_receiver_state",
          "end_keeps_pending", "poison_counts")
-"""Switches that decide what END and SEND do to each other, and what is left of a dialog after END."""
+"""Switches that decide what END and SEND do to each other, and what is left after END."""
 VALUES = [{name: value} for name in RACES for value in SWITCHES[name].values]
 VALUES.append({"broker_error_dooms": True, "initiator_end_acknowledged": "never",
                "enqueue_at": "commit", "send_over_open_end": "waits"})
