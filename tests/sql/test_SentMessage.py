@@ -71,9 +71,9 @@ def test_the_numbers_are_the_broker_s_own_on_every_dialog():
 
 @pytest.mark.parametrize("key", ["spid", "pool", "single"])
 def test_a_message_without_a_copy_gives_no_other_message_its_number(key):
-    """1. A client's SEND is cancelled before its copy is written, and the client commits all the same:
-    here the SEND is our own. 2. The next message has the broker's number. 3. The first lands, the
-    dialog is removed, the second is not lost.
+    """1. A client's SEND is cancelled before its copy is written, and the client commits all the
+    same: here the SEND is our own. 2. The next message has the broker's number. 3. The first lands,
+    the dialog is removed, the second is not lost.
     """
     lab = paused(configured(conversation={"key": key},
                             timer={"after_seconds": 60, "spread_seconds": 0}))

@@ -269,8 +269,8 @@ def test_a_config_file_asks_for_it_with_one_line():
 
 
 def test_a_dialog_on_a_contract_without_landed_ends_at_the_target_first():
-    """From before the sender's copies: an answer would be refused for ever (8431), and five rollbacks
-    switch the queue off.
+    """From before the sender's copies: an answer would be refused for ever (8431), and five
+    rollbacks switch the queue off.
     """
     old = "//redial/audit/contract/0"
     two = Two(configured(target={"database": DEPOT}, contract={"previous": [old]}))

@@ -155,7 +155,7 @@ def test_bad_input_is_refused(call, number):
 @pytest.mark.parametrize("dooms", [False, True])
 @pytest.mark.parametrize("acknowledged", ["at once", "never"])
 def test_a_dialog_ended_by_hand_whose_target_is_gone_is_accounted_for(dooms, acknowledged):
-    """1. END on the sender's side waits for an answer (DO). 2. CLEANUP at the target: none will come.
+    """1. END on the sender's side waits for an answer (DO). 2. CLEANUP at the target: none comes.
     A second END is refused (8427), which dooms under one value: so it is not tried.
     """
     lab = Lab(SHORT, broker_error_dooms=dooms, initiator_end_acknowledged=acknowledged)
@@ -177,7 +177,7 @@ def test_a_dialog_ended_by_hand_whose_target_is_gone_is_accounted_for(dooms, ack
 @pytest.mark.parametrize("acknowledged", ["at once", "never"])
 @pytest.mark.parametrize("how", ["", " WITH ERROR = 50001 DESCRIPTION = N'x'"])
 def test_a_target_that_has_ended_already_is_not_ended_again(how, acknowledged, dooms):
-    """1. An operator ENDs the target's side (DO until our END). 2. Activation accounts for the rest."""
+    """1. An operator ENDs the target's side (DO until our END). 2. Activation does its part."""
     lab = Lab(SHORT, broker_error_dooms=dooms, initiator_end_acknowledged=acknowledged)
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     Client(lab).execute(send("0xA1") + send("0xA2"))
