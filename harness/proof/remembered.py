@@ -2,18 +2,21 @@
 stopped and only what changed is searched again.
 
 A result counts for the mutant's text, its case and what is installed there, and for the source of
-the broker, the explorer and the claims: comments, docstrings and layout of these apart.
+the broker, the explorer and the claims: their comments, docstrings and layout apart, and wherever
+their code stands (``code``).
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "sql" / "mutants" / "found.json"
@@ -33,21 +36,111 @@ def sources(checks: tuple[str, ...] = CHECKS) -> str:
     """One of all code a search runs. checks: the modules of harness/proof that decide what it
     finds.
     """
-    files = [path for folder in SOURCES for path in sorted((ROOT / folder).rglob("*.py"))]
+    files = [path for folder in SOURCES for path in (ROOT / folder).rglob("*.py")]
     files += [path for name in checks
               if (path := ROOT / "harness" / "proof" / f"{name}.py").exists()]
-    return digest(*(bare(path.read_text("utf-8")) for path in files))
+    return code(files, ROOT)
+
+
+def code(files: Iterable[Path], root: Path) -> str:
+    """One of what these files do, wherever it stands: files and modules can be renamed and merged,
+    and definitions moved between them. root: of the packages that import each other.
+    """
+    imported: list[tuple[Path, str, str]] = []
+    defined: dict[str, dict[Path, str]] = {}
+    parts = []
+    for path in files:
+        tree = ast.parse(path.read_text("utf-8"))
+        imported += _imported(tree, root)
+        for node in _Bare(root).visit(tree).body:
+            parts.append(ast.dump(node))
+            for name in _defines(node):
+                defined.setdefault(name, {})[path] = digest(parts[-1])
+    for path, name, alias in imported:
+        # Which of several of one name is meant: by what it is, not by where.
+        meant = defined.get(name, {})
+        if len(meant) > 1 or alias != name:
+            parts.append(f"{alias} is {name} {meant.get(path, '') if len(meant) > 1 else ''}")
+    return digest(*sorted(parts))
 
 
 def bare(source: str) -> str:
-    """Python without comments, docstrings and layout."""
-    tree = ast.parse(source)
+    """Python without comments, docstrings, imports, layout and the names of our modules."""
+    return ast.dump(_Bare(ROOT).visit(ast.parse(source)))
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes away what says nothing of what code does. root: of the packages."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.modules: set[str] = set()
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        """The modules it imports are known first: code may use them in any order."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.ImportFrom) and each.module and not each.level:
+                folder = self.root.joinpath(*each.module.split("."))
+                self.modules |= {name.asname or name.name for name in each.names
+                                 if (folder / f"{name.name}.py").exists()
+                                 or (folder / name.name).is_dir()}
+        return self._undocumented(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._undocumented(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._undocumented(node)
+
+    def _undocumented(self, node: Any) -> Any:
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            first.value = ast.Constant(None)
+        return self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        return None
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        return None
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """``module.name`` is ``name``."""
+        if isinstance(node.value, ast.Name) and node.value.id in self.modules:
+            return ast.Name(node.attr, node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """A text that names a module, of a logger say."""
+        if isinstance(node.value, str) and _MODULE.fullmatch(node.value):
+            return ast.Constant("module")
+        return node
+
+
+_MODULE = re.compile(r"harness(\.\w+)+")
+
+
+def _defines(node: ast.stmt) -> list[str]:
+    """Names a statement of a module gives."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else \
+        [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _imported(tree: ast.Module, root: Path) -> list[tuple[Path, str, str]]:
+    """(file, name, the name it is given here) of what a module imports of ours."""
+    found = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) \
-                and isinstance(node.body[0], ast.Expr) \
-                and isinstance(node.body[0].value, ast.Constant):
-            node.body[0].value = ast.Constant(None)
-    return ast.dump(tree)
+        if not isinstance(node, ast.ImportFrom) or not node.module:
+            continue
+        base = root.joinpath(*node.module.split("."))
+        file = base.with_suffix(".py") if base.with_suffix(".py").exists() else base / "__init__.py"
+        found += [(file, name.name, name.asname or name.name) for name in node.names
+                  if file.exists() and not (base / f"{name.name}.py").exists()
+                  and not (base / name.name).is_dir()]
+    return found
 
 
 @dataclass(frozen=True, slots=True)

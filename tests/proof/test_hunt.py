@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 from itertools import count
 
@@ -12,7 +13,7 @@ from harness.proof import hunt as hunting_ground
 from harness.proof.hunt import counts, hunt, prepare
 from harness.proof.hunting import all_names, remembered_of
 from harness.proof.mutants_page import HEAD, Reason, how_of, kept, reason_of, register, stale, text
-from harness.proof.remembered import Remembered, Search, bare
+from harness.proof.remembered import ROOT, SOURCES, Remembered, Search, bare, code
 
 CASES = ("xact_abort", "wrong calls", "first send")
 FOUND = remembered_of(Remembered())
@@ -88,6 +89,62 @@ def test_a_case_that_tells_the_shipped_text_from_itself_is_refused(cases, monkey
 def test_comments_and_layout_do_not_make_the_sources_others():
     assert bare('"""Say."""\nx = 1  # one\n') == bare('"""Other."""\n\nx = (1)\n')
     assert bare("x = 1") != bare("x = 2")
+
+
+MODULES = {
+    "ssb/delivery.py": "from harness.ssb import closing\n\nWAIT = 4\n\n"
+                       "def deliver(x):\n    return closing.close(x) + WAIT\n",
+    "ssb/closing.py": '"""Ends."""\nimport logging\nLOG = logging.getLogger("harness.ssb.closing")'
+                      "\n\ndef close(x):\n    LOG.info(x)\n    return x\n",
+    "exec/verbs.py": "from harness.ssb.delivery import deliver\n\ndef send(x):\n"
+                     "    return deliver(x)\n",
+}
+
+
+def written(folder, files):
+    """The digest of these modules, written below a folder."""
+    for name, source in files.items():
+        file = folder / "harness" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(source)
+    return code(sorted((folder / "harness").rglob("*.py")), folder)
+
+
+def test_renamed_and_moved_code_is_the_same_code(tmp_path):
+    before = written(tmp_path / "before", MODULES)
+    renamed = {name.replace("ssb/", "broker/").replace("closing", "ending"):
+               source.replace("harness.ssb", "harness.broker").replace("closing", "ending")
+               for name, source in MODULES.items()}
+    assert written(tmp_path / "renamed", renamed) == before
+    moved = {**MODULES, "ssb/waits.py": "WAIT = 4\n", "ssb/delivery.py":
+             "from harness.ssb.closing import close\nfrom harness.ssb.waits import WAIT\n\n"
+             "def deliver(x):\n    return close(x) + WAIT\n"}
+    assert written(tmp_path / "moved", moved) == before
+
+
+@pytest.mark.parametrize(("name", "old", "new"), [
+    ("ssb/delivery.py", "+ WAIT", "- WAIT"),
+    ("ssb/delivery.py", "WAIT = 4", "WAIT = 5"),
+    ("exec/verbs.py", "from harness.ssb.delivery import deliver",
+     "from harness.ssb.closing import close as deliver"),
+])
+def test_changed_code_is_not(tmp_path, name, old, new):
+    changed = {**MODULES, name: MODULES[name].replace(old, new)}
+    assert changed != MODULES
+    assert written(tmp_path / "a", MODULES) != written(tmp_path / "b", changed)
+
+
+def test_renaming_a_module_of_the_broker_leaves_every_result_valid(tmp_path):
+    """On a copy of our own code: a package and a module of it renamed, wherever they are named."""
+    ours = {path.relative_to(ROOT / "harness"): path.read_text("utf-8") for folder in SOURCES
+            for path in (ROOT / folder).rglob("*.py")}
+    before = written(tmp_path / "before", {str(name): source for name, source in ours.items()})
+    renamed = {str(name).replace("ssb/", "conversing/").replace("transmission.py", "sending.py"):
+               re.sub(r"\btransmission\b(?=\.| import|,|$)", "sending", re.sub(
+                   r"harness\.broker\.ssb", "harness.broker.conversing", source), flags=re.M)
+               for name, source in ours.items()}
+    assert any("import names, sending" in source for source in renamed.values())
+    assert written(tmp_path / "renamed", renamed) == before
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path):
