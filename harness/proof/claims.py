@@ -173,8 +173,7 @@ def s6(subject: Subject, world: World) -> list[str]:
 
     Where a dialog can end by itself (``DIED``), a reader that dies between its two transactions
     leaves one until the key's next send, and so does a sender that held the row when its dialog
-    died and then gave up, or whom the refused SEND doomed (``broker_error_dooms``), or an operator
-    who ends the initiator's side, of which no message tells.
+    died and then gave up, or an operator who ends the initiator's side, of which no message tells.
     Then the claim is that there are no more of them than such faults, and that usp_EndLeaked
     deletes them (asked, and taken back).
     """
@@ -197,10 +196,9 @@ def _excused(subject: Subject, world: World) -> int:
     progress = world.progress
     if subject.ends and not _died(world):
         return 0
-    doomed = len(subject.senders) if value(world.instance.engine, "broker_error_dooms") else 0
-    return doomed + sum(fault.times - left for fault, left
-                        in zip(world.scenario.all_faults, progress.left, strict=True)
-                        if fault.kind in GAVE_UP)
+    return sum(fault.times - left for fault, left
+               in zip(world.scenario.all_faults, progress.left, strict=True)
+               if fault.kind in GAVE_UP)
 
 
 CLEANED = ("EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
