@@ -89,7 +89,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @copies > @most
             CONTINUE;
 
-        SELECT @code = 0, @description = N'Its dialog was ended by hand.', @resend = 1;
+        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [audit].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -101,7 +101,6 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* --------------------------------------------------------------------------------- */
             IF @handle IS NOT NULL
             BEGIN
-                SET @description = NULL;
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
                 FROM [audit].[ConversationLog] AS cl
                     WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
@@ -126,10 +125,18 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                                FROM sys.conversation_endpoints AS ce
                                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
                     EXECUTE [audit].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = @description, @allowResend = @resend, @waitMs = 10000,
+                        @code = 0, @description = N'Its dialog was ended by hand.', @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
                 COMMIT TRANSACTION;
             END;
+
+            /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
+            DELETE pa
+            FROM [audit].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* written by this procedure, below */
+            WHERE pa.ConversationHandle = @conversationId
+              AND NOT EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                              WHERE sm.ConversationId = @conversationId);
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0

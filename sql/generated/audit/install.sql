@@ -1314,7 +1314,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [audit].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
+            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [audit].[Migration] (Number, Name)
         VALUES (7, N'copies');
@@ -4652,7 +4652,7 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @copies > @most
             CONTINUE;
 
-        SELECT @code = 0, @description = N'Its dialog was ended by hand.', @resend = 1;
+        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [audit].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -4664,7 +4664,6 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* --------------------------------------------------------------------------------- */
             IF @handle IS NOT NULL
             BEGIN
-                SET @description = NULL;
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
                 FROM [audit].[ConversationLog] AS cl
                     WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
@@ -4689,10 +4688,18 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                                FROM sys.conversation_endpoints AS ce
                                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
                     EXECUTE [audit].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = @description, @allowResend = @resend, @waitMs = 10000,
+                        @code = 0, @description = N'Its dialog was ended by hand.', @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
                 COMMIT TRANSACTION;
             END;
+
+            /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
+            DELETE pa
+            FROM [audit].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* written by this procedure, below */
+            WHERE pa.ConversationHandle = @conversationId
+              AND NOT EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                              WHERE sm.ConversationId = @conversationId);
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -8045,10 +8052,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'fb2dbaf533139a5d8591c1cfdb33aa450325fa26a2cb5cc7f1f1f63fd0e82821'
+           ORDER BY h.DeploymentId DESC), N'') <> N'bf54365044de84bc7dcab426d46b6dabd59bdc39f05c94f0420663554fe75093'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'fb2dbaf533139a5d8591c1cfdb33aa450325fa26a2cb5cc7f1f1f63fd0e82821');
+    VALUES (N'audit', N'0.1.0', N'bf54365044de84bc7dcab426d46b6dabd59bdc39f05c94f0420663554fe75093');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

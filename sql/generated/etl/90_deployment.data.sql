@@ -3,9 +3,9 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'20d5febdf76caafcfa7f031dc9bf2f3371d1490d855077cc885b40401f459dd8'
+           ORDER BY h.DeploymentId DESC), N'') <> N'669d565b554ace418558cbf8f0304d77f3fd8197308566d78fea39578c928c26'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'20d5febdf76caafcfa7f031dc9bf2f3371d1490d855077cc885b40401f459dd8');
+    VALUES (N'etl', N'0.1.0', N'669d565b554ace418558cbf8f0304d77f3fd8197308566d78fea39578c928c26');
 END;
 GO

@@ -1348,7 +1348,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [etl].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
+            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [etl].[Migration] (Number, Name)
         VALUES (7, N'copies');
@@ -4792,7 +4792,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @copies > @most
             CONTINUE;
 
-        SELECT @code = 0, @description = N'Its dialog was ended by hand.', @resend = 1;
+        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [etl].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -4804,7 +4804,6 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* --------------------------------------------------------------------------------- */
             IF @handle IS NOT NULL
             BEGIN
-                SET @description = NULL;
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
                 FROM [etl].[ConversationLog] AS cl
                     WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
@@ -4829,10 +4828,18 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
                                FROM sys.conversation_endpoints AS ce
                                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
                     EXECUTE [etl].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = @description, @allowResend = @resend, @waitMs = 10000,
+                        @code = 0, @description = N'Its dialog was ended by hand.', @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
                 COMMIT TRANSACTION;
             END;
+
+            /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
+            DELETE pa
+            FROM [etl].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* written by this procedure, below */
+            WHERE pa.ConversationHandle = @conversationId
+              AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                              WHERE sm.ConversationId = @conversationId);
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -8379,10 +8386,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'20d5febdf76caafcfa7f031dc9bf2f3371d1490d855077cc885b40401f459dd8'
+           ORDER BY h.DeploymentId DESC), N'') <> N'669d565b554ace418558cbf8f0304d77f3fd8197308566d78fea39578c928c26'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'20d5febdf76caafcfa7f031dc9bf2f3371d1490d855077cc885b40401f459dd8');
+    VALUES (N'etl', N'0.1.0', N'669d565b554ace418558cbf8f0304d77f3fd8197308566d78fea39578c928c26');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

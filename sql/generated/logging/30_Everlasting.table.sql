@@ -27,15 +27,13 @@ END;
 GO
 /* Added, with defaults: the usp_Send of before the copies goes on until 38_change has closed the gate and
    ended its dialog. */
-IF COL_LENGTH(N'[logging].[Everlasting]', N'Sent') IS NULL
+IF COL_LENGTH(N'[logging].[Everlasting]', N'TransactionId') IS NULL
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     ALTER TABLE [logging].[Everlasting] ADD
         ConversationId uniqueidentifier NOT NULL
             CONSTRAINT [DF_Everlasting_ConversationId] DEFAULT ('00000000-0000-0000-0000-000000000000'),
-        Sent bigint NOT NULL            /* messages sent on it: the next one's number */
-            CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
         TransactionId bigint NULL;      /* who sent on it last: stays on it to its end (F-464) */
     COMMIT TRANSACTION;
 END;

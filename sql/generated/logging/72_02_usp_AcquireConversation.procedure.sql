@@ -124,14 +124,13 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
     SET Handle = @handle,
-        ConversationId = @conversationId,
-        Sent = 0
+        ConversationId = @conversationId
     FROM [logging].[Everlasting] AS e
         WITH (ROWLOCK, FORCESEEK)       /* its one row */
     WHERE e.ConfigId = 1;
     IF @@ROWCOUNT = 0
-        INSERT INTO [logging].[Everlasting] (ConfigId, Handle, ConversationId, Sent)
-        VALUES (1, @handle, @conversationId, 0);
+        INSERT INTO [logging].[Everlasting] (ConfigId, Handle, ConversationId)
+        VALUES (1, @handle, @conversationId);
 
     RETURN 0;
 END;

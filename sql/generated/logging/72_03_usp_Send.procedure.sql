@@ -99,7 +99,7 @@ BEGIN
                        error can only roll back, and no message is committed without it (F-460) --- */
             SET XACT_ABORT ON;
             UPDATE e
-            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            SET TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
             OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @messageBody
             INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */

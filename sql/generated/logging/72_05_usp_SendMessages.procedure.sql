@@ -162,7 +162,7 @@ BEGIN
                 /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
                 SET XACT_ABORT ON;
                 UPDATE e
-                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+                SET TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
                 OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
                 INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */

@@ -674,15 +674,13 @@ IF @@ERROR <> 0 SET NOEXEC ON;
 GO
 /* Added, with defaults: the usp_Send of before the copies goes on until 38_change has closed the gate and
    ended its dialog. */
-IF COL_LENGTH(N'[logging].[Everlasting]', N'Sent') IS NULL
+IF COL_LENGTH(N'[logging].[Everlasting]', N'TransactionId') IS NULL
 BEGIN
     SET XACT_ABORT ON;
     BEGIN TRANSACTION;
     ALTER TABLE [logging].[Everlasting] ADD
         ConversationId uniqueidentifier NOT NULL
             CONSTRAINT [DF_Everlasting_ConversationId] DEFAULT ('00000000-0000-0000-0000-000000000000'),
-        Sent bigint NOT NULL            /* messages sent on it: the next one's number */
-            CONSTRAINT [DF_Everlasting_Sent] DEFAULT (0),
         TransactionId bigint NULL;      /* who sent on it last: stays on it to its end (F-464) */
     COMMIT TRANSACTION;
 END;
@@ -1356,7 +1354,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [logging].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
+            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [logging].[Migration] (Number, Name)
         VALUES (7, N'copies');
@@ -3307,14 +3305,13 @@ BEGIN
     /* ----------------------------------------------------------------------------------------- */
     UPDATE e
     SET Handle = @handle,
-        ConversationId = @conversationId,
-        Sent = 0
+        ConversationId = @conversationId
     FROM [logging].[Everlasting] AS e
         WITH (ROWLOCK, FORCESEEK)       /* its one row */
     WHERE e.ConfigId = 1;
     IF @@ROWCOUNT = 0
-        INSERT INTO [logging].[Everlasting] (ConfigId, Handle, ConversationId, Sent)
-        VALUES (1, @handle, @conversationId, 0);
+        INSERT INTO [logging].[Everlasting] (ConfigId, Handle, ConversationId)
+        VALUES (1, @handle, @conversationId);
 
     RETURN 0;
 END;
@@ -3423,7 +3420,7 @@ BEGIN
                        error can only roll back, and no message is committed without it (F-460) --- */
             SET XACT_ABORT ON;
             UPDATE e
-            SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+            SET TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
             OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @messageBody
             INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
             FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
@@ -3700,7 +3697,7 @@ BEGIN
                 /* ON: a cancel here leaves no message without its copy, as in usp_Send (F-460). */
                 SET XACT_ABORT ON;
                 UPDATE e
-                SET Sent = e.Sent + 1, TransactionId = CURRENT_TRANSACTION_ID()     /* whose messages stay here (F-464) */
+                SET TransactionId = CURRENT_TRANSACTION_ID()    /* whose messages stay here (F-464) */
                 OUTPUT INSERTED.ConversationId, ce.send_sequence - 1, @messageType, @body
                 INTO [logging].[SentMessage] (ConversationId, MessageSequence, MessageType, Body)
                 FROM [logging].[Everlasting] AS e WITH (ROWLOCK, FORCESEEK)    /* its one row: who writes it holds the group */
@@ -4472,7 +4469,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @copies > @most
             CONTINUE;
 
-        SELECT @code = 0, @description = N'Its dialog was ended by hand.', @resend = 1;
+        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [logging].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -4484,7 +4481,6 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* --------------------------------------------------------------------------------- */
             IF @handle IS NOT NULL
             BEGIN
-                SET @description = NULL;
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
                 FROM [logging].[ConversationLog] AS cl
                     WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
@@ -4509,10 +4505,18 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                                FROM sys.conversation_endpoints AS ce
                                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
                     EXECUTE [logging].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = @description, @allowResend = @resend, @waitMs = 10000,
+                        @code = 0, @description = N'Its dialog was ended by hand.', @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
                 COMMIT TRANSACTION;
             END;
+
+            /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
+            DELETE pa
+            FROM [logging].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* written by this procedure, below */
+            WHERE pa.ConversationHandle = @conversationId
+              AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                              WHERE sm.ConversationId = @conversationId);
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -7673,10 +7677,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b5cdd2da96c7e00cef40aa6ecd1d1fbb0fdcae835fd527069c5517ad00988731'
+           ORDER BY h.DeploymentId DESC), N'') <> N'b58983a3c3c5ce1ade6cfb701b1cbec2ddb6acd5f273ea05b44b632ae6b66c37'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'b5cdd2da96c7e00cef40aa6ecd1d1fbb0fdcae835fd527069c5517ad00988731');
+    VALUES (N'logging', N'0.1.0', N'b58983a3c3c5ce1ade6cfb701b1cbec2ddb6acd5f273ea05b44b632ae6b66c37');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

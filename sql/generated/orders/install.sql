@@ -1403,7 +1403,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [orders].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
+            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [orders].[Migration] (Number, Name)
         VALUES (7, N'copies');
@@ -4846,7 +4846,7 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
         IF @copies > @most
             CONTINUE;
 
-        SELECT @code = 0, @description = N'Its dialog was ended by hand.', @resend = 1;
+        SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
         FROM [orders].[PoisonAttempt] AS pa
             WITH (NOLOCK, FORCESEEK)            /* written by this procedure, below */
@@ -4858,7 +4858,6 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
             /* --------------------------------------------------------------------------------- */
             IF @handle IS NOT NULL
             BEGIN
-                SET @description = NULL;
                 SELECT @code = ISNULL(cl.Code, 0), @description = cl.Reason
                 FROM [orders].[ConversationLog] AS cl
                     WITH (NOLOCK, FORCESEEK)    /* written by who received the message */
@@ -4883,10 +4882,18 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
                                FROM sys.conversation_endpoints AS ce
                                WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 1)
                     EXECUTE [orders].[usp_MoveCopies] @conversationId = @conversationId, @handle = @conversationId,
-                        @code = 0, @description = @description, @allowResend = @resend, @waitMs = 10000,
+                        @code = 0, @description = N'Its dialog was ended by hand.', @allowResend = @resend, @waitMs = 10000,
                         @resent = @resent OUTPUT, @deadLettered = @deadLettered OUTPUT;
                 COMMIT TRANSACTION;
             END;
+
+            /* Its errors are forgotten with its copies; a reader that was at work on it leaves both. */
+            DELETE pa
+            FROM [orders].[PoisonAttempt] AS pa
+                WITH (ROWLOCK, FORCESEEK)       /* written by this procedure, below */
+            WHERE pa.ConversationHandle = @conversationId
+              AND NOT EXISTS (SELECT 1 FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                              WHERE sm.ConversationId = @conversationId);
         END TRY
         BEGIN CATCH
             IF @@TRANCOUNT > 0
@@ -8243,10 +8250,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'10761dbbd834a55b385e793394767863ba8cb6e9f0d99e2abe6fdd9949889406'
+           ORDER BY h.DeploymentId DESC), N'') <> N'22e79b13a4a8e03f7bc031d37f666f0c2960e51b41bd7647497e392103035a6d'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'10761dbbd834a55b385e793394767863ba8cb6e9f0d99e2abe6fdd9949889406');
+    VALUES (N'orders', N'0.1.0', N'22e79b13a4a8e03f7bc031d37f666f0c2960e51b41bd7647497e392103035a6d');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

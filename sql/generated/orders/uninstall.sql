@@ -289,12 +289,13 @@ BEGIN
     END;
     /* The loop counts copies that are left as one endpoint. */
     SET @message = CONCAT(CASE WHEN @largest > 0 THEN N'Messages of dialogs that are gone have not landed' ELSE CONCAT(@open, N' conversation endpoints are still open') END,
-        N', so nothing but usp_Send was dropped. Look at ', N'[orders].[ErrorLog] and at [orders].[usp_EndLeaked]');
-    IF @largest > 0
-        SET @message = CONCAT(@message, N'; at [orders].[vw_Unlanded] for those messages, which EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0',
-            CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END, N' sends again',
-            CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END);
-    SET @message = CONCAT(@message, N'; then run uninstall again.');
+        N', so nothing but usp_Send was dropped. Look at ', N'[orders].[ErrorLog] and at [orders].[usp_EndLeaked]',
+        CASE WHEN @largest > 0 THEN N'; at [orders].[vw_Unlanded] for those messages, which EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0' END,
+        CASE WHEN @largest > 100000 THEN CONCAT(N', @most = ', @largest) END,
+        CASE WHEN @largest > 0 THEN N' sends again' END,
+        CASE WHEN @largest > 100000 THEN N' (see first that there is room in the log for about three times their bytes)' END,
+        N'; then run uninstall again.');
+    SET @message = REPLACE(@message, N'%', N'%%');
     THROW 50140, @message, 1;
 END;
 
