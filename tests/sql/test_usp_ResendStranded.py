@@ -104,6 +104,39 @@ def test_what_fails_five_times_is_a_dead_letter():
     assert len(lab.errors()) == 9, "each is logged; one within thirty seconds counts"
 
 
+ATTEMPTS = "SELECT Attempts FROM audit.PoisonAttempt;"
+
+
+def test_its_errors_are_forgotten_with_its_copies():
+    """Nobody else would: they are counted for a dialog that is gone, and no message names it."""
+    lab = stranded("0xA1")
+    lab.rows("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    lab.rows(CALL.format(0))
+    assert lab.rows(ATTEMPTS) == [(1,)]
+    lab.rows("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_None;")
+    lab.rows(CALL.format(0))
+    assert lab.rows(ATTEMPTS) == []
+
+
+def test_a_reader_that_is_at_work_on_it_leaves_its_errors():
+    """1. A call fails. 2. A reader of the target holds the dialog: the next call does nothing."""
+    lab = Lab(SHORT)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1"))
+    [(sender,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
+                           "WHERE is_initiator = 1;")
+    lab.rows(f"END CONVERSATION '{sender}' WITH CLEANUP;")
+    lab.rows("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    lab.rows(CALL.format(0))
+    lab.rows("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_None;")
+    reader, caller = Client(lab), Client(lab)
+    reader.execute("BEGIN TRANSACTION; RECEIVE TOP (1) message_body FROM audit.TargetQueue;")
+    caller.submit(CALL.format(0))
+    lab.advance(11)
+    assert caller.out.finished
+    assert (len(lab.rows(COPIES)), lab.rows(ATTEMPTS)) == (1, [(1,)])
+
+
 def test_a_lock_that_was_waited_for_in_vain_is_not_counted():
     """1. Somebody holds ConversationLog. 2. Six calls give up their wait. 3. He lets go."""
     lab = stranded("0xA1")
@@ -115,7 +148,7 @@ def test_a_lock_that_was_waited_for_in_vain_is_not_counted():
         lab.advance(1)
         assert caller.out.finished
     assert [number for _, number, _ in lab.errors()] == [1222] * 6
-    assert lab.rows("SELECT Attempts FROM audit.PoisonAttempt;") == []
+    assert lab.rows(ATTEMPTS) == []
     other.execute("COMMIT TRANSACTION;")
     lab.rows(CALL.format(0))
     lab.advance(5)

@@ -1314,7 +1314,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [audit].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
+            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [audit].[Migration] (Number, Name)
         VALUES (7, N'copies');
@@ -8052,10 +8052,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'bf54365044de84bc7dcab426d46b6dabd59bdc39f05c94f0420663554fe75093'
+           ORDER BY h.DeploymentId DESC), N'') <> N'32303645ffcdb3eca827f028b82a1d085307ee842e18c59b94aa65c0099d1a01'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'bf54365044de84bc7dcab426d46b6dabd59bdc39f05c94f0420663554fe75093');
+    VALUES (N'audit', N'0.1.0', N'32303645ffcdb3eca827f028b82a1d085307ee842e18c59b94aa65c0099d1a01');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -1348,7 +1348,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [etl].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
+            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [etl].[Migration] (Number, Name)
         VALUES (7, N'copies');
@@ -8386,10 +8386,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'669d565b554ace418558cbf8f0304d77f3fd8197308566d78fea39578c928c26'
+           ORDER BY h.DeploymentId DESC), N'') <> N'f44cf05b57f7722707965ecdafb8d0a5c38150581ba9f085060db23fac84aeb3'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'669d565b554ace418558cbf8f0304d77f3fd8197308566d78fea39578c928c26');
+    VALUES (N'etl', N'0.1.0', N'f44cf05b57f7722707965ecdafb8d0a5c38150581ba9f085060db23fac84aeb3');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -13,7 +13,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [logging].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
+            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [logging].[Migration] (Number, Name)
         VALUES (7, N'copies');

@@ -1354,7 +1354,7 @@ BEGIN
         BEGIN TRANSACTION;
         ALTER TABLE [logging].[SessionConversations] ADD
             ConversationId uniqueidentifier NULL,   /* of the dialog; NULL: a placeholder, no dialog yet */
-            Sent bigint NOT NULL                    /* messages sent on it; RecycleAtMessages is compared with it */
+            Sent bigint NOT NULL                    /* messages sent on it: the next one's number */
                 CONSTRAINT [DF_SessionConversations_Sent] DEFAULT (0);
         INSERT INTO [logging].[Migration] (Number, Name)
         VALUES (7, N'copies');
@@ -7677,10 +7677,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'b58983a3c3c5ce1ade6cfb701b1cbec2ddb6acd5f273ea05b44b632ae6b66c37'
+           ORDER BY h.DeploymentId DESC), N'') <> N'def8fffd4bb3b5fd686a031d9298bd7b32c6103a283b9ed2a8bb812b5b80d2ca'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'b58983a3c3c5ce1ade6cfb701b1cbec2ddb6acd5f273ea05b44b632ae6b66c37');
+    VALUES (N'logging', N'0.1.0', N'def8fffd4bb3b5fd686a031d9298bd7b32c6103a283b9ed2a8bb812b5b80d2ca');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
