@@ -253,3 +253,21 @@ def test_what_waits_on_an_open_dialog_is_not_said_to_be_gone(lab):
     found = client.out.result_sets[0].rows
     (detail,) = [row[2] for row in found if row[0] == "messages not landed"]
     assert detail == "10000: or more; see vw_Unlanded; their dialogs are open still"
+
+
+def test_copies_that_somebody_is_just_moving_are_not_taken_for_gone():
+    """1. No dialog is open, a copy of a gone one is left. 2. Somebody takes it away, and has not
+    committed. 3. The drain looks. 4. He rolls back.
+    """
+    lab = Lab()
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1"))
+    for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
+        lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
+    somebody = Client(lab)
+    somebody.execute("BEGIN TRANSACTION; DELETE FROM audit.SentMessage;")
+    assert drain(lab, 10, wait=5)[0] == 1
+    somebody.execute("ROLLBACK TRANSACTION;")
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    assert drain(lab)[0] == 0
+    assert lab.bodies() == [b"\xa1"]

@@ -222,3 +222,85 @@ def test_a_target_that_has_ended_already_is_not_ended_again(how, acknowledged, d
     dead = [body for (body,) in lab.rows("SELECT Body FROM audit.DeadLetter;")]
     assert [*lab.bodies(), *dead] == [b"\xa1", b"\xa2"]
     assert lab.rows(COPIES) == [] and lab.errors() == []
+
+
+def sides(lab: Lab) -> tuple[str, str]:
+    """The handles of the only dialog: the sender's, the target's."""
+    [(sender, target)] = lab.rows(
+        "SELECT i.conversation_handle, t.conversation_handle FROM sys.conversation_endpoints AS i "
+        "INNER JOIN sys.conversation_endpoints AS t ON t.conversation_id = i.conversation_id "
+        "AND t.is_initiator = 0 WHERE i.is_initiator = 1;")
+    return sender, target
+
+
+def test_a_dialog_whose_reader_took_longer_than_activation_waits_is_ended_later():
+    """1. LIFETIME ends. 2. A reader of the target lands for 60 s. 3. Activation comes, waits its
+    10 s and goes. 4. The reader commits: nothing is left to resend, and nobody is told any more.
+    """
+    lab = Lab(configured(timer={"after_seconds": 60, "spread_seconds": 0},
+                         conversation={"lifetime_seconds": 600}))
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    lab.rows("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1"))
+    lab.advance(600)
+    reader = Client(lab)
+    reader.execute("BEGIN TRANSACTION; RECEIVE message_body FROM audit.TargetQueue; "
+                   "DELETE FROM audit.SentMessage;")
+    lab.rows("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(60)
+    reader.execute("COMMIT TRANSACTION;")
+    open_ones = "SELECT state FROM sys.conversation_endpoints WHERE state <> 'CD';"
+    assert lab.rows(open_ones) == [("ER",), ("ER",)]
+    lab.rows(CALL.format(30))
+    assert lab.rows(open_ones) == []
+    assert lab.rows("SELECT Resent, DeadLettered, Code FROM audit.ConversationLog "
+                    "WHERE EndedUtc IS NOT NULL;") == [(0, 0, -8489)]
+    assert lab.errors() == []
+
+
+@pytest.mark.parametrize("reads_wait", [False, True])
+def test_a_reader_that_ends_the_target_and_rolls_back_is_waited_for(reads_wait):
+    """1. The sender's side was ended by hand. 2. A reader of the target has taken one copy of two
+    away and ended its side, and not committed. 3. The call finds the other copy. 4. The reader
+    rolls back, and lands both messages after all: once.
+    """
+    lab = Lab(SHORT, endpoint_reads_wait=reads_wait)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1") + send("0xA2"))
+    sender, target = sides(lab)
+    lab.rows(f"END CONVERSATION '{sender}';")
+    reader, caller = Client(lab), Client(lab)
+    reader.execute("BEGIN TRANSACTION; RECEIVE message_body FROM audit.TargetQueue; "
+                   "DELETE FROM audit.SentMessage WHERE MessageSequence = 0; "
+                   f"END CONVERSATION '{target}';")
+    caller.submit(CALL.format(0))
+    lab.advance(5)
+    assert not caller.out.finished
+    reader.execute("ROLLBACK TRANSACTION;")
+    lab.settle()
+    assert caller.out.finished and not caller.errors
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
+    lab.advance(5)
+    lab.rows(CALL.format(0))
+    lab.advance(5)
+    assert lab.bodies() == [b"\xa1", b"\xa2"]
+    assert lab.rows(COPIES) == [] and lab.errors() == []
+
+
+@pytest.mark.parametrize("acknowledged", ["at once", "never"])
+def test_a_dialog_whose_end_was_rolled_back_goes_on(acknowledged):
+    """1. Somebody ends the sender's side, open. 2. The call waits for him. 3. He rolls back."""
+    lab = Lab(SHORT, endpoint_reads_wait=True, initiator_end_acknowledged=acknowledged)
+    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
+    Client(lab).execute(send("0xA1"))
+    sender, _ = sides(lab)
+    somebody, caller = Client(lab), Client(lab)
+    somebody.execute(f"BEGIN TRANSACTION; END CONVERSATION '{sender}';")
+    caller.submit(CALL.format(0))
+    lab.advance(5)
+    assert not caller.out.finished
+    somebody.execute("ROLLBACK TRANSACTION;")
+    lab.settle()
+    assert caller.out.finished and not caller.errors
+    assert sides(lab)[0] == sender, "no other dialog was begun"
+    assert (len(lab.rows(COPIES)), lab.errors()) == (1, [])

@@ -50,18 +50,18 @@ BEGIN
     SELECT @target = ce.conversation_handle, @state = ce.state
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
-    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0 AND ce.state <> 'CD';
+    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0;
 
     IF @target IS NOT NULL
     BEGIN
         BEGIN TRY
             SET XACT_ABORT OFF;         /* for END alone: these errors leave the transaction standing */
             SET LOCK_TIMEOUT @waitMs;
-            /* DO: it has ended already and waits for our END. Another END would be refused (8427), which may
-               doom. A read that may wait: somebody may be just ending it, and not go through with it. */
-            IF @state = 'DO'
+            /* DO, CD: it has ended already. Another END would be refused (8427, 8426), which may doom. A read
+               that may wait: a reader may be just ending it, and not go through with it. */
+            IF @state IN ('DO', 'CD')
                 SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @target;
-            IF @state <> 'DO'
+            IF @state NOT IN ('DO', 'CD')
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
@@ -90,6 +90,13 @@ BEGIN
 
     IF @@ROWCOUNT = 0
         RETURN 0;
+
+    /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
+       them. A plain read may not have waited for it (F-126). */
+    IF @state = 'CD'
+       AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                   WHERE ce.conversation_handle = @target AND ce.state <> 'CD')
+        RETURN 1;
 
     /* Somebody may end every dialog as soon as it is there: not for ever. */
     WHILE @resends < 20

@@ -145,6 +145,9 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         SET @isOpen = NULL;
         BEGIN TRY
+            /* The copies first: a resend that is just moving them is waited for, and its new dialog seen. */
+            IF @closed = 1
+                SELECT @copies = COUNT(*) FROM (SELECT TOP (10000) sm.MessageSequence FROM [audit].[SentMessage] AS sm) AS x;
             SET @isOpen = 0;
             IF EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
@@ -165,9 +168,6 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             BREAK;
 
         /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        SELECT @copies = COUNT(*)
-        FROM (SELECT TOP (10000) sm.MessageSequence
-              FROM [audit].[SentMessage] AS sm WITH (NOLOCK)) AS x;      /* nobody sends any more */
         IF @copies > 0
             EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;
 

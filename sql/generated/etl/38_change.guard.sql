@@ -269,18 +269,18 @@ BEGIN
                     END;
                 END;
 
-                /* CLOSED rows are only the target's memory of replays (F-106) and do not count. A copy of what an
-                   open transaction has sent is waited for, as its endpoint is. */
+                /* The copies before the dialogs: a resend that is just moving them is waited for, and its new dialog
+                   is seen then. CLOSED rows are only the target's memory of replays (F-106) and do not count. */
                 SET @copies = 0;
                 BEGIN TRY
+                    IF OBJECT_ID(N'[etl].[SentMessage]', N'U') IS NOT NULL
+                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [etl].[SentMessage] AS sm) AS x;',
+                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
                     SELECT @open = COUNT(*)
                     FROM sys.conversation_endpoints AS ce
                     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                     WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
                       AND ce.state <> 'CD';
-                    IF OBJECT_ID(N'[etl].[SentMessage]', N'U') IS NOT NULL
-                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [etl].[SentMessage] AS sm) AS x;',
-                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
                 END TRY
                 BEGIN CATCH
                     IF XACT_STATE() <> 0

@@ -160,6 +160,42 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         END CATCH;
     END;
 
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
+    /*    activation came, which has written down what the message said                             */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @handle = '00000000-0000-0000-0000-000000000000';
+    WHILE 1 = 1
+    BEGIN
+        SET @found = 0;
+        SELECT TOP (1) @found = 1, @handle = ce.conversation_handle, @code = cl.Code, @description = cl.Reason
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* as above; usp_ResendPending looks again under locks */
+        INNER JOIN [logging].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)    /* as above */
+            ON cl.Handle = ce.conversation_handle
+        WHERE ce.conversation_handle > @handle
+          AND ce.is_initiator = 1
+          AND ce.state IN ('DI', 'ER')
+          AND cl.EndedUtc IS NULL
+          AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                          WHERE sm.ConversationId = ce.conversation_id)
+        ORDER BY ce.conversation_handle;
+        IF @found = 0
+            BREAK;
+
+        BEGIN TRY
+            EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() NOT IN (50112, 8426)
+                EXECUTE [logging].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
+        END CATCH;
+    END;
+
     RETURN 0;
 END;
 GO

@@ -55,7 +55,11 @@ BEGIN
     WHERE ce.conversation_handle = @handle;
     /* Ended by hand on this side. A read that may wait: not if whoever does that is not through with it. */
     IF @state = 'DO'
+    BEGIN
         SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle;
+        IF @state IN ('SO', 'CO')
+            THROW 50112, N'@handle was being ended by somebody who then rolled back, so its conversation is open as before. Nothing was ended.', 1;
+    END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
        below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer

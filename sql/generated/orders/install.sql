@@ -1694,18 +1694,18 @@ BEGIN
                     END;
                 END;
 
-                /* CLOSED rows are only the target's memory of replays (F-106) and do not count. A copy of what an
-                   open transaction has sent is waited for, as its endpoint is. */
+                /* The copies before the dialogs: a resend that is just moving them is waited for, and its new dialog
+                   is seen then. CLOSED rows are only the target's memory of replays (F-106) and do not count. */
                 SET @copies = 0;
                 BEGIN TRY
+                    IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
+                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;',
+                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
                     SELECT @open = COUNT(*)
                     FROM sys.conversation_endpoints AS ce
                     INNER JOIN sys.services AS s ON s.service_id = ce.service_id
                     WHERE s.name COLLATE Latin1_General_BIN2 IN (@initiator, @target)
                       AND ce.state <> 'CD';
-                    IF OBJECT_ID(N'[orders].[SentMessage]', N'U') IS NOT NULL
-                        EXECUTE sys.sp_executesql N'SELECT @copies = COUNT(*) FROM (SELECT TOP (1) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;',
-                            N'@copies int OUTPUT', @copies = @copies OUTPUT;
                 END TRY
                 BEGIN CATCH
                     IF XACT_STATE() <> 0
@@ -4539,18 +4539,18 @@ BEGIN
     SELECT @target = ce.conversation_handle, @state = ce.state
     FROM sys.conversation_endpoints AS ce
         WITH (NOLOCK)                   /* waits for nobody; END looks again under its lock (F-126) */
-    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0 AND ce.state <> 'CD';
+    WHERE ce.conversation_id = @conversationId AND ce.is_initiator = 0;
 
     IF @target IS NOT NULL
     BEGIN
         BEGIN TRY
             SET XACT_ABORT OFF;         /* for END alone: these errors leave the transaction standing */
             SET LOCK_TIMEOUT @waitMs;
-            /* DO: it has ended already and waits for our END. Another END would be refused (8427), which may
-               doom. A read that may wait: somebody may be just ending it, and not go through with it. */
-            IF @state = 'DO'
+            /* DO, CD: it has ended already. Another END would be refused (8427, 8426), which may doom. A read
+               that may wait: a reader may be just ending it, and not go through with it. */
+            IF @state IN ('DO', 'CD')
                 SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @target;
-            IF @state <> 'DO'
+            IF @state NOT IN ('DO', 'CD')
                 END CONVERSATION @target;
         END TRY
         BEGIN CATCH
@@ -4579,6 +4579,13 @@ BEGIN
 
     IF @@ROWCOUNT = 0
         RETURN 0;
+
+    /* CLOSED a moment ago, by a reader that has rolled back while its copies were waited for: it will land
+       them. A plain read may not have waited for it (F-126). */
+    IF @state = 'CD'
+       AND EXISTS (SELECT 1 FROM sys.conversation_endpoints AS ce WITH (NOLOCK)
+                   WHERE ce.conversation_handle = @target AND ce.state <> 'CD')
+        RETURN 1;
 
     /* Somebody may end every dialog as soon as it is there: not for ever. */
     WHILE @resends < 20
@@ -4685,7 +4692,11 @@ BEGIN
     WHERE ce.conversation_handle = @handle;
     /* Ended by hand on this side. A read that may wait: not if whoever does that is not through with it. */
     IF @state = 'DO'
+    BEGIN
         SELECT @state = ce.state FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = @handle;
+        IF @state IN ('SO', 'CO')
+            THROW 50112, N'@handle was being ended by somebody who then rolled back, so its conversation is open as before. Nothing was ended.', 1;
+    END;
 
     /* An open dialog can still be sent on: take G before anything is read, so that no copy is added
        below (F-109). On one that has ended or failed no SEND can succeed, and whether a refused timer
@@ -4914,6 +4925,42 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
                                  AND pa.LastUtc > DATEADD(second, -30, SYSUTCDATETIME()))
                 EXECUTE [orders].[usp_RecordPoison] @handle = @conversationId, @sequence = -1,
                     @messageType = N'usp_ResendStranded';
+        END CATCH;
+    END;
+
+    /* ----------------------------------------------------------------------------------------- */
+    /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
+    /*    activation came, which has written down what the message said                             */
+    /* ----------------------------------------------------------------------------------------- */
+    SET @handle = '00000000-0000-0000-0000-000000000000';
+    WHILE 1 = 1
+    BEGIN
+        SET @found = 0;
+        SELECT TOP (1) @found = 1, @handle = ce.conversation_handle, @code = cl.Code, @description = cl.Reason
+        FROM sys.conversation_endpoints AS ce
+            WITH (NOLOCK)               /* as above; usp_ResendPending looks again under locks */
+        INNER JOIN [orders].[ConversationLog] AS cl
+            WITH (NOLOCK, FORCESEEK)    /* as above */
+            ON cl.Handle = ce.conversation_handle
+        WHERE ce.conversation_handle > @handle
+          AND ce.is_initiator = 1
+          AND ce.state IN ('DI', 'ER')
+          AND cl.EndedUtc IS NULL
+          AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
+          AND NOT EXISTS (SELECT 1 FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
+                          WHERE sm.ConversationId = ce.conversation_id)
+        ORDER BY ce.conversation_handle;
+        IF @found = 0
+            BREAK;
+
+        BEGIN TRY
+            EXECUTE [orders].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
+        END TRY
+        BEGIN CATCH
+            IF @@TRANCOUNT > 0
+                ROLLBACK TRANSACTION;
+            IF ERROR_NUMBER() NOT IN (50112, 8426)
+                EXECUTE [orders].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
         END CATCH;
     END;
 
@@ -5904,6 +5951,9 @@ Not drained in time: a sender is in a long transaction, or the target does not r
     BEGIN
         SET @isOpen = NULL;
         BEGIN TRY
+            /* The copies first: a resend that is just moving them is waited for, and its new dialog seen. */
+            IF @closed = 1
+                SELECT @copies = COUNT(*) FROM (SELECT TOP (10000) sm.MessageSequence FROM [orders].[SentMessage] AS sm) AS x;
             SET @isOpen = 0;
             IF EXISTS (SELECT 1
                        FROM sys.conversation_endpoints AS ce
@@ -5924,9 +5974,6 @@ Not drained in time: a sender is in a long transaction, or the target does not r
             BREAK;
 
         /* What was left by dialogs that somebody ended by hand goes out again, on dialogs that end. */
-        SELECT @copies = COUNT(*)
-        FROM (SELECT TOP (10000) sm.MessageSequence
-              FROM [orders].[SentMessage] AS sm WITH (NOLOCK)) AS x;      /* nobody sends any more */
         IF @copies > 0
             EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;
 
@@ -8250,10 +8297,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'05b9767460424eca2b8ec385560b64b268e772d8f856b8cfb6da87e4de213c27'
+           ORDER BY h.DeploymentId DESC), N'') <> N'97652b6740699b6a939537d00fe2d02d37bf80587bbed2f823fb05299b5bec5b'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'05b9767460424eca2b8ec385560b64b268e772d8f856b8cfb6da87e4de213c27');
+    VALUES (N'orders', N'0.1.0', N'97652b6740699b6a939537d00fe2d02d37bf80587bbed2f823fb05299b5bec5b');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
