@@ -127,11 +127,13 @@ def _tell(console: Console, one: Result, shrink: bool) -> None:
                   highlight=False)
     for finding in one.findings[:5]:
         console.print(f"    {finding.kind}: {finding.what}", highlight=False, markup=False)
-    plan = shrunk(one.plan, kinds) if shrink else one.plan
+    broke = "no verdict" in kinds       # run again, it would break again
+    plan = shrunk(one.plan, kinds) if shrink and not broke else one.plan
     OUT.mkdir(parents=True, exist_ok=True)
     file = OUT / f"{one.plan.seed}-{min(kinds).replace(' ', '_')}.json"
     file.write_text(plan.to_json(), encoding="utf-8")
-    file.with_suffix(".txt").write_text(story(run(plan, record=True)), encoding="utf-8")
+    told = one.findings[0].what if broke else story(run(plan, record=True))
+    file.with_suffix(".txt").write_text(told, encoding="utf-8")
     console.print(f"    story: {file.with_suffix('.txt')}; again: invoke torture --replay {file}",
                   highlight=False, markup=False)
 

@@ -98,7 +98,8 @@ class _Look:
 
 def _landing(look: _Look, found: Evidence) -> None:
     numbered = look.config.conversation.order.value == "key"
-    columns = "ConversationId, MessageSequence, CAST(RowVersion AS bigint), Body"
+    # A dialog by its handle: what was received after its endpoint was gone has no id.
+    columns = "ConversationHandle, MessageSequence, CAST(RowVersion AS bigint), Body"
     columns += ", ConversationKey, KeySequence" if numbered else ", NULL, NULL"
     for conversation, sequence, order, body, key, number in look.table(
             "Landing", columns, look.apart, look.user_messages):

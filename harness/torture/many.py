@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from harness.torture.draw import drawn, settings
 from harness.torture.plan import Plan
 from harness.torture.tally import Result, result
 from harness.torture.trial import run
+from harness.torture.verdict import Finding
 
 
 @dataclass(frozen=True)
@@ -66,5 +69,9 @@ def results(order: Order, said: Callable[[], float] = time.monotonic) -> Iterato
 
 
 def tried(plan: Plan) -> Result:
-    """One trial."""
-    return result(run(plan))
+    """One trial. One that breaks is a finding, and the others go on."""
+    try:
+        return result(run(plan))
+    except Exception:
+        broke = Finding("no verdict", traceback.format_exc(limit=-3))
+        return Result(plan, [broke], Counter(), Counter(), Counter(), Counter(), 0.0)

@@ -285,14 +285,16 @@ class Trial:
             self.stage.instance.kill(victim.id)
 
     def _victims(self, whom: str) -> list[Session]:
-        """Whom a KILL may strike: at work, or with something open."""
+        """Whom a KILL may strike: at work, or with something open; not one that is gone already."""
+        there = self.stage.instance.sessions
         if whom == SENDER:
-            sessions = [seat.session for seat in self.seats if seat.here and seat.session]
-            return [s for s in sessions if s.active or s.transaction is not None]
-        if whom == READER:
-            return [s for _, s in sorted(self.stage.instance.sessions.items())
-                    if s.background and s.queue is not None]
-        return [one.session for one in self.operators if one.session is not None]
+            found = [seat.session for seat in self.seats if seat.here and seat.session]
+            found = [s for s in found if s.active or s.transaction is not None]
+        elif whom == READER:
+            found = [s for _, s in sorted(there.items()) if s.background and s.queue is not None]
+        else:
+            found = [one.session for one in self.operators if one.session is not None]
+        return [s for s in found if there.get(s.id) is s]
 
 
 def run(plan: Plan, record: bool = False) -> Outcome:

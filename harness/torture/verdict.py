@@ -38,6 +38,7 @@ MEANING = {
     "odd transaction": "a caller's transaction had ended without a word",
     "broker broke": "a defect of the embedded broker: not Redial's",
     "no rest": "what an operator does at the end failed",
+    "no verdict": "the trial itself broke: a defect of the torture",
 }
 """Every kind of finding."""
 

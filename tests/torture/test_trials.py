@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from harness.cli.torture import torture
@@ -63,3 +65,17 @@ def test_a_variant_without_an_acknowledged_message_is_no_success(capsys):
         torture(config="hurried-audit,hurried-etl", trials=1, messages=20)
     assert stop.value.code == 1
     assert "without an acknowledged message" in capsys.readouterr().out
+
+
+def test_a_trial_that_breaks_is_told_and_the_others_go_on():
+    order = Order(("hurried-audit",), seed=1, trials=2, messages=20, mutant="no_such_text")
+    kinds = [{finding.kind for finding in one.findings} for one in results(order)]
+    assert kinds == [{"no verdict"}, {"no verdict"}]
+
+
+def test_who_was_killed_a_moment_ago_is_not_killed_again():
+    """Every KILL of a plan comes three times, at once."""
+    plan = drawn(30, "hurried-audit", None, 150, trouble=2.0)
+    kills = [event for event in plan.events if "kill" in event.kind]
+    outcome = run(replace(plan, events=[*plan.events, *kills, *kills]))
+    assert kills and outcome.verdict.findings == []
