@@ -94,7 +94,7 @@ ROWS = (
         "priority"),
     Row("poison handling", "JD NS", "RR AP MB DK ST",
         "A row that cannot land costs at most one rollback, is dead-lettered with its error, and "
-        "can be listed, replayed and purged; five rollbacks are never reached.",
+        "can be listed, replayed and purged; it never brings five rollbacks in a row about.",
         "thread ST#229; RW switches the broker's own protection off",
         "poison|dead letter"),
     Row("signing / permissions", "RR AP NS", "RW CK JD SX ST",
