@@ -135,7 +135,7 @@ def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool 
     positional=["what"],
     help={
         "what": "quick (every figure but the long loads), endpoints, day, spikes, explore, reads "
-                "or spark",
+        "or spark",
         "json": "also write the figures to this file",
         "runs": "runs per quick figure",
     },
@@ -152,7 +152,7 @@ def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> Non
         "scenario": "a name; a wrong one lists them all",
         "transitions": "bound of a search",
         "file": "your own scripts, sessions and invariants (docs/explorer.md)",
-        "setup": "a setup, such as \"key=pool senders=1 faults=kill\" (docs/explorer.md)",
+        "setup": 'a setup, such as "key=pool senders=1 faults=kill" (docs/explorer.md)',
         "walks": "so many schedules instead of every state",
         "seed": "of the walks",
         "changes": "PCT with so many changes of priority; without it every step is as likely",
@@ -163,10 +163,21 @@ def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> Non
         "out": "folder for each violation's steps, picture and script for query windows",
     }
 )
-def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
-            setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
-            vary: bool = False, orders: bool = False, fewer: bool = False, replay: str = "",
-            out: str = "") -> None:
+def explore(
+    _: Context,
+    scenario: str = "two_phase",
+    transitions: int = 2_000_000,
+    file: str = "",
+    setup: str = "",
+    walks: int = 0,
+    seed: int = 1,
+    changes: int = -1,
+    vary: bool = False,
+    orders: bool = False,
+    fewer: bool = False,
+    replay: str = "",
+    out: str = "",
+) -> None:
     """Search every state of T-SQL, ours or yours; show the shortest trace of what goes wrong."""
     from harness.cli.explore import explore as run
 
@@ -182,9 +193,7 @@ def explore(_: Context, scenario: str = "two_phase", transitions: int = 2_000_00
         "keep": "leave the database, to look at it",
     },
 )
-def scenario(
-    _: Context, name: str, server: str = "", mutant: str = "", keep: bool = False
-) -> None:
+def scenario(_: Context, name: str, server: str = "", mutant: str = "", keep: bool = False) -> None:
     """Tell one story of load and trouble on a server, and account for every message."""
     from harness.cli.scenario import scenario as run
 
@@ -215,8 +224,14 @@ def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence
         "workers": "processes for the generated ones",
     }
 )
-def mutants(_: Context, only: str = "", generated: bool = False, write: bool = False,
-            check: bool = False, workers: int = 1) -> None:
+def mutants(
+    _: Context,
+    only: str = "",
+    generated: bool = False,
+    write: bool = False,
+    check: bool = False,
+    workers: int = 1,
+) -> None:
     """Look for the sixteen mistakes of history, and for mutants made from our own procedures."""
     from harness.cli.mutants import mutants as run
 
@@ -235,9 +250,17 @@ def mutants(_: Context, only: str = "", generated: bool = False, write: bool = F
         "defaults": "only at the defaults of the engine's switches",
     }
 )
-def matrix(_: Context, only: str = "*", limit: int = -1, write: bool = False,
-           traces: bool = False, check: bool = False, workers: int = 2, again: bool = False,
-           defaults: bool = False) -> None:
+def matrix(
+    _: Context,
+    only: str = "*",
+    limit: int = -1,
+    write: bool = False,
+    traces: bool = False,
+    check: bool = False,
+    workers: int = 2,
+    again: bool = False,
+    defaults: bool = False,
+) -> None:
     """Search every combination of our choices: docs/answer-matrix.md."""
     from harness.cli.matrix import matrix as run
 
@@ -264,12 +287,22 @@ def coverage(_: Context, check: bool = False) -> None:
         "replay": "a plan this command has written: run it again and tell its story",
         "shrink": "make what is found small; --no-shrink writes it as it is",
         "server": _SERVER.replace(" (default)", "") + ": callers in processes of their own, over "
-                  "ODBC; without it, in this process on virtual time",
+        "ODBC; without it, in this process on virtual time",
     }
 )
-def torture(_: Context, config: str = "", minutes: float = 0.0, trials: int = 0, seed: int = 1,
-            messages: int = 1500, mutant: str = "", workers: int = 1, replay: str = "",
-            shrink: bool = True, server: str = "") -> None:
+def torture(
+    _: Context,
+    config: str = "",
+    minutes: float = 0.0,
+    trials: int = 0,
+    seed: int = 1,
+    messages: int = 1500,
+    mutant: str = "",
+    workers: int = 1,
+    replay: str = "",
+    shrink: bool = True,
+    server: str = "",
+) -> None:
     """Callers of every kind and trouble that is never polite; every message accounted for."""
     from harness.cli.torture import torture as run
 

@@ -9,9 +9,14 @@ from pathlib import Path
 _PACKAGE = "mssql_python_odbc"
 _RELEASE_FILE = Path("/etc/os-release")
 _FAMILIES = {
-    "debian": "debian_ubuntu", "ubuntu": "debian_ubuntu", "rhel": "rhel", "fedora": "rhel",
-    "centos": "rhel", "suse": "suse", "alpine": "alpine",
-}  # fmt: skip
+    "debian": "debian_ubuntu",
+    "ubuntu": "debian_ubuntu",
+    "rhel": "rhel",
+    "fedora": "rhel",
+    "centos": "rhel",
+    "suse": "suse",
+    "alpine": "alpine",
+}
 _MACHINES = {"amd64": "x86_64", "aarch64": "arm64"}
 
 _DRIVER_TAGS = re.compile(r"^\[\w{5}\]\s*(?:(?:\[[^\]]*\])*?\[SQL Server\]|(?:\[[^\]]*\])*)\s*")

@@ -72,8 +72,14 @@ class VirtualPort:
     label = LABEL
     virtual = True
 
-    def __init__(self, database: str = "scenario", seed: int = 1, quantum: int = 1,
-                 moment: int = MOMENT, **switches: Any) -> None:
+    def __init__(
+        self,
+        database: str = "scenario",
+        seed: int = 1,
+        quantum: int = 1,
+        moment: int = MOMENT,
+        **switches: Any,
+    ) -> None:
         self._statements = moment
         self.instance = Instance(seed=seed, quantum=quantum, switches=switches)
         self.database = database

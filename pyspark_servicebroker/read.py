@@ -74,6 +74,8 @@ def refuse_other_schema(schema: StructType) -> None:
     given = [(field.name, field.dataType.simpleString()) for field in schema]
     if given != [(name, kind) for name, kind, _ in COLUMNS]:
         raise OptionsError(
-            ["schema: is fixed; allowed: no .schema(...), and from_json, from_xml or from_avro on "
-             "the column body"]
-        )  # fmt: skip
+            [
+                "schema: is fixed; allowed: no .schema(...), and from_json, from_xml or from_avro on "
+                "the column body"
+            ]
+        )

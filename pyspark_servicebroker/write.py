@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 COLUMNS = {
-    "body": ("binary",), "type": ("string",), "key": ("string",), "message_id": ("string",),
-}  # fmt: skip
+    "body": ("binary",),
+    "type": ("string",),
+    "key": ("string",),
+    "message_id": ("string",),
+}
 """What a DataFrame may have; body alone is required. Any further column is refused."""
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 BATCH_PROPERTY, QUERY_PROPERTY = "streaming.sql.batchId", "sql.streaming.queryId"
@@ -79,9 +82,11 @@ def converter(columns: list[str], options: WriteOptions) -> Callable[[Row], Mess
         given = value(row, message_id)
         return Message(
             value(row, kind) or options.message_type or "",
-            None if raw is None else bytes(raw), value(row, key),
-            None if given is None else _uuid(given), value(row, order),
-        )  # fmt: skip
+            None if raw is None else bytes(raw),
+            value(row, key),
+            None if given is None else _uuid(given),
+            value(row, order),
+        )
 
     return convert
 

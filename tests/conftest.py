@@ -34,7 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
         f"always the same ones, and all of them with {FULL}=1",
     )
     config.addinivalue_line(
-        "markers", "breaks_the_broker: raises inside the embedded broker, to see who else suffers")
+        "markers", "breaks_the_broker: raises inside the embedded broker, to see who else suffers"
+    )
 
 
 class _Defects(logging.Handler):
@@ -68,8 +69,9 @@ def pytest_report_header(config: pytest.Config) -> str:
     """Say which it is."""
     if full():
         return f"{FULL}=1: every variant of every family"
-    return (f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, "
-            "invoke test --full")
+    return (
+        f"families marked `sampled` and crash points: every N-th; all: {FULL}=1, invoke test --full"
+    )
 
 
 class _Garbage:
@@ -185,6 +187,7 @@ def jars() -> dict[str, str]:
         spark_avro,
         usable,
     )
+
     version = pyspark.__version__
     avro = spark_avro(version)
     here = full() or usable(jar_path(avro), avro)

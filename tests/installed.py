@@ -33,8 +33,11 @@ class _Installed:
     def _plain(self) -> dict[str, Any]:
         """Attributes a test may have set by hand."""
         instance, engine = self.instance, self.instance.engine
-        return dict(vars(instance)) | {"clock": engine.clock, "switches": dict(engine.switches),
-                                       "sinks": list(instance.sessions.values())}
+        return dict(vars(instance)) | {
+            "clock": engine.clock,
+            "switches": dict(engine.switches),
+            "sinks": list(instance.sessions.values()),
+        }
 
     def rewound(self) -> bool:
         """Come back; False when this instance is not what it was and must not be lent again."""

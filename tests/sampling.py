@@ -16,10 +16,14 @@ def crash_stride(usual: int) -> int:
     return int(os.environ.get("REDIAL_CRASH_STRIDE") or (1 if full() else usual))
 
 
-SMALL = {} if full() else {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}  # fmt: skip
+SMALL = (
+    {}
+    if full()
+    else {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.adaptive.enabled": "false",
+    }
+)
 """Spark's settings for frames of some rows: its expressions are interpreted rather than compiled,
 and a plan is not made anew after each stage. With REDIAL_FULL they are what they are by default."""

@@ -207,8 +207,11 @@ def test_what_all_callers_know_is_one_set():
 def test_every_task_has_a_one_line_help():
     listed = subprocess.run(
         [sys.executable, "-m", "invoke", "--list"],
-        capture_output=True, text=True, cwd=server.ROOT, check=True,
-    ).stdout  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=server.ROOT,
+        check=True,
+    ).stdout
     for name in ("bench", "broker", "demo", "deploy", "render", "test", "uninstall", "verify"):
         assert re.search(rf"^  {name} +\S", listed, re.M), name
         assert getattr(tasks, name).__doc__

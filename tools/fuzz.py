@@ -64,8 +64,13 @@ def seeds(target: str) -> list[bytes]:
     if target == "packets":
         from tests.tds import client
 
-        said = [client.batch("SELECT 1;"), client.rpc(client.call("sp_who")), client.attention(),
-                client.prelogin() + client.login(), client.batch("x" * 5000)]  # fmt: skip
+        said = [
+            client.batch("SELECT 1;"),
+            client.rpc(client.call("sp_who")),
+            client.attention(),
+            client.prelogin() + client.login(),
+            client.batch("x" * 5000),
+        ]
         return [bytes([behind]) + one for one in said for behind in (0, 1, 255)]
     if target == "statements":
         from harness.coverage.examples import script, surface
@@ -82,17 +87,36 @@ def run(target: str, runs: int, seed: int, corpus: Path) -> Report:
     for number, data in enumerate(seeds(target)):
         (corpus / f"seed-{number:04}").write_bytes(data)
     options = [
-        f"-runs={runs}", f"-seed={seed}", f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={MEMORY_MB}",
-        f"-max_len={MAX_BYTES}", "-print_final_stats=1", f"-artifact_prefix={corpus}/crash-",
-    ]  # fmt: skip
+        f"-runs={runs}",
+        f"-seed={seed}",
+        f"-timeout={TIMEOUT_S}",
+        f"-rss_limit_mb={MEMORY_MB}",
+        f"-max_len={MAX_BYTES}",
+        "-print_final_stats=1",
+        f"-artifact_prefix={corpus}/crash-",
+    ]
     started = time.monotonic()
     # A shell in between, which forks: a process begins with its parent's peak as its own (it is
     # kept over exec, see getrusage), and this one's parent may be a large test run.
     done = subprocess.run(
-        ["/bin/sh", "-c", '"$@"; exit $?', "fuzz",
-         sys.executable, "-m", "tools.fuzzing.targets", target, *options, str(corpus)],
-        cwd=ROOT, capture_output=True, text=True, errors="replace", check=False,
-    )  # fmt: skip
+        [
+            "/bin/sh",
+            "-c",
+            '"$@"; exit $?',
+            "fuzz",
+            sys.executable,
+            "-m",
+            "tools.fuzzing.targets",
+            target,
+            *options,
+            str(corpus),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
     return _report(target, done, time.monotonic() - started)
 
 

@@ -67,9 +67,11 @@ def _with(config: Config, section: str, **values: object) -> Config:
 
 def _theirs(scripts: dict[str, str], ours: dict[str, str]) -> dict[str, str]:
     """Procedures that say something else than ours, whatever their stamps."""
-    return {script: text for script, text in scripts.items()
-            if ".procedure." in script
-            and STAMP.sub("", text) != STAMP.sub("", ours.get(script, ""))}
+    return {
+        script: text
+        for script, text in scripts.items()
+        if ".procedure." in script and STAMP.sub("", text) != STAMP.sub("", ours.get(script, ""))
+    }
 
 
 def article(config: Config) -> Config:

@@ -28,15 +28,26 @@ def main(arguments: list[str]) -> int:
         print(f"making {folder.relative_to(ROOT)}: PySpark {version}, a download of 455 MB")
         venv.create(folder, with_pip=True)
         subprocess.run(
-            [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input",
-             "-r", LOCK, *spark_lock(version)],
+            [
+                python,
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--disable-pip-version-check",
+                "--no-input",
+                "-r",
+                LOCK,
+                *spark_lock(version),
+            ],
             check=True,
-        )  # fmt: skip
+        )
         done.write_text(wanted)
     return subprocess.run(
         [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark", *rest],
-        cwd=ROOT, check=False,
-    ).returncode  # fmt: skip
+        cwd=ROOT,
+        check=False,
+    ).returncode
 
 
 def spark_lock(version: str) -> list[str]:

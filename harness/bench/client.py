@@ -34,9 +34,7 @@ def rate(odbc: str, call: str, connections: int, seconds: float) -> float:
                 cursor.execute(call, BODY)
             counts[number] += 20
 
-    threads = [
-        threading.Thread(target=work, args=(n, cursor)) for n, cursor in enumerate(cursors)
-    ]
+    threads = [threading.Thread(target=work, args=(n, cursor)) for n, cursor in enumerate(cursors)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -33,9 +33,19 @@ FEW, MANY = 10, 20
 
 BODY = bytes(range(1, 101))
 
-KINDS = ("statements", "locks", "rows inserted", "rows changed", "rows deleted", "rows read",
-         "queue rows inserted", "queue rows deleted", "queue rows read", "bodies stored",
-         "bodies in table variables")
+KINDS = (
+    "statements",
+    "locks",
+    "rows inserted",
+    "rows changed",
+    "rows deleted",
+    "rows read",
+    "queue rows inserted",
+    "queue rows deleted",
+    "queue rows read",
+    "bodies stored",
+    "bodies in table variables",
+)
 """What is counted. Rows: of tables; bodies stored: in a table or a queue."""
 
 STAGES = ("send", "land", "recycle")
@@ -76,8 +86,10 @@ def _played(instance: Instance, messages: int) -> dict[str, Counter]:
     """
     session = instance.connect(DATABASE)
     session.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);").ok()
-    send = ("EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-            f"N'//redial/audit/contract', N'{EVENT}', 0x{BODY.hex()};")
+    send = (
+        "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+        f"N'//redial/audit/contract', N'{EVENT}', 0x{BODY.hex()};"
+    )
     session.execute(send).ok()  # the dialog is begun, and lands: neither is counted
     session.execute("EXECUTE audit.usp_TargetActivation;").ok()
     found = {}
@@ -110,12 +122,14 @@ def _counted() -> Iterator[Counter]:
 
 def _after(original: Callable, before: Callable[..., Any], count: Callable[..., None]) -> Callable:
     """The original between ``before`` and ``count``, which gets both results."""
+
     @wraps(original)
     def call(*given: Any, **named: Any) -> Any:
         was = before(*given)
         result = original(*given, **named)
         count(result, was, *given)
         return result
+
     return call
 
 
@@ -125,14 +139,17 @@ def _nothing(*_: Any) -> None:
 
 def _one_by_one(run: Callable, counts: Counter) -> Callable:
     """``Machine.run``, statement by statement."""
-    def call(machine: Machine, session: Any, budget: int = 1_000_000, *,
-             single: bool = False) -> str:
+
+    def call(
+        machine: Machine, session: Any, budget: int = 1_000_000, *, single: bool = False
+    ) -> str:
         state = READY
         while budget > 0 and state == READY:
             counts["statements"] += 1
             state = run(machine, session, 1, single=single)
             budget -= 1
         return state
+
     return call
 
 
@@ -150,6 +167,7 @@ def _watched(counts: Counter) -> list[tuple[Any, str, Callable[..., Any], Callab
                 counts[f"rows {kind}"] += 1
             if kind != "deleted":
                 body(given[-1], table.temporary)
+
         return count
 
     def remembered(_: Any, __: Any, ___: Any, ____: Any, _____: Table, row: tuple) -> None:
@@ -175,20 +193,31 @@ def _watched(counts: Counter) -> list[tuple[Any, str, Callable[..., Any], Callab
     def selected(found: list, *_: Any) -> None:
         counts["queue rows read"] += len(found)
 
-    plain = [(Table, "insert", rows("inserted")), (Table, "replace", rows("changed")),
-             (Table, "delete", rows("deleted")), (Access, "read", read), (Queue, "put", queued),
-             (Queue, "put_special", queued), (verbs, "_retain", queued),
-             (transmission, "_keep", queued), (Queue, "select_rows", selected),
-             (VariableAccess, "insert", remembered)]
+    plain = [
+        (Table, "insert", rows("inserted")),
+        (Table, "replace", rows("changed")),
+        (Table, "delete", rows("deleted")),
+        (Access, "read", read),
+        (Queue, "put", queued),
+        (Queue, "put_special", queued),
+        (verbs, "_retain", queued),
+        (transmission, "_keep", queued),
+        (Queue, "select_rows", selected),
+        (VariableAccess, "insert", remembered),
+    ]
     return [(owner, name, _nothing, after) for owner, name, after in plain] + [
-        (LockManager, "_grant", lambda _, resource, owner, mode: resource.key in owner.locks,
-         granted),
+        (
+            LockManager,
+            "_grant",
+            lambda _, resource, owner, mode: resource.key in owner.locks,
+            granted,
+        ),
         (receive, "_take", lambda *given: len(given[-1]), taken),
-        (Inbox, "clear", lambda inbox: len(inbox.sent), cleared)]
+        (Inbox, "clear", lambda inbox: len(inbox.sent), cleared),
+    ]
 
 
-def main(tell: Callable[[str], None] = print, designs: Iterable[str] = DESIGNS
-         ) -> dict[str, float]:
+def main(tell: Callable[[str], None] = print, designs: Iterable[str] = DESIGNS) -> dict[str, float]:
     """Every figure by name; ``tell`` hears which design is being counted."""
     found = {}
     for design in designs:

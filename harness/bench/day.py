@@ -66,8 +66,14 @@ class Day:
                 self._minute(minute)
                 self.instance.advance(60.0)
             self._read_and_purge()
-            yield Hour(number, time.perf_counter() - started, self.sent, self.landed,
-                       memory_mb(), self.held())
+            yield Hour(
+                number,
+                time.perf_counter() - started,
+                self.sent,
+                self.landed,
+                memory_mb(),
+                self.held(),
+            )
 
     def _minute(self, minute: int) -> None:
         """What every application does in one minute; one of them does something unusual."""
@@ -78,12 +84,14 @@ class Day:
         unusual = self.random.randrange(APPLICATIONS)
         for _ in range(NEW_TEXTS_A_MINUTE):
             self._new_text(unusual)
-        (self._roll_back, self._come_back, self._kill, self._temporary_table,
-         self._fail)[minute % 5](unusual)
+        (self._roll_back, self._come_back, self._kill, self._temporary_table, self._fail)[
+            minute % 5
+        ](unusual)
 
     def _roll_back(self, who: int) -> None:
         self.applications[who].execute(
-            f"BEGIN TRANSACTION;{self.call}SAVE TRANSACTION half;{self.call}ROLLBACK;").ok()
+            f"BEGIN TRANSACTION;{self.call}SAVE TRANSACTION half;{self.call}ROLLBACK;"
+        ).ok()
 
     def _come_back(self, who: int) -> None:
         self.applications[who].close()
@@ -97,7 +105,8 @@ class Day:
     def _new_text(self, who: int) -> None:
         self.applications[who].execute(
             f"SELECT COUNT(*) AS [{self.random.getrandbits(64)}] FROM {self.schema}.Landing "
-            f"WHERE MessageSequence > {self.random.getrandbits(20)};").ok()
+            f"WHERE MessageSequence > {self.random.getrandbits(20)};"
+        ).ok()
 
     def _temporary_table(self, who: int) -> None:
         self.applications[who].execute(
@@ -112,19 +121,20 @@ class Day:
     def _read_and_purge(self) -> None:
         """Count what has landed, then delete it; close the book of dialogs that are over."""
         rows = self.operator.execute(
-            f"SELECT COUNT(*) FROM {self.schema}.Landing WHERE Body IS NOT NULL;").rows()
+            f"SELECT COUNT(*) FROM {self.schema}.Landing WHERE Body IS NOT NULL;"
+        ).rows()
         self.landed += rows[0][0]
         if self.landed != self.sent:
             raise RuntimeError(f"{self.sent} messages were sent, {self.landed} have landed")
         self.operator.execute(
             f"DELETE {self.schema}.Landing; "
-            f"DELETE {self.schema}.ConversationLog WHERE EndedUtc IS NOT NULL;").ok()
+            f"DELETE {self.schema}.ConversationLog WHERE EndedUtc IS NOT NULL;"
+        ).ok()
 
     def held(self) -> dict[str, int]:
         """How much of each thing the instance holds."""
         engine, broker = self.instance.engine, self.operator.database.broker
-        tables = [item for item in self.operator.database.objects.values()
-                  if hasattr(item, "rows")]
+        tables = [item for item in self.operator.database.objects.values() if hasattr(item, "rows")]
         return {
             "locks": len(engine.locks.resources),
             "timers": len(engine.timers.entries),
@@ -140,9 +150,15 @@ class Day:
 
 def _call(config: Config) -> str:
     """One call of usp_Send."""
-    values = ", ".join(literal(value) for value in (
-        config.services.initiator, config.services.target, config.contract.name,
-        config.message_types[0].name))
+    values = ", ".join(
+        literal(value)
+        for value in (
+            config.services.initiator,
+            config.services.target,
+            config.contract.name,
+            config.message_types[0].name,
+        )
+    )
     return f"EXECUTE {quote_name(config.schema_name)}.usp_Send {values}, 0x{BODY.hex()};"
 
 
@@ -152,8 +168,10 @@ def main(tell: Callable[[str], None] = print) -> dict[str, float]:
     for hour in Day().hours():
         seen.append(hour)
         held = ", ".join(f"{count} {name}" for name, count in hour.held.items())
-        tell(f"hour {hour.number:2}: {hour.seconds:5.1f} s, {hour.sent:,} sent, "
-             f"{hour.memory_mb:5.1f} MB; {held}")
+        tell(
+            f"hour {hour.number:2}: {hour.seconds:5.1f} s, {hour.sent:,} sent, "
+            f"{hour.memory_mb:5.1f} MB; {held}"
+        )
     settled: Any = next(hour for hour in seen if hour.number == SETTLED_HOUR)
     return {
         "day.messages": seen[-1].landed,

@@ -107,7 +107,8 @@ def play(per_second: int = PER_SECOND, minutes: int = MINUTES) -> Iterator[Minut
 def closed(session: Any) -> int:
     """CLOSED endpoints, as the server tells."""
     found = session.execute(
-        "SELECT COUNT(*) FROM sys.conversation_endpoints WHERE state = 'CD';").ok()
+        "SELECT COUNT(*) FROM sys.conversation_endpoints WHERE state = 'CD';"
+    ).ok()
     return found.result_sets[0].rows[0][0]
 
 
@@ -116,8 +117,10 @@ def main(tell: Callable[[str], None] = print) -> dict[str, float]:
     seen = []
     for minute in play():
         seen.append(minute)
-        tell(f"minute {minute.number:2}: {minute.microseconds:6.1f} us a message, "
-             f"{minute.closed:9,} CLOSED, {minute.memory_mb:7,.0f} MB")
+        tell(
+            f"minute {minute.number:2}: {minute.microseconds:6.1f} us a message, "
+            f"{minute.closed:9,} CLOSED, {minute.memory_mb:7,.0f} MB"
+        )
     early = sorted(minute.microseconds for minute in seen[:4])[1]
     late = sorted(minute.microseconds for minute in seen[-4:])[1]
     return {

@@ -36,18 +36,28 @@ def one(how: str, setup: str, transitions: int | None = None) -> dict[str, Any]:
     scenario = Setup.parse(setup).scenario()
     before, cpu = memory_mb(), time.process_time()
     result = {"whole": search, "fewer": persistent}[how](
-        scenario, Limits(transitions=transitions, depth=None))
+        scenario, Limits(transitions=transitions, depth=None)
+    )
     return {
-        "states": result.states, "transitions": result.transitions, "ends": result.ends,
-        "exhausted": result.exhausted, "violations": sorted(result.violations),
-        "cpu_s": time.process_time() - cpu, "seconds": result.seconds, "mb": memory_mb(),
+        "states": result.states,
+        "transitions": result.transitions,
+        "ends": result.ends,
+        "exhausted": result.exhausted,
+        "violations": sorted(result.violations),
+        "cpu_s": time.process_time() - cpu,
+        "seconds": result.seconds,
+        "mb": memory_mb(),
         "bytes_per_state": (memory_mb() - before) * 2**20 / result.states,
-    }  # fmt: skip
+    }
 
 
 def _begin(*arguments: str) -> subprocess.Popen:
-    return subprocess.Popen([sys.executable, "-m", "harness.bench.explore", *arguments],
-                            stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    return subprocess.Popen(
+        [sys.executable, "-m", "harness.bench.explore", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
 
 
 def _ended(process: subprocess.Popen) -> dict[str, Any]:
@@ -65,18 +75,22 @@ def main(tell: Callable[[str], None] = print, large: tuple[str, ...] = LARGE) ->
         found = []
         for run in range(RUNS):
             found.append(_ended(_begin(how, SMALL)))
-            tell(f"{how}, {SMALL}, run {run + 1}: {found[-1]['transitions']:,} transitions in "
-                 f"{found[-1]['cpu_s']:.1f} CPU s")
+            tell(
+                f"{how}, {SMALL}, run {run + 1}: {found[-1]['transitions']:,} transitions in "
+                f"{found[-1]['cpu_s']:.1f} CPU s"
+            )
         name = f"explore.{how}"
         figures[f"{name}.states"] = found[0]["states"]
         figures[f"{name}.transitions"] = found[0]["transitions"]
         figures[f"{name}.transitions_per_cpu_s"] = median(
-            each["transitions"] / each["cpu_s"] for each in found)
+            each["transitions"] / each["cpu_s"] for each in found
+        )
         figures[f"{name}.cpu_s"] = median(each["cpu_s"] for each in found)
         figures[f"{name}.bytes_per_state"] = median(each["bytes_per_state"] for each in found)
     for kind in ("transitions", "cpu_s"):
-        figures[f"explore.whole_by_fewer.{kind}"] = \
+        figures[f"explore.whole_by_fewer.{kind}"] = (
             figures[f"explore.whole.{kind}"] / figures[f"explore.fewer.{kind}"]
+        )
     for number, setup in enumerate(large, 1):
         figures |= _side_by_side(tell, number, setup)
     return figures
@@ -89,10 +103,12 @@ def _side_by_side(tell: Callable[[str], None], number: int, setup: str) -> dict[
     figures: dict[str, float] = {}
     for level, process in running.items():
         found = _ended(process)
-        tell(f"{setup}, {level}: {found['states']:,} states of the reduced graph, "
-             f"{found['transitions']:,} transitions, {found['ends']} at rest, "
-             f"{found['cpu_s']:.0f} CPU s, {found['mb']:,.0f} MB: "
-             f"{', '.join(found['violations']) or 'no violation'}")
+        tell(
+            f"{setup}, {level}: {found['states']:,} states of the reduced graph, "
+            f"{found['transitions']:,} transitions, {found['ends']} at rest, "
+            f"{found['cpu_s']:.0f} CPU s, {found['mb']:,.0f} MB: "
+            f"{', '.join(found['violations']) or 'no violation'}"
+        )
         if not found["exhausted"] or found["violations"]:
             raise RuntimeError(f"{setup}, {level}: not exhausted, or a violation")
         for name in ("states", "transitions", "ends", "cpu_s", "seconds", "mb"):

@@ -75,9 +75,11 @@ def _caller(instance: Any, session: Any, config: Config) -> Callable[[], None]:
 
     name = nvarchar(128)
     values = (
-        config.services.initiator, config.services.target, config.contract.name,
+        config.services.initiator,
+        config.services.target,
+        config.contract.name,
         config.message_types[0].name,
-    )  # fmt: skip
+    )
     params = [RpcParam("", name, value) for value in values]
     params.append(RpcParam("", sql_type("varbinary", -1), BODY))
     procedure = f"{quote_name(config.schema_name)}.[usp_Send]"
@@ -156,10 +158,12 @@ def call_text(config: Config) -> str:
     values = ", ".join(
         literal(value)
         for value in (
-            config.services.initiator, config.services.target, config.contract.name,
+            config.services.initiator,
+            config.services.target,
+            config.contract.name,
             config.message_types[0].name,
         )
-    )  # fmt: skip
+    )
     return f"EXECUTE {quote_name(config.schema_name)}.[usp_Send] {values}, ?;"
 
 

@@ -27,8 +27,12 @@ def measure(name: str) -> float:
 
 
 def _bare(then: str) -> str:
-    return subprocess.run([sys.executable, "-c", f"import {LIBRARIES}; {then}"],
-                          capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", f"import {LIBRARIES}; {then}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 def interpreter_start_ms() -> float:
@@ -40,8 +44,10 @@ def interpreter_start_ms() -> float:
 
 def interpreter_rest_mb() -> float:
     """Resident memory of an interpreter that has loaded the same libraries."""
-    return int(_bare("print([l for l in open('/proc/self/status') if 'VmRSS' in l][0].split()[1])"
-                     )) / 1024
+    return (
+        int(_bare("print([l for l in open('/proc/self/status') if 'VmRSS' in l][0].split()[1])"))
+        / 1024
+    )
 
 
 def sqlite_fresh_ms() -> float:

@@ -44,12 +44,16 @@ def main(tell: Callable[[str], None] = print, rows: int = ROWS) -> dict[str, flo
         for parts in (1, 2):
             ranges = rowversion_predicates(bytes(first), bytes(last), parts)
             ways = {
-                "data_source": spark.read.format("servicebroker").options(
-                    **_options(broker), numPartitions=str(parts)).load(),
+                "data_source": spark.read.format("servicebroker")
+                .options(**_options(broker), numPartitions=str(parts))
+                .load(),
                 "jdbc": spark.read.jdbc(
-                    broker.jdbc, "audit.Landing", predicates=ranges,
-                    properties={"driver": DRIVER, "fetchsize": "5000"}),
-            }  # fmt: skip
+                    broker.jdbc,
+                    "audit.Landing",
+                    predicates=ranges,
+                    properties={"driver": DRIVER, "fetchsize": "5000"},
+                ),
+            }
             for way, frame in ways.items():
                 _seconds(frame.limit(1))  # the workers and the code they load are not measured
                 found[f"reads.{way}_{parts}_rows_per_s"] = rows / _seconds(frame)

@@ -61,9 +61,12 @@ def measure_long(group: str, tell: Callable[[str], None]) -> dict[str, float]:
     Raises RuntimeError when the load fails.
     """
     process = subprocess.Popen(
-        [sys.executable, "-m", LONG[group]], stdout=subprocess.PIPE, text=True, cwd=ROOT,
+        [sys.executable, "-m", LONG[group]],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
         env=_ENVIRONMENT,
-    )  # fmt: skip
+    )
     assert process.stdout is not None
     found: dict[str, float] = {}
     for line in process.stdout:
@@ -84,9 +87,15 @@ def _local(name: str) -> Callable[[], float]:
 def _python(module: str, *arguments: str, stdin: str = "") -> str:
     """Standard output of a module run in a fresh process. Raises RuntimeError with its words."""
     done = subprocess.run(
-        [sys.executable, "-m", module, *arguments], input=stdin, capture_output=True, text=True,
-        cwd=ROOT, env=_ENVIRONMENT, timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-m", module, *arguments],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=_ENVIRONMENT,
+        timeout=300,
+        check=False,
+    )
     if done.returncode:
         words = done.stderr.strip().splitlines()
         raise RuntimeError(f"{module} {' '.join(arguments)}: {words[-1] if words else 'failed'}")
@@ -98,9 +107,13 @@ def _served(module: str, *arguments: str) -> Iterator[tuple[subprocess.Popen, st
     """A serving process, its ODBC line, and the seconds until it was ready."""
     started = time.perf_counter()
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments], stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL, text=True, cwd=ROOT, env=_ENVIRONMENT,
-    )  # fmt: skip
+        [sys.executable, "-m", module, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        cwd=ROOT,
+        env=_ENVIRONMENT,
+    )
     try:
         assert process.stdout is not None
         line = process.stdout.readline()
@@ -156,15 +169,20 @@ def _rate(odbc: str, connections: int) -> float:
     """Calls per second of that many connections; more than one are shared by two processes."""
     processes = 1 if connections == 1 else 2
     job = {
-        "odbc": odbc, "call": call_text(audit()), "connections": connections // processes,
+        "odbc": odbc,
+        "call": call_text(audit()),
+        "connections": connections // processes,
         "seconds": SECONDS,
-    }  # fmt: skip
+    }
     clients = []
     for _ in range(processes):
         client = subprocess.Popen(
-            [sys.executable, "-m", "harness.bench.client"], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, cwd=ROOT,
-        )  # fmt: skip
+            [sys.executable, "-m", "harness.bench.client"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
         assert client.stdin is not None
         client.stdin.write(json.dumps(job))
         client.stdin.close()
@@ -183,14 +201,24 @@ FIGURES = (
     Figure("broker.rest_mb", "MB", "", rest_mb, "interpreter_rest_mb"),
     Figure("database.fresh_ms", "ms", "< 1", _local("database.fresh_ms"), "sqlite_fresh_ms"),
     Figure("database.restore_ms", "ms", "< 1", _local("database.restore_ms"), "sqlite_restore_ms"),
-    Figure("send.in_process_per_s", "1/s", "> 10,000", _local("send.in_process_per_s"),
-           "sqlite_inserts_per_s"),
+    Figure(
+        "send.in_process_per_s",
+        "1/s",
+        "> 10,000",
+        _local("send.in_process_per_s"),
+        "sqlite_inserts_per_s",
+    ),
     Figure("protocol.null_server_odbc_1_per_s", "1/s", "", null_server),
     Figure("send.odbc_1_per_s", "1/s", "> half the null server", lambda: send_odbc(1)),
     Figure("send.odbc_8_per_s", "1/s", "", lambda: send_odbc(8)),
     Figure("land.per_s", "1/s", "", _local("land.per_s"), "sqlite_moves_per_s"),
-    Figure("explore.transitions_per_s", "1/s", "> 20,000", _local("explore.transitions_per_s"),
-           "rewinds_per_s"),
+    Figure(
+        "explore.transitions_per_s",
+        "1/s",
+        "> 20,000",
+        _local("explore.transitions_per_s"),
+        "rewinds_per_s",
+    ),
 )
 
 LONG = {

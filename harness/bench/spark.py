@@ -72,16 +72,21 @@ def generate(spark: SparkSession, rows: int, place: Path) -> Faults:
     stride = max(12, dialogs // FAULTY)
     faults = Faults(len(range(1, dialogs, stride)))
     names = spark.range(dialogs).select(
-        f.col("id").alias("dialog"), _guid(f.col("id")).alias("conversation"))
+        f.col("id").alias("dialog"), _guid(f.col("id")).alias("conversation")
+    )
     # Block after block of LIVE dialogs; in a block RECEIVED messages of one, then of the next one.
     row, block = f.col("id"), f.lit(LIVE * LENGTH)
     place_in_block = row % block
     turn = f.floor(place_in_block / RECEIVED)
-    flat = spark.range(-(-dialogs // LIVE) * LIVE * LENGTH).select(
-        (f.floor(row / block) * LIVE + turn % LIVE).alias("dialog"),
-        (f.floor(turn / LIVE) * RECEIVED + row % RECEIVED).alias("sequence"),
-        f.floor(row / RECEIVED).alias("moment"),
-    ).where(f.col("dialog") < dialogs)  # fmt: skip
+    flat = (
+        spark.range(-(-dialogs // LIVE) * LIVE * LENGTH)
+        .select(
+            (f.floor(row / block) * LIVE + turn % LIVE).alias("dialog"),
+            (f.floor(turn / LIVE) * RECEIVED + row % RECEIVED).alias("sequence"),
+            f.floor(row / RECEIVED).alias("moment"),
+        )
+        .where(f.col("dialog") < dialogs)
+    )
     fault = (f.col("dialog") % stride).alias("fault")
     spoilt = _spoilt(flat.withColumn("fault", fault))
     # Spread over a day; a message lands 5 ms and a random time after it was sent.
@@ -91,23 +96,27 @@ def generate(spark: SparkSession, rows: int, place: Path) -> Faults:
     draw = (f.pmod(f.xxhash64("dialog", "sequence"), f.lit(10**6)) + 1) / 10**6
     latency = f.lit(5) + f.floor(-f.log(draw) * 200)
     landed = spoilt.join(f.broadcast(names), "dialog").select(
-        "conversation", "sequence",
+        "conversation",
+        "sequence",
         f.when(f.col("sequence") == LENGTH - 1, "EndOfStream").otherwise("event").alias("type"),
         _at(f.col("moment") * step).alias("landed"),
         _at(f.col("moment") * step - latency).alias("sent"),
-    )  # fmt: skip
+    )
     landed.write.parquet(str(place / "landed"))
     is_open = f.col("dialog") % stride == 6
     begun = f.floor(f.col("dialog") / LIVE) * turns * step
     over = f.when(~is_open, _at(begun + (turns + f.col("dialog") % LIVE) * step))
     names.select(
-        f.col("conversation").alias("Handle"), f.col("conversation").alias("ConversationId"),
+        f.col("conversation").alias("Handle"),
+        f.col("conversation").alias("ConversationId"),
         f.lit(None).cast("string").alias("ConversationKey"),
-        f.lit(None).cast("string").alias("ResendOf"), _at(begun).alias("BegunUtc"),
-        over.alias("EndOfStreamUtc"), over.alias("EndedUtc"),
+        f.lit(None).cast("string").alias("ResendOf"),
+        _at(begun).alias("BegunUtc"),
+        over.alias("EndOfStreamUtc"),
+        over.alias("EndedUtc"),
         f.when(~is_open, f.lit(LENGTH - 1)).cast("bigint").alias("Messages"),
         f.lit(None).cast("bigint").alias("Resent"),
-    ).write.parquet(str(place / "log"))  # fmt: skip
+    ).write.parquet(str(place / "log"))
     return faults
 
 
@@ -117,17 +126,20 @@ def _spoilt(rows: DataFrame) -> DataFrame:
 
     fault, number = f.col("fault"), f.col("sequence")
     gone = (
-        (fault.isin(1) & (number == 500)) | ((fault == 3) & (number >= LENGTH - 10))
-        | ((fault == 5) & (number == 300)) | ((fault == 6) & (number >= 700))
-    )  # fmt: skip
+        (fault.isin(1) & (number == 500))
+        | ((fault == 3) & (number >= LENGTH - 10))
+        | ((fault == 5) & (number == 300))
+        | ((fault == 6) & (number >= 700))
+    )
     later = (fault == 4) & (number == 500)
     twice = ((fault == 2) & (number == 500)) | ((fault == 5) & (number == 301))
     copies = f.explode(f.when(twice, f.array(f.lit(0), f.lit(0))).otherwise(f.array(f.lit(0))))
     return (
         rows.where(~gone)
         .withColumn("moment", f.when(later, f.col("moment") + 3 * LIVE).otherwise(f.col("moment")))
-        .select("*", copies).drop("col")
-    )  # fmt: skip
+        .select("*", copies)
+        .drop("col")
+    )
 
 
 def _guid(number: Any) -> Any:
@@ -184,8 +196,9 @@ def _exactly(landed: DataFrame, log: DataFrame, tell: Callable[[str], None]) -> 
     share = log.sample(1 / EXACT_SHARE, seed=1).persist()
     part = landed.join(
         share.select("ConversationId").withColumnRenamed("ConversationId", "conversation"),
-        "conversation", "left_semi",
-    )  # fmt: skip
+        "conversation",
+        "left_semi",
+    )
     exact, seconds = _timed(lambda: audit(part, share, rules=Rules(exact=True)))
     tell(f"every conversation exactly, {exact.landed:,} rows: {seconds:.1f} s")
     return exact.landed / seconds
@@ -204,10 +217,11 @@ def jdbc_rate(spark: SparkSession, rows: int, tell: Callable[[str], None]) -> fl
             "SELECT MIN(l.RowVersion), MAX(l.RowVersion) FROM audit.Landing AS l;"
         ).fetchone()
         read = spark.read.jdbc(
-            broker.jdbc, "[audit].[Landing]",
+            broker.jdbc,
+            "[audit].[Landing]",
             predicates=rowversion_predicates(bytes(first), bytes(last), 2),
             properties={"driver": DRIVER, "fetchsize": "5000"},
-        ).drop("Body")  # fmt: skip
+        ).drop("Body")
         _, seconds = _timed(lambda: read.write.format("noop").mode("overwrite").save())
         connection.close()
     tell(f"plain spark.read.jdbc from the embedded broker, {rows:,} rows: {seconds:.1f} s")
@@ -225,9 +239,11 @@ def main(rows: int = ROWS, tell: Callable[[str], None] = print) -> dict[str, flo
     from harness.pipeline.session import spark_session
 
     spark = spark_session(
-        "redial-bench", jars=[jdbc_jar()], java_options="",
+        "redial-bench",
+        jars=[jdbc_jar()],
+        java_options="",
         settings={"spark.driver.memory": MEMORY, "spark.sql.shuffle.partitions": "16"},
-    )  # fmt: skip
+    )
     place = Path(tempfile.mkdtemp(prefix="redial-bench-"))
     try:
         found = measure(spark, rows, place, tell)

@@ -24,8 +24,11 @@ minutes."""
 def main(tell: Callable[[str], None] = print, scale: int = 1) -> dict[str, float]:
     """Play the day; figures by their stable names. RuntimeError when its verdict is not clean."""
     started = time.perf_counter()
-    found = told(replace(SCENARIO, scale=scale), VirtualPort(quantum=QUANTUM, moment=MOMENT),
-                 say=lambda text: tell(f"{text}, {memory_mb():,.0f} MB"))
+    found = told(
+        replace(SCENARIO, scale=scale),
+        VirtualPort(quantum=QUANTUM, moment=MOMENT),
+        say=lambda text: tell(f"{text}, {memory_mb():,.0f} MB"),
+    )
     if not found.clean:
         raise RuntimeError("; ".join(found.problems))
     seconds = time.perf_counter() - started

@@ -26,8 +26,9 @@ def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
     if runs < 1:
         raise UserError(f"--runs {runs}", "a figure needs a run", "pass 1 or more")
     if what not in {QUICK, *LONG}:
-        raise UserError(f"--what {what}", "there is no such load",
-                        f"use one of {', '.join((QUICK, *LONG))}")
+        raise UserError(
+            f"--what {what}", "there is no such load", f"use one of {', '.join((QUICK, *LONG))}"
+        )
     console = Console()
     try:
         if what == QUICK:
@@ -39,8 +40,10 @@ def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
             _show_long(console, what, found)
     except RuntimeError as error:
         raise UserError("bench", str(error), "invoke demo --quick, to see the cause") from error
-    console.print(f"repeat: invoke bench{f' --runs {runs}' if what == QUICK else f' --what {what}'}"
-                  f"{f' --json {path}' if path else ''}")
+    console.print(
+        f"repeat: invoke bench{f' --runs {runs}' if what == QUICK else f' --what {what}'}"
+        f"{f' --json {path}' if path else ''}"
+    )
     if path:
         figures = {name: round(value, 3) for name, value in found.items()} | {
             "what": LABEL,
@@ -56,9 +59,14 @@ def _show(console: Console, found: dict[str, float], runs: int) -> None:
         table.add_column(column, justify="right" if column in {"value", "peer"} else "left")
     for figure in FIGURES:
         peer = found.get(f"{figure.name}.peer")
-        table.add_row(figure.name, _number(found[figure.name]), figure.unit, figure.aim,
-                      "" if peer is None else _number(peer),
-                      PEERS[figure.peer][0] if figure.peer else "")  # fmt: skip
+        table.add_row(
+            figure.name,
+            _number(found[figure.name]),
+            figure.unit,
+            figure.aim,
+            "" if peer is None else _number(peer),
+            PEERS[figure.peer][0] if figure.peer else "",
+        )
     console.print(table)
     ratio = found["protocol.null_server_odbc_1_per_s"] / found["send.odbc_1_per_s"]
     console.print(f"one ODBC connection: the null server is {ratio:.2f} times as fast")

@@ -29,8 +29,9 @@ def broker(
     from harness.broker.instance.instance import QUANTUM, Instance
     from harness.broker.tds.serve import main
 
-    instance = Instance(seed=seed, clock=RealClock(), switches=parse(switch),
-                        quantum=quantum or QUANTUM)
+    instance = Instance(
+        seed=seed, clock=RealClock(), switches=parse(switch), quantum=quantum or QUANTUM
+    )
     try:
         main(port, instance=instance)
     except OSError as error:

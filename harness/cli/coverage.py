@@ -21,8 +21,11 @@ def coverage(check: bool = False) -> int:
         print("docs/coverage.md: up to date")
         return 0
     if check:
-        lines = list(difflib.unified_diff(old.splitlines(), made.splitlines(), "committed", "now",
-                                          lineterm="", n=0))
+        lines = list(
+            difflib.unified_diff(
+                old.splitlines(), made.splitlines(), "committed", "now", lineterm="", n=0
+            )
+        )
         print("\n".join(lines[:SHOWN]))
         print("docs/coverage.md: stale; run invoke coverage")
         return 1

@@ -32,9 +32,13 @@ callers and activation that one procedure must survive are met, for ours and for
 FULL = Load(records=100_000, timer_seconds=2, spread_seconds=2)
 QUICK = Load(records=5_000, timer_seconds=1, spread_seconds=1, seconds=6.0, quiet_seconds=10.0)
 MUTANT = Load(
-    records=80_000, clients=16, in_transaction=1, timer_seconds=1, spread_seconds=0,
+    records=80_000,
+    clients=16,
+    in_transaction=1,
+    timer_seconds=1,
+    spread_seconds=0,
     quiet_seconds=6.0,
-)  # fmt: skip
+)
 """The mutant's faults need recycling under load, not volume; what it leaks never comes to rest."""
 
 
@@ -60,9 +64,10 @@ def demo(
         load = _with_records(load, records)
     if mutant is not None and mutant not in MUTANTS:
         raise UserError(
-            f"--mutant {mutant}", "there is no such directory in sql/mutants",
+            f"--mutant {mutant}",
+            "there is no such directory in sql/mutants",
             f"use one of: {', '.join(MUTANTS)}",
-        )  # fmt: skip
+        )
     console, times = Console(), Times()
     config = demo_config(load_named("audit"), load, mutant)
     begun = time.monotonic()
@@ -87,9 +92,10 @@ def _with_records(load: Load, records: int) -> Load:
 
     if not load.clients <= records <= TOTAL:
         raise UserError(
-            f"--records {records}", "the data set and the callers limit it",
+            f"--records {records}",
+            "the data set and the callers limit it",
             f"pass {load.clients} to {TOTAL}",
-        )  # fmt: skip
+        )
     return replace(load, records=records)
 
 
@@ -119,8 +125,11 @@ def _tell(console: Console, server: Server, config: Config, load: Load) -> tuple
         f"{load.in_transaction} per transaction; dialogs live {youngest}-{oldest} s"
     )
     columns = (
-        TextColumn("{task.description:>7}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    )  # fmt: skip
+        TextColumn("{task.description:>7}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console) as progress:
         sent_bar = progress.add_task("sent", total=load.records)
         landed_bar = progress.add_task("landed", total=load.records)

@@ -6,10 +6,20 @@ from harness.cli.errors import UserError, command
 
 
 @command
-def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str = "",
-            setup: str = "", walks: int = 0, seed: int = 1, changes: int = -1,
-            vary: bool = False, orders: bool = False, replay: str = "", out: str = "",
-            fewer: bool = False) -> int:
+def explore(
+    scenario: str = "two_phase",
+    transitions: int = 2_000_000,
+    file: str = "",
+    setup: str = "",
+    walks: int = 0,
+    seed: int = 1,
+    changes: int = -1,
+    vary: bool = False,
+    orders: bool = False,
+    replay: str = "",
+    out: str = "",
+    fewer: bool = False,
+) -> int:
     """Search or walk a scenario, a setup or a user's own file; 1 when a check is violated."""
     from harness.broker.engine.switches import SwitchError
     from harness.explore.own import OwnError
@@ -18,27 +28,30 @@ def explore(scenario: str = "two_phase", transitions: int = 2_000_000, file: str
 
     if scenario not in SCENARIOS:
         raise UserError(
-            f"--scenario {scenario}", "there is none of that name",
+            f"--scenario {scenario}",
+            "there is none of that name",
             f"use one of: {', '.join(SCENARIOS)}",
-        )  # fmt: skip
+        )
     if transitions < 1:
         raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
     if fewer and (vary or orders or walks):
         raise UserError("--fewer", "is a search of its own", "leave out --vary, --orders, --walks")
     if walks < 0:
         raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
-    wanted = Wanted(scenario, setup, file, transitions, walks, seed, changes, vary, orders, fewer,
-                    replay, out)
+    wanted = Wanted(
+        scenario, setup, file, transitions, walks, seed, changes, vary, orders, fewer, replay, out
+    )
     try:
         wanted.scenario()
     except OwnError as error:
         raise UserError(file, str(error), "docs/explorer.md describes the file") from error
     except (SwitchError, ValueError) as error:
-        raise UserError(f"--setup {setup}", str(error), "docs/explorer.md lists the names"
-                        ) from error
+        raise UserError(
+            f"--setup {setup}", str(error), "docs/explorer.md lists the names"
+        ) from error
     try:
         return main(wanted)
     except SeedError as error:
         raise UserError(
             f"--replay {replay}", str(error), "take a word this very scenario has printed"
-        ) from error  # fmt: skip
+        ) from error

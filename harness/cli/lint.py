@@ -65,8 +65,10 @@ def _package(console: Console, configs: list[str], fix: bool) -> list[Row]:
         if fix:
             _fix(console, name, mine)
         with console.status(f"{name}: style of {len(mine)} templates"):
-            rows += [(_shown(one.path), one.line, one.column, one.code, one.text)
-                     for one in lint_templates(name, mine)]
+            rows += [
+                (_shown(one.path), one.line, one.column, one.code, one.text)
+                for one in lint_templates(name, mine)
+            ]
         rendered = sorted((SQL / "generated" / name).rglob("*.sql"))
         rows += [row for path in rendered for row in _rules(path)]
         rows += _oracle(console, rendered)
@@ -84,8 +86,9 @@ def _fix(console: Console, config: str, paths: list[Path]) -> None:
         try:
             better = mended(text, str(path), using)
         except FixRefused as error:
-            raise UserError(_shown(path), str(error), "look at what it would change: sqlfluff fix"
-                            ) from error
+            raise UserError(
+                _shown(path), str(error), "look at what it would change: sqlfluff fix"
+            ) from error
         if better != text:
             changed.append((path, text, better))
     for path, text, better in changed:
@@ -95,8 +98,12 @@ def _fix(console: Console, config: str, paths: list[Path]) -> None:
             console.print(f"only our parser has compared before and after: {error}", markup=False)
             before = after = ""
         if before != after:
-            raise UserError(_shown(path), "Microsoft's parser reads something else in it once it "
-                            "is mended; it was not written", "mend it by hand")
+            raise UserError(
+                _shown(path),
+                "Microsoft's parser reads something else in it once it "
+                "is mended; it was not written",
+                "mend it by hand",
+            )
         path.write_text(better, encoding="utf-8")
         console.print(f"mended {_shown(path)}")
 
@@ -106,8 +113,9 @@ def _oracle(console: Console, paths: list[Path]) -> list[Row]:
     try:
         return [(_shown(paths[0].parent), 0, 0, "oracle", line) for line in findings(paths)]
     except OracleAbsent as error:
-        console.print(f"Microsoft's parser could not be run, only ours has looked: {error}",
-                      markup=False)
+        console.print(
+            f"Microsoft's parser could not be run, only ours has looked: {error}", markup=False
+        )
         return []
 
 

@@ -17,8 +17,13 @@ from harness.cli.server import EMBEDDED, LABEL, connection_string
 
 EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "live-evidence"
 OURS = "EMBEDDED BROKER"
-MARKS = {"as expected": "green", "differs": "yellow", "undecided": "cyan", "failed": "red",
-         "refused": "red"}
+MARKS = {
+    "as expected": "green",
+    "differs": "yellow",
+    "undecided": "cyan",
+    "failed": "red",
+    "refused": "red",
+}
 
 
 @command
@@ -35,7 +40,8 @@ def probe(server: str = "", name: str = "", json_file: str = "", evidence: str =
     except KeyError:
         names = ", ".join(p.name for p in probes())
         raise UserError(
-            f"--name {name}", "there is no such probe", f"use one of: {names}") from None
+            f"--name {name}", "there is no such probe", f"use one of: {names}"
+        ) from None
     findings = []
     with _ports(server) as connect:
         for number, one in enumerate(chosen, 1):
@@ -48,10 +54,12 @@ def probe(server: str = "", name: str = "", json_file: str = "", evidence: str =
     if version and OURS not in version:
         print(f"evidence: {record(findings, version, Path(evidence or EVIDENCE))}")
     elif evidence:
-        raise UserError("--evidence", "the embedded broker's answers settle nothing",
-                        "run it with --server on a SQL Server")
-    return int(any(f.status in {"differs", "failed", "refused"} or f.left_behind
-                   for f in findings))
+        raise UserError(
+            "--evidence",
+            "the embedded broker's answers settle nothing",
+            "run it with --server on a SQL Server",
+        )
+    return int(any(f.status in {"differs", "failed", "refused"} or f.left_behind for f in findings))
 
 
 @contextmanager
@@ -73,10 +81,12 @@ def _show(finding: Any, number: int, total: int) -> None:
     from rich.markup import escape
 
     color = MARKS[finding.status]
-    Console().print(f"{number:>2}/{total} [{color}]{finding.status:<11}[/] {finding.fact} "
-                    f"{finding.probe}: {escape(finding.error or finding.observed)}"
-                    + (" [red](left its database behind; removed)[/]" * finding.left_behind),
-                    soft_wrap=True)
+    Console().print(
+        f"{number:>2}/{total} [{color}]{finding.status:<11}[/] {finding.fact} "
+        f"{finding.probe}: {escape(finding.error or finding.observed)}"
+        + (" [red](left its database behind; removed)[/]" * finding.left_behind),
+        soft_wrap=True,
+    )
 
 
 def _summary(findings: list[Any]) -> None:
@@ -91,11 +101,24 @@ def _summary(findings: list[Any]) -> None:
         table = Table("fact", "probe", "expected", "observed", "settles", title="not as expected")
         for finding in odd:
             settles = "; ".join(f"{n} = {v}" for n, v in finding.settles.items())
-            table.add_row(*map(escape, (finding.fact, finding.probe, finding.expected,
-                                        finding.error or finding.observed, settles)))
+            table.add_row(
+                *map(
+                    escape,
+                    (
+                        finding.fact,
+                        finding.probe,
+                        finding.expected,
+                        finding.error or finding.observed,
+                        settles,
+                    ),
+                )
+            )
         console.print(table)
-    counts = ", ".join(f"{sum(f.status == mark for f in findings)} {mark}"
-                       for mark in MARKS if any(f.status == mark for f in findings))
+    counts = ", ".join(
+        f"{sum(f.status == mark for f in findings)} {mark}"
+        for mark in MARKS
+        if any(f.status == mark for f in findings)
+    )
     version = next((f.version for f in findings if f.version), "no answer")
     label = LABEL if OURS in version else version.splitlines()[0].strip()
     console.print(f"{len(findings)} probes on {escape(label)}: {counts}", soft_wrap=True)

@@ -38,8 +38,11 @@ def scenario(name: str, server: str = "", mutant: str = "", keep: bool = False) 
             console.print(f"[bold]{known}[/]  {summary(known)}", highlight=False)
         return 0
     if name not in SCENARIOS:
-        raise UserError(f"scenario {name!r}", "there is no such scenario",
-                        f"use {LIST}, or one of {', '.join(SCENARIOS)}")
+        raise UserError(
+            f"scenario {name!r}",
+            "there is no such scenario",
+            f"use {LIST}, or one of {', '.join(SCENARIOS)}",
+        )
     story = SCENARIOS[name]
     _known_mutant(mutant)
     console.print(f"[bold]{name}[/]: {summary(name)}", highlight=False)
@@ -53,11 +56,16 @@ def _tell(console: Console, story: Scenario, port: Port, mutant: str | None) -> 
     """The story and its verdict."""
     started = time.monotonic()
     try:
-        found = told(story, port, mutant,
-                     lambda text: console.print(f"  {text}", highlight=False, markup=False))
+        found = told(
+            story,
+            port,
+            mutant,
+            lambda text: console.print(f"  {text}", highlight=False, markup=False),
+        )
     except StoryError as error:
-        raise UserError(f"scenario {story.name}", str(error),
-                        "remove the cause and run the same command again") from error
+        raise UserError(
+            f"scenario {story.name}", str(error), "remove the cause and run the same command again"
+        ) from error
     console.print(table_of(found, f"verdict: {story.name} ({port.label})"))
     for problem in found.problems:
         console.print(f"  - {problem}", highlight=False, markup=False)
@@ -72,8 +80,11 @@ def _known_mutant(name: str) -> None:
 
     names = mutant_names(SQL)
     if name and name not in names:
-        raise UserError(f"--mutant {name}", "there is no such entry in sql/mutants/mutants.toml",
-                        f"use one of {', '.join(names)}")
+        raise UserError(
+            f"--mutant {name}",
+            "there is no such entry in sql/mutants/mutants.toml",
+            f"use one of {', '.join(names)}",
+        )
 
 
 @contextmanager
@@ -98,14 +109,25 @@ def _port(server: str, story: Scenario, keep: bool) -> Iterator[Port]:
 
 def _ready(admin: Any, database: str) -> str:
     """Make the database; what the server says it is. Raises UserError for what is in the way."""
-    missing = [right for right in RIGHTS if not admin.execute(
-        f"SELECT HAS_PERMS_BY_NAME(NULL, NULL, {literal(right)});").fetchone()[0]]
+    missing = [
+        right
+        for right in RIGHTS
+        if not admin.execute(f"SELECT HAS_PERMS_BY_NAME(NULL, NULL, {literal(right)});").fetchone()[
+            0
+        ]
+    ]
     if missing:
-        raise UserError("--server", f"this login has no right to {', '.join(missing)}",
-                        "GRANT them, or use a login that is a sysadmin of a test server")
+        raise UserError(
+            "--server",
+            f"this login has no right to {', '.join(missing)}",
+            "GRANT them, or use a login that is a sysadmin of a test server",
+        )
     if admin.execute(f"SELECT DB_ID({literal(database)});").fetchone()[0] is not None:
-        raise UserError(f"database {database}", "is there already, from a story that was kept",
-                        f"DROP DATABASE {quote_name(database)};")
+        raise UserError(
+            f"database {database}",
+            "is there already, from a story that was kept",
+            f"DROP DATABASE {quote_name(database)};",
+        )
     admin.execute(f"CREATE DATABASE {quote_name(database)};")
     version = admin.execute("SELECT @@VERSION;").fetchone()[0]
     return LABEL if "EMBEDDED BROKER" in version else version.splitlines()[0].strip()

@@ -48,8 +48,11 @@ def broker_process(*arguments: str) -> Iterator[BrokerProcess]:
     """
     process = subprocess.Popen(
         [*BROKER, *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
     try:
         odbc, jdbc = _lines(process)
         yield BrokerProcess(process, odbc, jdbc, _log(process))
@@ -141,9 +144,7 @@ def create_database(odbc: str, name: str) -> None:
 
     connection = Server("", with_database(odbc, "master")).connect()
     try:
-        connection.execute(
-            f"IF DB_ID({literal(name)}) IS NULL CREATE DATABASE {quote_name(name)};"
-        )
+        connection.execute(f"IF DB_ID({literal(name)}) IS NULL CREATE DATABASE {quote_name(name)};")
     finally:
         connection.close()
 

@@ -35,9 +35,18 @@ SERVER = "the server that was named"
 
 
 @command
-def torture(config: str = "", minutes: float = 0.0, trials: int = 0, seed: int = 1,
-            messages: int = 1500, mutant: str = "", workers: int = 1, replay: str = "",
-            shrink: bool = True, server: str = "") -> int:
+def torture(
+    config: str = "",
+    minutes: float = 0.0,
+    trials: int = 0,
+    seed: int = 1,
+    messages: int = 1500,
+    mutant: str = "",
+    workers: int = 1,
+    replay: str = "",
+    shrink: bool = True,
+    server: str = "",
+) -> int:
     """Run trials; 1 when one finds something, or when a variant had no acknowledged message.
 
     server: 'embedded' or an ODBC connection string: callers in processes of their own, over ODBC.
@@ -49,14 +58,24 @@ def torture(config: str = "", minutes: float = 0.0, trials: int = 0, seed: int =
         config = config or LIVE
     names = chosen(config)
     if not names:
-        raise UserError(f"--config {config}", "no variant has that in its name",
-                        "leave it out for all of them")
-    order = Order(names, seed, trials or (0 if minutes else len(names)), minutes, messages,
-                  mutant or None, workers)
+        raise UserError(
+            f"--config {config}", "no variant has that in its name", "leave it out for all of them"
+        )
+    order = Order(
+        names,
+        seed,
+        trials or (0 if minutes else len(names)),
+        minutes,
+        messages,
+        mutant or None,
+        workers,
+    )
     if server:
         return _live(console, server, order)
-    console.print(f"{len(names)} variants, seeds from {seed} on, about {messages} messages a trial"
-                  f" ({LABEL})", highlight=False)
+    console.print(
+        f"{len(names)} variants, seeds from {seed} on, about {messages} messages a trial ({LABEL})",
+        highlight=False,
+    )
     tally, began, bad = Tally(names), time.monotonic(), 0
     for one in results(order):
         tally.add(one)
@@ -64,8 +83,11 @@ def torture(config: str = "", minutes: float = 0.0, trials: int = 0, seed: int =
             bad += 1
             _tell(console, one, shrink and bad <= 3)
         if tally.trials % 20 == 0:
-            console.print(f"  {tally.trials} trials, {tally.counts['ok']:,} acknowledged, seed "
-                          f"{one.plan.seed}, {time.monotonic() - began:.0f} s", highlight=False)
+            console.print(
+                f"  {tally.trials} trials, {tally.counts['ok']:,} acknowledged, seed "
+                f"{one.plan.seed}, {time.monotonic() - began:.0f} s",
+                highlight=False,
+            )
     _report(console, tally, time.monotonic() - began, LABEL)
     return 1 if tally.found or _unmet(console, tally) else 0
 
@@ -78,8 +100,11 @@ def _live(console: Console, server: str, order: Order) -> int:
         with _stage(server, plan) as (opened, its_plan):
             one = Live(its_plan, opened, SECONDS, java).run()
         tally.add(one)
-        console.print(f"seed {plan.seed} {plan.name}: {one.counts['ok']:,} acknowledged, "
-                      f"{len(one.findings)} findings", highlight=False)
+        console.print(
+            f"seed {plan.seed} {plan.name}: {one.counts['ok']:,} acknowledged, "
+            f"{len(one.findings)} findings",
+            highlight=False,
+        )
         for finding in one.findings[:10]:
             console.print(f"    {finding.kind}: {finding.what}", highlight=False, markup=False)
         if order.minutes and time.monotonic() >= began + order.minutes * 60:
@@ -96,8 +121,9 @@ def _stage(server: str, plan: Plan) -> Iterator[tuple[Server, Plan]]:
         apart = ""
         if plan.config["target"].get("database"):
             apart = f"{database}_target"
-            plan = replace(plan, config={
-                **plan.config, "target": {**plan.config["target"], "database": apart}})
+            plan = replace(
+                plan, config={**plan.config, "target": {**plan.config["target"], "database": apart}}
+            )
             with closing(opened.connect()) as connection:
                 connection.execute(f"CREATE DATABASE {quote_name(apart)};")
         try:
@@ -123,19 +149,24 @@ def _java(console: Console) -> tuple[str, Path] | None:
 def _tell(console: Console, one: Result, shrink: bool) -> None:
     """A trial that found something: its plan and story in files, made small first."""
     kinds = {finding.kind for finding in one.findings}
-    console.print(f"[bold red]seed {one.plan.seed}[/] {one.plan.name}: {', '.join(sorted(kinds))}",
-                  highlight=False)
+    console.print(
+        f"[bold red]seed {one.plan.seed}[/] {one.plan.name}: {', '.join(sorted(kinds))}",
+        highlight=False,
+    )
     for finding in one.findings[:5]:
         console.print(f"    {finding.kind}: {finding.what}", highlight=False, markup=False)
-    broke = "no verdict" in kinds       # run again, it would break again
+    broke = "no verdict" in kinds  # run again, it would break again
     plan = shrunk(one.plan, kinds) if shrink and not broke else one.plan
     OUT.mkdir(parents=True, exist_ok=True)
     file = OUT / f"{one.plan.seed}-{min(kinds).replace(' ', '_')}.json"
     file.write_text(plan.to_json(), encoding="utf-8")
     told = one.findings[0].what if broke else story(run(plan, record=True))
     file.with_suffix(".txt").write_text(told, encoding="utf-8")
-    console.print(f"    story: {file.with_suffix('.txt')}; again: invoke torture --replay {file}",
-                  highlight=False, markup=False)
+    console.print(
+        f"    story: {file.with_suffix('.txt')}; again: invoke torture --replay {file}",
+        highlight=False,
+        markup=False,
+    )
 
 
 def _replay(console: Console, file: Path) -> int:
@@ -158,33 +189,62 @@ def _report(console: Console, tally: Tally, seconds: float, label: str) -> None:
     table.add_column("")
     counts = tally.counts
     for what, number, meaning in (
-            ("trials", tally.trials, f"{tally.seconds / 3600:,.1f} hours of "
-             f"{'virtual' if tally.switches else 'real'} time"),
-            ("acknowledged", counts["ok"], "their callers were told so"),
-            ("failed", counts["failed"], "their callers were told that they are not there"),
-            ("unknown", counts["unknown"], "the answer was lost"),
-            ("landed", counts["landed"], "different messages in Landing"),
-            ("dead letters", counts["dead letters"], "kept with code and number"),
-            ("repeated", counts["repeated"], "landed again"),
-            ("one side left", counts["left to its lifetime"], "ended WITH CLEANUP by hand, "
-             "and the other side's lifetime is not over"),
-            ("faults", sum(tally.struck.values()), f"of {len(tally.struck)} kinds"),
+        (
+            "trials",
+            tally.trials,
+            f"{tally.seconds / 3600:,.1f} hours of {'virtual' if tally.switches else 'real'} time",
+        ),
+        ("acknowledged", counts["ok"], "their callers were told so"),
+        ("failed", counts["failed"], "their callers were told that they are not there"),
+        ("unknown", counts["unknown"], "the answer was lost"),
+        ("landed", counts["landed"], "different messages in Landing"),
+        ("dead letters", counts["dead letters"], "kept with code and number"),
+        ("repeated", counts["repeated"], "landed again"),
+        (
+            "one side left",
+            counts["left to its lifetime"],
+            "ended WITH CLEANUP by hand, and the other side's lifetime is not over",
+        ),
+        ("faults", sum(tally.struck.values()), f"of {len(tally.struck)} kinds"),
     ):
         table.add_row(what, f"{number:,}", meaning)
     for kind, meaning in MEANING.items():
         number = tally.found[kind]
         table.add_row(f"[red]{kind}[/]" if number else kind, str(number), f"trials: {meaning}")
     console.print(table)
-    for what in ("way", "style", "level", "XACT_ABORT", "read committed snapshot",
-                 *(("switch",) if tally.switches else ())):
-        console.print(f"acknowledged by {what}: " + ", ".join(
-            f"{which} {number:,}" for (kind, which), number in sorted(tally.acknowledged.items())
-            if kind == what), highlight=False, markup=False)
+    for what in (
+        "way",
+        "style",
+        "level",
+        "XACT_ABORT",
+        "read committed snapshot",
+        *(("switch",) if tally.switches else ()),
+    ):
+        console.print(
+            f"acknowledged by {what}: "
+            + ", ".join(
+                f"{which} {number:,}"
+                for (kind, which), number in sorted(tally.acknowledged.items())
+                if kind == what
+            ),
+            highlight=False,
+            markup=False,
+        )
     for what, struck in (("faults", tally.struck), ("errors callers saw", tally.errors)):
-        console.print(f"{what}: " + ", ".join(f"{which} {number:,}" for which, number in sorted(
-            struck.items(), key=lambda item: -item[1])), highlight=False, markup=False)
-    console.print(f"{counts['ok'] / max(seconds, 0.001):,.0f} acknowledged messages a second, "
-                  f"{seconds:.0f} s ({label})", highlight=False)
+        console.print(
+            f"{what}: "
+            + ", ".join(
+                f"{which} {number:,}"
+                for which, number in sorted(struck.items(), key=lambda item: -item[1])
+            ),
+            highlight=False,
+            markup=False,
+        )
+    console.print(
+        f"{counts['ok'] / max(seconds, 0.001):,.0f} acknowledged messages a second, "
+        f"{seconds:.0f} s ({label})",
+        highlight=False,
+    )
 
 
 def _unmet(console: Console, tally: Tally) -> bool:
@@ -193,9 +253,11 @@ def _unmet(console: Console, tally: Tally) -> bool:
     silent = [name for name in missed if name.startswith("variant ")]
     others = [name for name in missed if name not in silent]
     if silent:
-        console.print(f"[bold red]{len(silent)} variants without an acknowledged message[/]: "
-                      f"{', '.join(silent)[:600]}; next: more --minutes or --trials",
-                      highlight=False)
+        console.print(
+            f"[bold red]{len(silent)} variants without an acknowledged message[/]: "
+            f"{', '.join(silent)[:600]}; next: more --minutes or --trials",
+            highlight=False,
+        )
     if others:
         console.print(f"not met in this run: {', '.join(others)}", highlight=False, markup=False)
     if not tally.found and not silent:

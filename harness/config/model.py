@@ -47,14 +47,40 @@ RESERVED_NAMES = ("ANY", "DEFAULT")
 
 FIXED_OBJECTS = frozenset(
     {
-        "SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog", "Gate",
-        "PoisonAttempt", "OwnedObject", "DeploymentHistory", "KeySequence", "Everlasting", "Inbox",
-        "Migration", "Setting", "OperatorLog", "LandingAcknowledged", "usp_Send", "usp_SendBatch",
-        "usp_SendMessages", "ufn_ReadBatch", "Outbox", "Outbox_Insert", "SendLedger",
-        "usp_BeginPartition", "usp_EndPartition", "usp_PurgeSendLedger", "SentMessage",
-        "DroppedRepeat", "usp_SendPrivately", "usp_MoveCopies", "usp_ResendStranded", "vw_Unlanded",
+        "SessionConversations",
+        "ConversationLog",
+        "Landing",
+        "DeadLetter",
+        "ErrorLog",
+        "Gate",
+        "PoisonAttempt",
+        "OwnedObject",
+        "DeploymentHistory",
+        "KeySequence",
+        "Everlasting",
+        "Inbox",
+        "Migration",
+        "Setting",
+        "OperatorLog",
+        "LandingAcknowledged",
+        "usp_Send",
+        "usp_SendBatch",
+        "usp_SendMessages",
+        "ufn_ReadBatch",
+        "Outbox",
+        "Outbox_Insert",
+        "SendLedger",
+        "usp_BeginPartition",
+        "usp_EndPartition",
+        "usp_PurgeSendLedger",
+        "SentMessage",
+        "DroppedRepeat",
+        "usp_SendPrivately",
+        "usp_MoveCopies",
+        "usp_ResendStranded",
+        "vw_Unlanded",
     }
-)  # fmt: skip
+)
 """Names of the schema that templates use; a queue cannot take one."""
 
 
@@ -131,8 +157,10 @@ class Config(Section):
         """Whether the timer's row is asked for while RECEIVE holds the conversation group: the
         comparison strategies that are not the article's own scripts."""
         return self.conversation.timer_strategy in (
-            TimerStrategy.LOCK_TIMEOUT, TimerStrategy.LOCK_TIMEOUT_REARM, TimerStrategy.LOW_PRIORITY
-        )  # fmt: skip
+            TimerStrategy.LOCK_TIMEOUT,
+            TimerStrategy.LOCK_TIMEOUT_REARM,
+            TimerStrategy.LOW_PRIORITY,
+        )
 
     @property
     def comparison_only(self) -> list[str]:

@@ -37,9 +37,12 @@ BASE: dict[str, Any] = {
     },
 }
 AGED_OUT = {
-    "after_seconds": 60, "after_messages": 4, "spread_seconds": 10, "spread_messages": 1,
+    "after_seconds": 60,
+    "after_messages": 4,
+    "spread_seconds": 10,
+    "spread_messages": 1,
     "idle_seconds": 30,
-}  # fmt: skip
+}
 POOL = {"size": 3, "wait_ms": 1000}
 MODES: dict[str, dict[str, Any]] = {
     "batch": {"readers": 3, "receive_batch": 500, "receive_wait_ms": 1000},
@@ -60,19 +63,27 @@ COMPARISONS = ("article", "lock_timeout", "lock_timeout_rearm", "low_priority")
 EXTRAS: dict[str, dict[str, Any]] = {
     "spid-timer-encryption": {"conversation": {"encryption": True}},
     "spid-timer-priority": {"priority": {"level": 8}},
-    "pool-never-priority": {"conversation": {"key": "pool", "recycle": "never"},
-                            "pool": POOL, "priority": {"level": 2}},
+    "pool-never-priority": {
+        "conversation": {"key": "pool", "recycle": "never"},
+        "pool": POOL,
+        "priority": {"level": 2},
+    },
     "spid-timer-signing": {"security": {"signing": "certificate"}},
     "spid-timer-jobs": {"operations": {"agent_job": True}},
-    "spid-timer-retention": {"retention": {"landing_days": 1, "log_days": 1,
-                                           "dead_letter_days": 1}},
-    "spid-timer-previous_contract": {"contract": {
-        "name": "//combo/contract/v2", "end_of_stream": END_OF_STREAM,
-        "previous": ["//combo/contract"]}},
+    "spid-timer-retention": {
+        "retention": {"landing_days": 1, "log_days": 1, "dead_letter_days": 1}
+    },
+    "spid-timer-previous_contract": {
+        "contract": {
+            "name": "//combo/contract/v2",
+            "end_of_stream": END_OF_STREAM,
+            "previous": ["//combo/contract"],
+        }
+    },
     "spid-timer-broker_wait": {"database": {"enable_broker": "wait"}},
     "spid-timer-broker_never": {"database": {"enable_broker": "never"}},
     "spid-timer-poison_limit_4": {"poison": {"limit": 4}},
-}  # fmt: skip
+}
 """What belongs to no axis: once each, on top of the base."""
 
 
@@ -120,7 +131,13 @@ def merged(changes: dict[str, Any]) -> dict[str, Any]:
 
 
 def combination(
-    key: str, recycle: str, order: str, delivery: str, who: str, processing: str, mode: str,
+    key: str,
+    recycle: str,
+    order: str,
+    delivery: str,
+    who: str,
+    processing: str,
+    mode: str,
     strategy: str = "two_phase",
 ) -> dict[str, Any]:
     """A config file's content. A default is left out, so that older models understand it."""

@@ -19,8 +19,12 @@ def raised() -> Iterator[tuple[int, int | None]]:
     """(number, state) of every ``SqlError(number, ..)`` in the code; state None when computed."""
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-                    and node.func.id == "SqlError" and node.args):
+            if not (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "SqlError"
+                and node.args
+            ):
                 continue
             number = node.args[0]
             if not (isinstance(number, ast.Constant) and isinstance(number.value, int)):
@@ -39,8 +43,10 @@ def states() -> dict[int, str]:
     for number, state in raised():
         found.setdefault(number, set()).add(state)
     return {
-        number: ", ".join([str(s) for s in sorted(s for s in known if s is not None)]
-                          + ["by resource"] * (None in known))
+        number: ", ".join(
+            [str(s) for s in sorted(s for s in known if s is not None)]
+            + ["by resource"] * (None in known)
+        )
         for number, known in found.items()
     }
 
@@ -48,13 +54,21 @@ def states() -> dict[int, str]:
 def table() -> list[tuple[int, int, str, str]]:
     """(number, severity, states, text) of every error, by number."""
     known = states()
-    rows = [(number, severity, known.get(number, "1"), text)
-            for number, (severity, text) in sorted(MESSAGES.items()) if severity > INFORMATION]
-    return [*rows, (NOT_SUPPORTED, 16, "1",
-                    "The embedded broker does not support %s (line %d, column %d).")]
+    rows = [
+        (number, severity, known.get(number, "1"), text)
+        for number, (severity, text) in sorted(MESSAGES.items())
+        if severity > INFORMATION
+    ]
+    return [
+        *rows,
+        (NOT_SUPPORTED, 16, "1", "The embedded broker does not support %s (line %d, column %d)."),
+    ]
 
 
 def information() -> list[tuple[int, str]]:
     """(number, text) of every status text and information message, by number."""
-    return [(number, text) for number, (severity, text) in sorted(MESSAGES.items())
-            if severity <= INFORMATION]
+    return [
+        (number, text)
+        for number, (severity, text) in sorted(MESSAGES.items())
+        if severity <= INFORMATION
+    ]

@@ -100,21 +100,28 @@ def lists() -> tuple[Example, ...]:
     data = tomllib.loads((FOLDER / "lists.toml").read_text("utf-8"))
     return tuple(
         Example(entry["title"], option, entry["sql"].replace("{0}", option), entry.get("setup", ""))
-        for entry in data["list"] for option in entry["values"])
+        for entry in data["list"]
+        for option in entry["values"]
+    )
 
 
 def script(example: Example) -> list[str]:
     """The batches of an example with its prologue, without its setup's own batches."""
-    return [batch.sql for batch in
-            split_batches(setups()[example.setup].prologue.lstrip() + example.sql)]
+    return [
+        batch.sql
+        for batch in split_batches(setups()[example.setup].prologue.lstrip() + example.sql)
+    ]
 
 
 def run(example: Example) -> Outcome:
     """Run an example on an instance of its own and say what became of it."""
     instance = Instance(seed=1)
     session = instance.connect()
-    for batch in (f"CREATE DATABASE {DATABASE};", f"USE {DATABASE};",
-                  *setups()[example.setup].batches):
+    for batch in (
+        f"CREATE DATABASE {DATABASE};",
+        f"USE {DATABASE};",
+        *setups()[example.setup].batches,
+    ):
         found = submit(instance, session, batch)
         if found is not None:
             return Outcome(found.status, f"setup {example.setup}: {found.message}", found.number)

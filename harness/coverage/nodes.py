@@ -9,10 +9,19 @@ from dataclasses import dataclass, field
 from harness.coverage.examples import REFUSED, RUNS, Example, Outcome, script, setups
 from harness.tsql import TsqlSyntaxError, ast, parse_batch
 
-HELPERS = frozenset({
-    ast.Batch, ast.Expression, ast.ModuleDefinition, ast.Node, ast.Predicate, ast.Source,
-    ast.Statement, ast.TableElement, ast.TableSource,
-})
+HELPERS = frozenset(
+    {
+        ast.Batch,
+        ast.Expression,
+        ast.ModuleDefinition,
+        ast.Node,
+        ast.Predicate,
+        ast.Source,
+        ast.Statement,
+        ast.TableElement,
+        ast.TableSource,
+    }
+)
 """Base classes, and what holds the text."""
 
 
@@ -31,11 +40,18 @@ class Evidence:
 
 def kinds() -> list[type]:
     """Every concrete node class of the syntax tree, by module and place in it."""
-    found = [item for name in ast.__all__
-             if inspect.isclass(item := getattr(ast, name)) and issubclass(item, ast.Node)
-             and item not in HELPERS and not any(
-                 issubclass(getattr(ast, other), item) and getattr(ast, other) is not item
-                 for other in ast.__all__ if inspect.isclass(getattr(ast, other)))]
+    found = [
+        item
+        for name in ast.__all__
+        if inspect.isclass(item := getattr(ast, name))
+        and issubclass(item, ast.Node)
+        and item not in HELPERS
+        and not any(
+            issubclass(getattr(ast, other), item) and getattr(ast, other) is not item
+            for other in ast.__all__
+            if inspect.isclass(getattr(ast, other))
+        )
+    ]
     return sorted(found, key=lambda item: (item.__module__, item.__name__))
 
 

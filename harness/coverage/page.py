@@ -53,8 +53,19 @@ def outcomes() -> dict[Example, Outcome]:
 
 def text() -> str:
     """The whole page."""
-    parts = [HEAD, surface_summary(), differences(), switches(), statements(), beyond(), options(),
-             functions(), catalog.page(), error_lines(), surface_tables()]
+    parts = [
+        HEAD,
+        surface_summary(),
+        differences(),
+        switches(),
+        statements(),
+        beyond(),
+        options(),
+        functions(),
+        catalog.page(),
+        error_lines(),
+        surface_tables(),
+    ]
     return "\n".join(part.strip() + "\n" for part in parts)
 
 
@@ -67,8 +78,12 @@ def cell(content: object) -> str:
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> list[str]:
     """A Markdown table."""
     names = list(head)
-    return ["| " + " | ".join(names) + " |", "|" + "---|" * len(names),
-            *("| " + " | ".join(cell(value) for value in row) + " |" for row in rows), ""]
+    return [
+        "| " + " | ".join(names) + " |",
+        "|" + "---|" * len(names),
+        *("| " + " | ".join(cell(value) for value in row) + " |" for row in rows),
+        "",
+    ]
 
 
 def verdict(outcome: Outcome) -> str:
@@ -100,13 +115,16 @@ def surface_summary() -> str:
     used = [e for e in surface() if e.sets >= 2]
     failing = [e.name for e, outcome in outcomes().items() if outcome.status == FAILS]
     lines = [
-        "## Constructs of public Service Broker scripts", "",
+        "## Constructs of public Service Broker scripts",
+        "",
         "Counted over 114 public script sets, 73 of which need one database in one instance. A row "
-        "is a construct; the full tables are at the end.", "",
+        "is a construct; the full tables are at the end.",
+        "",
         f"**{ran(used)} of the {len(used)} constructs used by at least 2 of the 73 sets run; "
         f"{ran(surface())} of all {len(surface())}.** "
         f"{len(failing)} examples fail without a refusal"
-        + (f": {', '.join(failing)}." if failing else "."), "",
+        + (f": {', '.join(failing)}." if failing else "."),
+        "",
         *table(("construct", "used by 2 sets or more: run", "all: run"), rows),
     ]
     return "\n".join(lines)
@@ -120,38 +138,65 @@ def ran(examples: Iterable[Example]) -> int:
 def differences() -> str:
     """The declared differences."""
     rows = sorted(DIFFERENCES.items())
-    return "\n".join(["## Other than a server", "",
-                      "What runs here and behaves otherwise; declared beside the code.", "",
-                      *table(("what", "how, and why"), rows)])
+    return "\n".join(
+        [
+            "## Other than a server",
+            "",
+            "What runs here and behaves otherwise; declared beside the code.",
+            "",
+            *table(("what", "how, and why"), rows),
+        ]
+    )
 
 
 def switches() -> str:
     """What no document settles."""
     rows = [
-        (f"`{s.name}`", ", ".join(f"**{shown(v)}**" if v == s.default else shown(v)
-                                  for v in s.values),
-         s.meaning, s.fact, f"`{s.probe}`" if s.probe else f"none; by hand: {s.by_hand}")
+        (
+            f"`{s.name}`",
+            ", ".join(f"**{shown(v)}**" if v == s.default else shown(v) for v in s.values),
+            s.meaning,
+            s.fact,
+            f"`{s.probe}`" if s.probe else f"none; by hand: {s.by_hand}",
+        )
         for s in sorted(SWITCHES.values(), key=lambda s: s.name)
     ]
-    return "\n".join([
-        "## Switches: what no document settles", "",
-        "The default is bold. `invoke broker --switch name=value`, `Instance(switches={...})`; "
-        "facts are in [facts.md](facts.md), probes in `sql/probes` (`invoke probe`).", "",
-        *table(("switch", "values", "what they mean", "fact", "probe"), rows),
-        "### Unknowns that need no switch", "",
-        *table(("unknown", "why"), sorted(NEVER_MET.items()))])
+    return "\n".join(
+        [
+            "## Switches: what no document settles",
+            "",
+            "The default is bold. `invoke broker --switch name=value`, `Instance(switches={...})`; "
+            "facts are in [facts.md](facts.md), probes in `sql/probes` (`invoke probe`).",
+            "",
+            *table(("switch", "values", "what they mean", "fact", "probe"), rows),
+            "### Unknowns that need no switch",
+            "",
+            *table(("unknown", "why"), sorted(NEVER_MET.items())),
+        ]
+    )
 
 
 def statements() -> str:
     """Every kind of node the parser knows."""
-    lines = ["## Statements and constructs the parser knows", "",
-             "A kind runs when an example that contains it runs (how many do is in brackets).", ""]
+    lines = [
+        "## Statements and constructs the parser knows",
+        "",
+        "A kind runs when an example that contains it runs (how many do is in brackets).",
+        "",
+    ]
     found = evidence(outcomes())
     for heading, wanted in (("Statements", True), ("Parts of statements", False)):
         rows = [
-            (title(kind), f"{RUNS} ({e.runs})" if e.status == RUNS
-             else f"refused: {reason(e.refusals[0])}" if e.status == REFUSED else "no example")
-            for kind, e in found.items() if issubclass(kind, ast.Statement) is wanted
+            (
+                title(kind),
+                f"{RUNS} ({e.runs})"
+                if e.status == RUNS
+                else f"refused: {reason(e.refusals[0])}"
+                if e.status == REFUSED
+                else "no example",
+            )
+            for kind, e in found.items()
+            if issubclass(kind, ast.Statement) is wanted
         ]
         lines += [f"### {heading}", "", *table(("kind", "status"), rows)]
     return "\n".join(lines)
@@ -185,8 +230,10 @@ def functions() -> str:
     refused = (REFUSED_FUNCTIONS | KNOWN) - own
     lines = ["## Built-in functions", ""]
     for heading, names in (
-        ("Scalar functions", FUNCTIONS.keys()), ("Aggregate functions", AGGREGATES),
-        ("Window functions (with OVER)", ONLY_WITH_OVER), ("Refused by name", refused),
+        ("Scalar functions", FUNCTIONS.keys()),
+        ("Aggregate functions", AGGREGATES),
+        ("Window functions (with OVER)", ONLY_WITH_OVER),
+        ("Refused by name", refused),
     ):
         lines += [f"### {heading} ({len(names)})", "", ", ".join(sorted(names)), ""]
     return "\n".join(lines)
@@ -195,18 +242,29 @@ def functions() -> str:
 def error_lines() -> str:
     """The register of errors."""
     rows = errors.table()
-    return "\n".join([
-        "## Errors", "", f"{len(rows)} errors; the state is 1 where nothing else is known (switch "
-        "`broker_error_state` for those of broker verbs).", "",
-        *table(("number", "severity", "state", "text"), rows),
-        "### Status texts and information", "",
-        *table(("number", "text"), errors.information())])
+    return "\n".join(
+        [
+            "## Errors",
+            "",
+            f"{len(rows)} errors; the state is 1 where nothing else is known (switch "
+            "`broker_error_state` for those of broker verbs).",
+            "",
+            *table(("number", "severity", "state", "text"), rows),
+            "### Status texts and information",
+            "",
+            *table(("number", "text"), errors.information()),
+        ]
+    )
 
 
 def surface_tables() -> str:
     """Every counted construct."""
-    lines = ["## The counted constructs in full", "",
-             "sets: of the 73 single-database sets; all: of all 114.", ""]
+    lines = [
+        "## The counted constructs in full",
+        "",
+        "sets: of the 73 single-database sets; all: of all 114.",
+        "",
+    ]
     for section, group in groupby(surface(), key=lambda example: example.section):
         rows = [(e.name, e.sets, e.all_sets, verdict(outcomes()[e])) for e in group]
         lines += [f"### {section}", "", *table(("construct", "sets", "all", "status"), rows)]

@@ -29,8 +29,11 @@ def verify(config: Config, connect: Connect) -> list[str]:
                 except DeployError as error:
                     findings.append(f"{error.text} Next: invoke deploy.")
                     continue
-            own = {name.removeprefix(here.folder): files[name] for name in files
-                   if name.startswith(here.folder) and "/" not in name.removeprefix(here.folder)}
+            own = {
+                name.removeprefix(here.folder): files[name]
+                for name in files
+                if name.startswith(here.folder) and "/" not in name.removeprefix(here.folder)
+            }
             findings += [
                 *_database(connection),
                 *_objects(connection, config, here, own),
@@ -140,20 +143,30 @@ def _principal(connection: Any, config: Config, files: dict[str, str]) -> list[s
             f"{module!r} is not a member of db_owner, so vw_Pending is empty and usp_EndLeaked "
             f"cleans nothing up. Next: ALTER ROLE db_owner ADD MEMBER {quote_name(module)};"
         ]
-    findings = [f"{module!r} is a member of db_owner; a deployment stopped before it had signed "
-                "the procedures. Next: invoke deploy."] if member else []
+    findings = (
+        [
+            f"{module!r} is a member of db_owner; a deployment stopped before it had signed "
+            "the procedures. Next: invoke deploy."
+        ]
+        if member
+        else []
+    )
     schema = literal(config.schema_name)
-    signed = {name for (name,) in _rows(
-        connection,
-        "SELECT OBJECT_NAME(cp.major_id) FROM sys.crypt_properties AS cp INNER JOIN "
-        "sys.certificates AS ct ON ct.thumbprint = cp.thumbprint WHERE cp.class = 1 "
-        f"AND OBJECT_SCHEMA_NAME(cp.major_id) = {schema} AND ct.pvt_key_encryption_type = 'NA';",
-    )}  # fmt: skip
+    signed = {
+        name
+        for (name,) in _rows(
+            connection,
+            "SELECT OBJECT_NAME(cp.major_id) FROM sys.crypt_properties AS cp INNER JOIN "
+            "sys.certificates AS ct ON ct.thumbprint = cp.thumbprint WHERE cp.class = 1 "
+            f"AND OBJECT_SCHEMA_NAME(cp.major_id) = {schema} AND ct.pvt_key_encryption_type = 'NA';",
+        )
+    }
     return findings + [
         f"{quote_name(config.schema_name)}.{quote_name(name)} is not signed, so it lacks the "
         "rights of db_owner it needs. Next: invoke deploy."
-        for name in signed_modules(files) if name not in signed
-    ]  # fmt: skip
+        for name in signed_modules(files)
+        if name not in signed
+    ]
 
 
 def _other_database(connection: Any, config: Config, here: Side) -> list[str]:
@@ -161,8 +174,10 @@ def _other_database(connection: Any, config: Config, here: Side) -> list[str]:
     other = literal(here.other_key)
     wanted = {"sys.certificates": "the certificate of the other database"}
     if here.initiator:
-        wanted |= {"sys.remote_service_bindings": "the remote service binding",
-                   "sys.routes": "the route to the target's database"}
+        wanted |= {
+            "sys.remote_service_bindings": "the remote service binding",
+            "sys.routes": "the route to the target's database",
+        }
     findings = [
         f"{text}, {here.other_key!r}, is missing. Next: invoke deploy."
         for view, text in wanted.items()
@@ -177,8 +192,10 @@ def _other_database(connection: Any, config: Config, here: Side) -> list[str]:
         f"CONVERT(nvarchar(36), d.service_broker_guid) WHERE r.name = {other} "
         f"AND d.name = {database};",
     ):
-        findings.append(f"the route {here.other_key!r} leads to a broker that is not database "
-                        f"{config.target.database!r} (any more). Next: invoke deploy.")
+        findings.append(
+            f"the route {here.other_key!r} leads to a broker that is not database "
+            f"{config.target.database!r} (any more). Next: invoke deploy."
+        )
     return findings + [
         f"messages wait for the target's database: {status} Next: docs/facts.md, F-251."
         for (status,) in _rows(

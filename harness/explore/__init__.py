@@ -10,5 +10,12 @@ from harness.explore.search import Limits, Result, Violation, search, shortest
 from harness.explore.world import Client, Scenario, World
 
 __all__ = [
-    "Client", "Limits", "Result", "Scenario", "Violation", "World", "search", "shortest",
+    "Client",
+    "Limits",
+    "Result",
+    "Scenario",
+    "Violation",
+    "World",
+    "search",
+    "shortest",
 ]

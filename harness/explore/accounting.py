@@ -53,8 +53,9 @@ class Account:
 
     def __str__(self) -> str:
         """The figures in one line."""
-        return ", ".join(f"{name.replace('_', '-')} {len(getattr(self, name))}"
-                         for name in self.__slots__)
+        return ", ".join(
+            f"{name.replace('_', '-')} {len(getattr(self, name))}" for name in self.__slots__
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +91,30 @@ class Ledger:
         tried_again = unknown.union(acknowledged)
         refused = [message for message in refused if message not in tried_again]
         landed, pending, dead = (
-            tuple(look(world)) for look in (
-                self.places.landed, self.places.pending, self.places.dead_lettered))
+            tuple(look(world))
+            for look in (self.places.landed, self.places.pending, self.places.dead_lettered)
+        )
         found = Counter(landed) + Counter(pending) + Counter(dead)
         wanted = set(acknowledged) | set(self.before or ())
         unexpected = {message for message in refused if found[message]}
         if self.before is not None:
             unexpected |= set(found) - set(attempted) - set(self.before)
         return Account(
-            tuple(attempted), tuple(acknowledged), tuple(refused), landed, pending, dead,
+            tuple(attempted),
+            tuple(acknowledged),
+            tuple(refused),
+            landed,
+            pending,
+            dead,
             tuple(sorted(message for message in wanted if not found[message])),
             tuple(sorted(message for message, times in found.items() if times > 1)),
-            tuple(sorted(unexpected)))
+            tuple(sorted(unexpected)),
+        )
 
 
-def balanced(ledger: Ledger, *, may_double: Callable[[World], bool] = lambda world: False
-             ) -> Callable[[World], list[str]]:
+def balanced(
+    ledger: Ledger, *, may_double: Callable[[World], bool] = lambda world: False
+) -> Callable[[World], list[str]]:
     """A check, for a state at rest: nothing is lost, doubled or unexpected.
 
     may_double: whether a message may be there twice by now (a resend whose acknowledgement nobody

@@ -93,7 +93,8 @@ class Effect:
             place = self.places[before.layout] = Place(disabled, found, {})
         positions = place.positions
         place.changes[tuple([before.parts[n] for n in positions])] = tuple(
-            [after.parts[n] for n in positions])
+            [after.parts[n] for n in positions]
+        )
 
 
 def digests(world: World) -> Digests:
@@ -104,8 +105,12 @@ def digests(world: World) -> Digests:
     parts.append(pack("<Q", locks.deadlocks))
     if world.timed:
         parts.append(pack("<d", instance.clock.seconds))
-    total = sum([int.from_bytes(resource.digest or resource.hash(), "little")
-                 for resource in locks.resources.values()])
+    total = sum(
+        [
+            int.from_bytes(resource.digest or resource.hash(), "little")
+            for resource in locks.resources.values()
+        ]
+    )
     registry, progress = instance.registry, world.progress
     layout = [registry.digest or registry.hash(), progress.firings, progress.left, progress.fired]
     for database in instance.server.databases.values():

@@ -35,8 +35,9 @@ class Evidence:
     @property
     def text(self) -> str:
         """Numbered steps, with the word that replays them."""
-        return "\n".join([*self.trace.lines(), f"  windows: {self.verdict}",
-                          f"  replay: {self.trace.seed}", ""])
+        return "\n".join(
+            [*self.trace.lines(), f"  windows: {self.verdict}", f"  replay: {self.trace.seed}", ""]
+        )
 
     def save(self, folder: Path, name: str) -> list[Path]:
         """Write NAME.VIOLATION.txt, .html and .sql; returns their paths. Beside them, once for all

@@ -39,8 +39,10 @@ class Fault:
     def __post_init__(self) -> None:
         """Refuse a kind that nobody knows. Raises ValueError."""
         if not self.sql and self.kind not in KINDS:
-            raise ValueError(f"fault {self.kind!r}: there is none of that name and it has no sql; "
-                             f"the kinds are {', '.join(KINDS)}")
+            raise ValueError(
+                f"fault {self.kind!r}: there is none of that name and it has no sql; "
+                f"the kinds are {', '.join(KINDS)}"
+            )
 
     def spares(self, world: World, session: Session) -> bool:
         """Whether it is not meant for that session."""
@@ -88,23 +90,39 @@ def _pause(world: World, session: Session) -> None:
 
 
 KINDS: dict[str, Kind] = {
-    "kill": Kind("KILL of a session, at any yield point",
-                 lambda world, session: True, _kill),
-    "cancel": Kind("an application cancels its batch (attention), then runs its own on_cancel",
-                   lambda world, session: not session.background,
-                   lambda world, session: world.cancel(
-                       session, world.scenario.clients[world.clients.index(session)].on_cancel)),
-    "rollback": Kind("an application cancels its batch and rolls its transaction back",
-                     lambda world, session: not session.background,
-                     lambda world, session: world.cancel(session, ROLLBACK)),
-    "lock_timeout": Kind("the wait for a lock ends with 1222, however short it was",
-                         _waits_for_a_lock, lambda world, session: session.time_out()),
-    "reader_restart": Kind("an activated reader dies; the queue's monitor may start another",
-                           lambda world, session: session.background, _kill),
-    "pause": Kind("an application's thread stands still until nobody else can go on, time limits "
-                  "of others run out meanwhile",
-                  lambda world, session: not session.background and session.wait is None
-                  and session.id not in world.progress.paused, _pause),
+    "kill": Kind("KILL of a session, at any yield point", lambda world, session: True, _kill),
+    "cancel": Kind(
+        "an application cancels its batch (attention), then runs its own on_cancel",
+        lambda world, session: not session.background,
+        lambda world, session: world.cancel(
+            session, world.scenario.clients[world.clients.index(session)].on_cancel
+        ),
+    ),
+    "rollback": Kind(
+        "an application cancels its batch and rolls its transaction back",
+        lambda world, session: not session.background,
+        lambda world, session: world.cancel(session, ROLLBACK),
+    ),
+    "lock_timeout": Kind(
+        "the wait for a lock ends with 1222, however short it was",
+        _waits_for_a_lock,
+        lambda world, session: session.time_out(),
+    ),
+    "reader_restart": Kind(
+        "an activated reader dies; the queue's monitor may start another",
+        lambda world, session: session.background,
+        _kill,
+    ),
+    "pause": Kind(
+        "an application's thread stands still until nobody else can go on, time limits "
+        "of others run out meanwhile",
+        lambda world, session: (
+            not session.background
+            and session.wait is None
+            and session.id not in world.progress.paused
+        ),
+        _pause,
+    ),
 }
 """Faults that strike a session."""
 
@@ -112,21 +130,24 @@ KINDS: dict[str, Kind] = {
 # ---------------------------------------------------------------------- what an operator runs
 def queue_off(queue: str, database: str, times: int = 1) -> Fault:
     """A queue is switched off and stays so."""
-    return Fault("queue_off", times, sql=f"ALTER QUEUE {queue} WITH STATUS = OFF;",
-                 database=database)
+    return Fault(
+        "queue_off", times, sql=f"ALTER QUEUE {queue} WITH STATUS = OFF;", database=database
+    )
 
 
 def queue_on(queue: str, database: str, times: int = 1) -> Fault:
     """A queue is switched on (one that five rollbacks have switched off, say)."""
-    return Fault("queue_on", times, sql=f"ALTER QUEUE {queue} WITH STATUS = ON;",
-                 database=database)
+    return Fault("queue_on", times, sql=f"ALTER QUEUE {queue} WITH STATUS = ON;", database=database)
 
 
 def queue_off_and_on(queue: str, database: str, times: int = 1) -> Fault:
     """A queue is switched off and, at any later moment, on again."""
-    return Fault("queue_off_and_on", times, database=database,
-                 sql=f"ALTER QUEUE {queue} WITH STATUS = OFF; ALTER QUEUE {queue} WITH "
-                     "STATUS = ON;")
+    return Fault(
+        "queue_off_and_on",
+        times,
+        database=database,
+        sql=f"ALTER QUEUE {queue} WITH STATUS = OFF; ALTER QUEUE {queue} WITH STATUS = ON;",
+    )
 
 
 def target_ends(database: str, queue: str, times: int = 1) -> Fault:
@@ -137,16 +158,22 @@ def target_ends(database: str, queue: str, times: int = 1) -> Fault:
     gives up when anything is there. So what END does to a message on its way is left out here;
     ``ends_now`` has it.
     """
-    return Fault("target_ends", times, sql=_end_of_a_target(queue, ""), database=database,
-                 at_once=True)
+    return Fault(
+        "target_ends", times, sql=_end_of_a_target(queue, ""), database=database, at_once=True
+    )
 
 
 def error_message(database: str, queue: str, times: int = 1) -> Fault:
     """As ``target_ends``, as polite, but with an error: the initiator gets an Error message. What
     an error at any moment does, ``ends_now`` shows.
     """
-    return Fault("error_message", times, sql=_end_of_a_target(queue, WITH_ERROR),
-                 database=database, at_once=True)
+    return Fault(
+        "error_message",
+        times,
+        sql=_end_of_a_target(queue, WITH_ERROR),
+        database=database,
+        at_once=True,
+    )
 
 
 WITH_ERROR = " WITH ERROR = 50001 DESCRIPTION = N'a fault'"
@@ -159,19 +186,28 @@ def ends_now(kind: str, database: str, *, initiator: bool, how: str = "", times:
 
     how: nothing, ``WITH_ERROR`` or ``WITH_CLEANUP`` (the other side is told nothing).
     """
-    return Fault(kind, times, database=database, at_once=True, sql=(
-        "DECLARE @h uniqueidentifier = (SELECT TOP (1) e.conversation_handle "
-        f"FROM sys.conversation_endpoints AS e WHERE e.is_initiator = {int(initiator)} "
-        "AND e.state = 'CO' ORDER BY e.conversation_handle); "
-        f"IF @h IS NOT NULL END CONVERSATION @h{how};"))
+    return Fault(
+        kind,
+        times,
+        database=database,
+        at_once=True,
+        sql=(
+            "DECLARE @h uniqueidentifier = (SELECT TOP (1) e.conversation_handle "
+            f"FROM sys.conversation_endpoints AS e WHERE e.is_initiator = {int(initiator)} "
+            "AND e.state = 'CO' ORDER BY e.conversation_handle); "
+            f"IF @h IS NOT NULL END CONVERSATION @h{how};"
+        ),
+    )
 
 
 def _end_of_a_target(queue: str, how: str) -> str:
     """Setting a timer takes the conversation group, so the queue is looked at under its lock."""
-    return ("BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT TOP (1) "
-            "e.conversation_handle FROM sys.conversation_endpoints AS e WHERE e.is_initiator = 0 "
-            "AND e.state = 'CO' ORDER BY e.conversation_handle); "
-            "IF @h IS NOT NULL BEGIN CONVERSATION TIMER (@h) TIMEOUT = 3600; "
-            f"IF @h IS NULL OR EXISTS (SELECT 1 FROM {queue} WHERE conversation_handle = @h) "
-            "ROLLBACK TRANSACTION; "
-            f"ELSE BEGIN END CONVERSATION @h{how}; COMMIT TRANSACTION; END;")
+    return (
+        "BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT TOP (1) "
+        "e.conversation_handle FROM sys.conversation_endpoints AS e WHERE e.is_initiator = 0 "
+        "AND e.state = 'CO' ORDER BY e.conversation_handle); "
+        "IF @h IS NOT NULL BEGIN CONVERSATION TIMER (@h) TIMEOUT = 3600; "
+        f"IF @h IS NULL OR EXISTS (SELECT 1 FROM {queue} WHERE conversation_handle = @h) "
+        "ROLLBACK TRANSACTION; "
+        f"ELSE BEGIN END CONVERSATION @h{how}; COMMIT TRANSACTION; END;"
+    )

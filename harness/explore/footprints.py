@@ -47,24 +47,63 @@ class Footprint(NamedTuple):
 
     def touches(self, other: Footprint) -> bool:
         """Whether the two steps depend on each other: their order may make a difference."""
-        return bool(self.writes & (other.reads | other.writes) or self.reads & other.writes
-                    or self.member & other.reads or self.reads & other.member)
+        return bool(
+            self.writes & (other.reads | other.writes)
+            or self.reads & other.writes
+            or self.member & other.reads
+            or self.reads & other.member
+        )
 
     def __or__(self, other: Footprint) -> Footprint:  # type: ignore[override]
-        return Footprint(self.reads | other.reads, self.writes | other.writes,
-                         self.member | other.member)
+        return Footprint(
+            self.reads | other.reads, self.writes | other.writes, self.member | other.member
+        )
 
 
 ALL = Footprint(EVERYTHING, EVERYTHING, EVERYTHING)
 
 WHOLE: dict[type, frozenset[str]] = {
     Resource: frozenset({"granted", "waiting"}),
-    Endpoint: frozenset({
-        "own", "said", "arrivals", "send_sequence", "peer", "pending", "pending_writer",
-        "pending_settled", "status", "timer_due", "alarm_writer", "creator", "dead",
-        "security_timestamp", "lifetime", "expires", "group", "owner", "far_broker", "encrypted"}),
-    Inbox: frozenset({"rows", "special", "kept", "sent", "base", "head", "tail", "settled",
-                      "writer", "ready_key", "cut", "left"}),
+    Endpoint: frozenset(
+        {
+            "own",
+            "said",
+            "arrivals",
+            "send_sequence",
+            "peer",
+            "pending",
+            "pending_writer",
+            "pending_settled",
+            "status",
+            "timer_due",
+            "alarm_writer",
+            "creator",
+            "dead",
+            "security_timestamp",
+            "lifetime",
+            "expires",
+            "group",
+            "owner",
+            "far_broker",
+            "encrypted",
+        }
+    ),
+    Inbox: frozenset(
+        {
+            "rows",
+            "special",
+            "kept",
+            "sent",
+            "base",
+            "head",
+            "tail",
+            "settled",
+            "writer",
+            "ready_key",
+            "cut",
+            "left",
+        }
+    ),
     Group: frozenset({"members", "service"}),
     QueueMonitor: frozenset({"state", "running", "receivers"}),
     Versions: frozenset({"sequence", "readers", "altered", "kept"}),
@@ -86,13 +125,37 @@ BY_FIELD: dict[type, frozenset[str]] = {
     LockManager: frozenset({"deadlocks"}),
     Table: frozenset({"next_identity", "row_ids"}),
     Broker: frozenset({"missed", "raised", "enabled"}),
-    Queue: frozenset({"enabled", "held", "waiters", "poison", "started", "activation", "retention",
-                      "poison_handling", "watched"}),
+    Queue: frozenset(
+        {
+            "enabled",
+            "held",
+            "waiters",
+            "poison",
+            "started",
+            "activation",
+            "retention",
+            "poison_handling",
+            "watched",
+        }
+    ),
 }
 """Fields that are a cell each."""
 
-FIXED_OF_SESSION = frozenset({"id", "engine", "instance", "stream", "background", "sink", "queue",
-                              "login", "original_login", "when_finished", "app_name"})
+FIXED_OF_SESSION = frozenset(
+    {
+        "id",
+        "engine",
+        "instance",
+        "stream",
+        "background",
+        "sink",
+        "queue",
+        "login",
+        "original_login",
+        "when_finished",
+        "app_name",
+    }
+)
 INTENT = frozenset({"IS", "IX", "Sch-S"})
 """Modes of locks that are compatible with each other, all of them."""
 
@@ -101,8 +164,10 @@ ASKING = frozenset({"acquire", "try_acquire", "would_wait"})
 NOT_OF_THE_STATE = (Counters, ErrorLog, Moment)
 """Parts that count for no state: figures, logs, the time."""
 
-UNHASHED = {QueueMonitor: frozenset({"last_empty", "last_activated"}),
-            Queue: frozenset({"next_order"})}
+UNHASHED = {
+    QueueMonitor: frozenset({"last_empty", "last_activated"}),
+    Queue: frozenset({"next_order"}),
+}
 """Fields that count for no state. A queue's order does where it is received in that order."""
 
 
@@ -165,10 +230,13 @@ class Lookout:
         self.read: dict[Hashable, None] = {}
         self.asked: set[tuple[tuple, str]] = set()
         self.own: Session | None = None
-        self.tables = {id(index): (table.database.id, table.object_id, index.name)
-                       for database in world.instance.server.databases.values()
-                       for table in database.objects.values() if isinstance(table, Table)
-                       for index in (table, table.rows, *table.indexes)}
+        self.tables = {
+            id(index): (table.database.id, table.object_id, index.name)
+            for database in world.instance.server.databases.values()
+            for table in database.objects.values()
+            if isinstance(table, Table)
+            for index in (table, table.rows, *table.indexes)
+        }
         self.sinks = {id(sink): client.id for sink, client in zip(world.sinks, world.clients)}
         self.known = Known(world, self.bit)
 
@@ -217,8 +285,9 @@ class Lookout:
         intents = self._intents(log[start:], writes, reads.more)
         writes.difference_update(intents)
         member.update(intents)
-        found = Footprint(reads.cells & ~self.set_of(intents), self.set_of(writes),
-                          self.set_of(member))
+        found = Footprint(
+            reads.cells & ~self.set_of(intents), self.set_of(writes), self.set_of(member)
+        )
         self.known.changed(found.writes | found.member)
         return found
 
@@ -232,16 +301,19 @@ class Lookout:
         with self._watching():
             world.take(step)
         world.journal.rewind(mark)
-        found = Reads(self.set_of(self.read), frozenset(
-            key for key, mode in self.asked if mode not in INTENT))
+        found = Reads(
+            self.set_of(self.read), frozenset(key for key, mode in self.asked if mode not in INTENT)
+        )
         if step.kind == "run":
             self.known.keep(self.own, self.read, found)
         return found
 
     def possible(self, step: Step) -> Footprint:
         """Of a step that only a spent budget forbids: what makes it possible."""
-        cells = [("budget", step.kind),
-                 ("session", step.who) if isinstance(step.who, int) else ("timer", step.who)]
+        cells = [
+            ("budget", step.kind),
+            ("session", step.who) if isinstance(step.who, int) else ("timer", step.who),
+        ]
         found = self.set_of(cells)
         return Footprint(found, found, 0)
 
@@ -312,8 +384,11 @@ class Lookout:
         _, _, _, _, firings, left, paused, struck, fired = before
         if (firings, fired) != (now[4], now[8]):
             writes.add(("budget", "timer"))
-        writes |= {("budget", fault.kind) for fault, old, new
-                   in zip(self.world.faults, left, now[5]) if old != new}
+        writes |= {
+            ("budget", fault.kind)
+            for fault, old, new in zip(self.world.faults, left, now[5])
+            if old != new
+        }
         writes |= {("session", who) for who in paused ^ now[6]}
         if struck != now[7]:
             writes.add(("struck",))
@@ -323,16 +398,21 @@ class Lookout:
         holders are in nobody's way but that of one who wants more, so such changes commute.
         """
         resources = self.world.instance.engine.locks.resources
-        held = {entry[1].key: entry[2] for entry in reversed(log)
-                if entry[0] == 2 and type(entry[1]) is Resource}
+        held = {
+            entry[1].key: entry[2]
+            for entry in reversed(log)
+            if entry[0] == 2 and type(entry[1]) is Resource
+        }
         found = []
         for cell in writes:
             if cell[0] != "lock" or len(cell) != 2 or cell[1] in more:
                 continue
             now = resources.get(cell[1])
             states = [held.get(cell[1]), now and (now.granted, now.waiting)]
-            if all(state is None or (INTENT.issuperset(state[0].values()) and not state[1])
-                   for state in states):
+            if all(
+                state is None or (INTENT.issuperset(state[0].values()) and not state[1])
+                for state in states
+            ):
                 found.append(cell)
         return found
 
@@ -390,8 +470,9 @@ class Lookout:
         if made is None:
             made = {class_: self._of_whole(fields) for class_, fields in WHOLE.items()}
             for class_ in {*BY_KEY, *BY_FIELD}:
-                made[class_] = self._of_fields(BY_KEY.get(class_, frozenset()),
-                                               BY_FIELD.get(class_, frozenset()), class_)
+                made[class_] = self._of_fields(
+                    BY_KEY.get(class_, frozenset()), BY_FIELD.get(class_, frozenset()), class_
+                )
             made[Session] = self._of_session()
             made[Transaction] = self._of_transaction()
             self._made = made
@@ -415,9 +496,11 @@ class Lookout:
         def watch(part: Any, name: str) -> Any:
             found = get(part, name)
             if class_ is LockManager and name in ASKING:
+
                 def ask(transaction: Any, key: tuple, mode: str, **how: Any) -> Any:
                     asked.add((key, mode))
                     return found(transaction, key, mode, **how)
+
                 return ask
             if name in by_key:
                 if class_ is Index and id(part) not in self.tables:

@@ -61,8 +61,14 @@ class Known:
         time.
         """
         transaction = session.transaction
-        return (session.id, session.stream, session.digest or session.hash(), self.clock.seconds,
-                transaction and tuple(transaction.locks.items()), self.world.progress_of(session))
+        return (
+            session.id,
+            session.stream,
+            session.digest or session.hash(),
+            self.clock.seconds,
+            transaction and tuple(transaction.locks.items()),
+            self.world.progress_of(session),
+        )
 
     def keep(self, session: Session, cells: Iterable[Hashable], found: Reads) -> None:
         """Remember what a step will read that stands before ``session``. cells: in their order."""
@@ -77,8 +83,10 @@ class Known:
             if node is None:
                 node = place[branch] = (cell, {})
             elif type(node) is not tuple or node[0] != cell:
-                raise AssertionError(f"session {session.id}: what it reads after the same reads "
-                                     f"is now {cell}, it was {node}")
+                raise AssertionError(
+                    f"session {session.id}: what it reads after the same reads "
+                    f"is now {cell}, it was {node}"
+                )
             place, branch = node[1], how
         place[branch] = found
 
@@ -95,15 +103,28 @@ class Cells:
     def __init__(self, world: World) -> None:
         instance = world.instance
         self.engine, self.registry = instance.engine, instance.registry
-        self.brokers = [database.broker for database in instance.server.databases.values()
-                        if database.broker is not None]
-        self.queues = {(queue.object_id, queue.broker.database.id): queue
-                       for broker in self.brokers for queue in broker.queues()}
+        self.brokers = [
+            database.broker
+            for database in instance.server.databases.values()
+            if database.broker is not None
+        ]
+        self.queues = {
+            (queue.object_id, queue.broker.database.id): queue
+            for broker in self.brokers
+            for queue in broker.queues()
+        }
         self.counted = [database.rowversions for database in instance.server.databases.values()]
-        tables = [table for database in instance.server.databases.values()
-                  for table in database.objects.values() if isinstance(table, Table)]
-        self.rows = {(table.database.id, table.object_id, index.name): index for table in tables
-                     for index in (table.rows, *table.indexes)}
+        tables = [
+            table
+            for database in instance.server.databases.values()
+            for table in database.objects.values()
+            if isinstance(table, Table)
+        ]
+        self.rows = {
+            (table.database.id, table.object_id, index.name): index
+            for table in tables
+            for index in (table.rows, *table.indexes)
+        }
         self.tables = {(table.database.id, table.object_id, table.name): table for table in tables}
 
     def value(self, cell: Any) -> Hashable:
@@ -122,8 +143,12 @@ class Cells:
             return index.digest or index.hash()
         key = cell[2]
         writer = index.writers.get(key)
-        return (repr(index.entries.get(key)), writer and (writer[0].owner.id, repr(writer[1])),
-                key in index.ghosts, index.versions.get(key))
+        return (
+            repr(index.entries.get(key)),
+            writer and (writer[0].owner.id, repr(writer[1])),
+            key in index.ghosts,
+            index.versions.get(key),
+        )
 
     def lock(self, cell: tuple) -> Hashable:
         """A lock's holders and waiters."""
@@ -212,8 +237,11 @@ class Cells:
 
     def queue(self, cell: tuple) -> Hashable:
         """A field of the queues of that number."""
-        return tuple(_plain(getattr(queue, cell[2])) for (number, _), queue in self.queues.items()
-                     if number == cell[1])
+        return tuple(
+            _plain(getattr(queue, cell[2]))
+            for (number, _), queue in self.queues.items()
+            if number == cell[1]
+        )
 
     def broker(self, cell: tuple) -> Hashable:
         """A field of the brokers."""
@@ -255,10 +283,22 @@ def _plain(value: Any) -> Hashable:
 
 
 _LOOKS: dict[str, Callable[[Cells, tuple], Hashable]] = {
-    "row": Cells.row, "lock": Cells.lock, "timer": Cells.timer, "number": Cells.number,
-    "session": Cells.session, "endpoint": Cells.endpoint, "inbox": Cells.inbox,
-    "group": Cells.group, "sender": Cells.sender, "side": Cells.side,
-    "ready": Cells.ready, "monitor": Cells.monitor,
-    "Queue": Cells.queue, "Broker": Cells.broker, "table": Cells.table,
-    "Versions": Cells.versions, "Rowversions": Cells.rowversions, "LockManager": Cells.nothing,
+    "row": Cells.row,
+    "lock": Cells.lock,
+    "timer": Cells.timer,
+    "number": Cells.number,
+    "session": Cells.session,
+    "endpoint": Cells.endpoint,
+    "inbox": Cells.inbox,
+    "group": Cells.group,
+    "sender": Cells.sender,
+    "side": Cells.side,
+    "ready": Cells.ready,
+    "monitor": Cells.monitor,
+    "Queue": Cells.queue,
+    "Broker": Cells.broker,
+    "table": Cells.table,
+    "Versions": Cells.versions,
+    "Rowversions": Cells.rowversions,
+    "LockManager": Cells.nothing,
 }

@@ -116,9 +116,10 @@ def load(path: Path | str) -> tuple[Scenario, SearchPart]:
     try:
         own = OwnFile.model_validate(data)
     except ValidationError as error:
-        raise OwnError(str(path), [
-            f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()
-        ]) from None
+        raise OwnError(
+            str(path),
+            [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()],
+        ) from None
     problems = _problems(own, path.parent)
     if problems:
         raise OwnError(str(path), problems)
@@ -136,11 +137,15 @@ def load(path: Path | str) -> tuple[Scenario, SearchPart]:
 
 def _problems(own: OwnFile, folder: Path) -> list[str]:
     """What is wrong between the fields."""
-    problems = [f"scripts: {name}: there is no such file beside this one"
-                for name in own.scripts if not (folder / name).is_file()]
+    problems = [
+        f"scripts: {name}: there is no such file beside this one"
+        for name in own.scripts
+        if not (folder / name).is_file()
+    ]
     names = [part.name for part in own.session]
-    problems += [f"session: {name!r} is there twice" for name in sorted(set(names))
-                 if names.count(name) > 1]
+    problems += [
+        f"session: {name!r} is there twice" for name in sorted(set(names)) if names.count(name) > 1
+    ]
     for part in own.session:
         if part.sends and len(part.sends) != len(part.batches):
             problems.append(f"session {part.name}: sends: one entry for each batch")
@@ -151,11 +156,14 @@ def _problems(own: OwnFile, folder: Path) -> list[str]:
         if kinds.count(fault.kind) > 1:
             problems.append(f"fault {fault.kind}: each kind once; use times")
         if not fault.sql and fault.kind not in KINDS:
-            problems.append(f"fault {fault.kind}: allowed: {', '.join(KINDS)}, or another name "
-                            "with sql")
+            problems.append(
+                f"fault {fault.kind}: allowed: {', '.join(KINDS)}, or another name with sql"
+            )
         if fault.who not in ("", "reader", *names):
-            problems.append(f"fault {fault.kind}: who: {fault.who!r} is no session; allowed: "
-                            f"reader, {', '.join(names)}")
+            problems.append(
+                f"fault {fault.kind}: who: {fault.who!r} is no session; allowed: "
+                f"reader, {', '.join(names)}"
+            )
     for name, value in own.switches.items():
         try:
             known(name).parse(shown(value))
@@ -178,19 +186,28 @@ def _scenario(own: OwnFile, folder: Path) -> Scenario:
     if ledger is not None:
         rest.append(balanced(ledger))
     return Scenario(
-        own.name, lambda: _prepared(own, folder),
-        tuple(Client(part.name, part.batches, own.database, part.warm, part.on_cancel,
-                     part.on_error)
-              for part in own.session),
-        on_every_state=all_of(*always), at_the_end=all_of(*rest),
-        in_one_go=frozenset(search.in_one_go), firings=search.timers + search.lifetimes,
+        own.name,
+        lambda: _prepared(own, folder),
+        tuple(
+            Client(part.name, part.batches, own.database, part.warm, part.on_cancel, part.on_error)
+            for part in own.session
+        ),
+        on_every_state=all_of(*always),
+        at_the_end=all_of(*rest),
+        in_one_go=frozenset(search.in_one_go),
+        firings=search.timers + search.lifetimes,
         timer_kinds=frozenset(kind for kind, times in limits.items() if times),
-        timer_limits=limits, account=ledger, asked=own.database,
-        faults=tuple(Fault(part.kind, part.times, part.who, part.sql, own.database)
-                     for part in own.fault),
+        timer_limits=limits,
+        account=ledger,
+        asked=own.database,
+        faults=tuple(
+            Fault(part.kind, part.times, part.who, part.sql, own.database) for part in own.fault
+        ),
         switches={name: known(name).parse(shown(value)) for name, value in own.switches.items()},
-        livelock="" if search.livelocks_allowed else LIVELOCK, watched=watched,
-        notes=tuple(f"readers of {queue} run in one step" for queue in search.in_one_go))
+        livelock="" if search.livelocks_allowed else LIVELOCK,
+        watched=watched,
+        notes=tuple(f"readers of {queue} run in one step" for queue in search.in_one_go),
+    )
 
 
 def _nothing(_: World) -> None:
@@ -201,26 +218,43 @@ def _ledger(own: OwnFile) -> Ledger | None:
     part = own.accounting
     if part is None:
         return None
-    batches = {(number, batch): (message,)
-               for number, session in enumerate(own.session)
-               for batch, message in enumerate(session.sends) if message}
-    return Ledger(batches, Places(_listed("landed", part.landed), _listed("pending", part.pending),
-                                  _listed("dead_lettered", part.dead_lettered)), part.before)
+    batches = {
+        (number, batch): (message,)
+        for number, session in enumerate(own.session)
+        for batch, message in enumerate(session.sends)
+        if message
+    }
+    return Ledger(
+        batches,
+        Places(
+            _listed("landed", part.landed),
+            _listed("pending", part.pending),
+            _listed("dead_lettered", part.dead_lettered),
+        ),
+        part.before,
+    )
 
 
 def _listed(place: str, sql: str) -> Callable[[World], list[str]]:
     """What a place holds: the first column, bytes as hexadecimal digits."""
+
     def look(world: World) -> list[str]:
         found = _asked(world, f"accounting {place}", sql) if sql else None
-        return [row[0].hex().upper() if isinstance(row[0], bytes) else str(row[0])
-                for row in found or () if row[0] is not None]
+        return [
+            row[0].hex().upper() if isinstance(row[0], bytes) else str(row[0])
+            for row in found or ()
+            if row[0] is not None
+        ]
+
     return look
 
 
 def _held(part: InvariantPart) -> Check:
     """An invariant as a check: its name is the violation's."""
+
     def check(world: World) -> list[str]:
         return [part.name] if _asked(world, f"invariant {part.name!r}", part.sql) else []
+
     return check
 
 
@@ -246,8 +280,9 @@ def _prepared(own: OwnFile, folder: Path) -> Instance:
             for _ in range(count):
                 error = session.execute(sql).error()
                 if error is not None:
-                    raise AssertionError(f"{name}, line {line + error.line - 1}: Msg "
-                                         f"{error.number}: {error.text}")
+                    raise AssertionError(
+                        f"{name}, line {line + error.line - 1}: Msg {error.number}: {error.text}"
+                    )
     session.close()
     instance.run()
     return instance

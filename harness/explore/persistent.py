@@ -46,8 +46,10 @@ def actor(world: World, step: Step) -> Hashable:
     if step.kind == "run":
         return step.who
     if step.kind in {"expire", "resume"} or (
-            step.kind == "timer" and step.who[0] in OWN_TIMERS
-            and step.who[0] not in world.scenario.timer_kinds):
+        step.kind == "timer"
+        and step.who[0] in OWN_TIMERS
+        and step.who[0] not in world.scenario.timer_kinds
+    ):
         return LATE
     return step.kind, step.who
 
@@ -130,7 +132,8 @@ class Futures:
                 merged = True
                 step, _, more = self.element_list[other]
                 kept[who, surely] = self.element(
-                    self.step_of(who, self.print_list[step][1] | footprint), surely, perhaps | more)
+                    self.step_of(who, self.print_list[step][1] | footprint), surely, perhaps | more
+                )
         return tuple(sorted(kept.values()) if merged else elements)
 
     def after(self, step: int, rest: int) -> int:
@@ -438,8 +441,9 @@ class Persistent:
             self.misses[place] = self.misses.get(place, 0) + 1
 
 
-def persistent(scenario: Scenario, limits: Limits | None = None,
-               read: set[str] | None = None) -> Result:
+def persistent(
+    scenario: Scenario, limits: Limits | None = None, read: set[str] | None = None
+) -> Result:
     """Search a scenario's reduced graph. Deterministic. read: as of ``World``."""
     searcher = Persistent(World(scenario, read), limits or Limits())
     with collecting_seldom():

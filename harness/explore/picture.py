@@ -97,9 +97,18 @@ def page(trace: Trace, made: Script | None = None, command: str = "") -> str:
     _steps(picture, made.plan)
     _graph(picture, made.plan)
     template = environment().get_template("picture.html.j2")
-    given = {"trace": trace, "picture": picture, "plan": made.plan, "command": command,
-             "rows": list(_rows(trace)), "box": BOX, "row": ROW, "head": HEAD, "left": LEFT,
-             "node": NODE}
+    given = {
+        "trace": trace,
+        "picture": picture,
+        "plan": made.plan,
+        "command": command,
+        "rows": list(_rows(trace)),
+        "box": BOX,
+        "row": ROW,
+        "head": HEAD,
+        "left": LEFT,
+        "node": NODE,
+    }
     text = template.render(**given, script=made.text)
     if len(text.encode()) >= MOST:
         text = template.render(**given, script="")
@@ -119,7 +128,8 @@ def _columns(picture: Picture, plan: Plan) -> None:
 def _name(window: Window) -> str:
     if window.lanes and window.lanes[0].kind == "reader":
         return "readers of " + ", ".join(
-            dict.fromkeys(lane.queue.rpartition(".")[2] for lane in window.lanes))
+            dict.fromkeys(lane.queue.rpartition(".")[2] for lane in window.lanes)
+        )
     return window.name
 
 
@@ -141,8 +151,9 @@ def _steps(picture: Picture, plan: Plan) -> None:
     waiting: dict[str, tuple[int, Waiting]] = {}
     for step in trace.steps:
         picture.boxes.append(_box(plan, step))
-        for lane in [key for key in waiting
-                     if key == step.lane or trace.held(step, key).waits is None]:
+        for lane in [
+            key for key in waiting if key == step.lane or trace.held(step, key).waits is None
+        ]:
             if lane not in step.began_waiting:
                 _span(picture, plan, lane, waiting.pop(lane), _y(step.number) + 6)
         for lane in step.began_waiting:
@@ -153,16 +164,32 @@ def _steps(picture: Picture, plan: Plan) -> None:
     for lane, wait in waiting.items():
         _span(picture, plan, lane, wait, bottom)
     if trace.victim:
-        picture.boxes.append(Box(0, _x(_column(plan, trace.victim)), bottom - 4,
-                                 "deadlock victim", ("its transaction is rolled back",),
-                                 "error 1205", "victim"))
+        picture.boxes.append(
+            Box(
+                0,
+                _x(_column(plan, trace.victim)),
+                bottom - 4,
+                "deadlock victim",
+                ("its transaction is rolled back",),
+                "error 1205",
+                "victim",
+            )
+        )
 
 
 def _box(plan: Plan, step: TraceStep) -> Box:
-    first = next((s for s in step.statements if s.shared),
-                 step.statements[0] if step.statements else None)
-    look = "fault" if step.fault else "timer" if step.step.kind == "timer" else \
-        "blocks" if step.lane in step.began_waiting else "plain"
+    first = next(
+        (s for s in step.statements if s.shared), step.statements[0] if step.statements else None
+    )
+    look = (
+        "fault"
+        if step.fault
+        else "timer"
+        if step.step.kind == "timer"
+        else "blocks"
+        if step.lane in step.began_waiting
+        else "plain"
+    )
     lead = f"{step.number}  "
     if first is None:
         head, text = "", step.title
@@ -175,10 +202,17 @@ def _box(plan: Plan, step: TraceStep) -> Box:
     else:
         line = f", line {first.place.line}"
         name = first.place.module.rpartition(".")[2] or "batch"
-        head, text = name[:HEADING - len(lead) - len(line)] + line, first.place.text
+        head, text = name[: HEADING - len(lead) - len(line)] + line, first.place.text
     head = f"{lead}{head}".rstrip()
-    return Box(step.number, _x(_column(plan, step.lane)), _y(step.number), head,
-               _cut(text, LETTERS, LINES), f"{step.title}\n{text}", look)
+    return Box(
+        step.number,
+        _x(_column(plan, step.lane)),
+        _y(step.number),
+        head,
+        _cut(text, LETTERS, LINES),
+        f"{step.title}\n{text}",
+        look,
+    )
 
 
 def _span(picture: Picture, plan: Plan, lane: str, wait: tuple[int, Waiting], bottom: int) -> None:
@@ -186,8 +220,9 @@ def _span(picture: Picture, plan: Plan, lane: str, wait: tuple[int, Waiting], bo
     column = _column(plan, lane)
     holder = next((_column(plan, key) for key in waits.holders if key in plan.trace.lanes), None)
     to = _x(holder) if holder is not None and holder != column else 0
-    picture.spans.append(Span(_x(column) - BOX // 2 + 7, _y(number) + ROW - 16, bottom,
-                              f"waits for {waits}", to))
+    picture.spans.append(
+        Span(_x(column) - BOX // 2 + 7, _y(number) + ROW - 16, bottom, f"waits for {waits}", to)
+    )
 
 
 def _cut(text: str, letters: int, most: int) -> tuple[str, ...]:
@@ -201,11 +236,15 @@ def _graph(picture: Picture, plan: Plan) -> None:
     trace = plan.trace
     standing = {key: held for key, held in trace.standing.items() if held.locks or held.waits}
     wanted = [held.waits.name for held in standing.values() if held.waits and held.waits.mode]
-    names = list(dict.fromkeys(
-        wanted or [lock.name for held in standing.values() for lock in held.locks]))[:12]
-    lanes = [key for key, held in standing.items()
-             if any(lock.name in names for lock in held.locks)
-             or (held.waits is not None and held.waits.name in names)]
+    names = list(
+        dict.fromkeys(wanted or [lock.name for held in standing.values() for lock in held.locks])
+    )[:12]
+    lanes = [
+        key
+        for key, held in standing.items()
+        if any(lock.name in names for lock in held.locks)
+        or (held.waits is not None and held.waits.name in names)
+    ]
     if not names or not lanes:
         return
     left, right = NODE // 2 + 8, NODE + GAP + NODE // 2 + 8
@@ -213,18 +252,41 @@ def _graph(picture: Picture, plan: Plan) -> None:
     for row, key in enumerate(lanes):
         y = 40 + row * GRAPH
         lane, held = trace.lanes[key], standing[key]
-        picture.nodes.append(Node(left, y, _cut(lane.name, 36, 1), lane.name,
-                                  "victim" if key == trace.victim else "session"))
+        picture.nodes.append(
+            Node(
+                left,
+                y,
+                _cut(lane.name, 36, 1),
+                lane.name,
+                "victim" if key == trace.victim else "session",
+            )
+        )
         for lock in held.locks:
             if lock.name in place:
-                picture.edges.append(Edge(right - NODE // 2, place[lock.name] - 6,
-                                          left + NODE // 2, y - 6, f"{lock.mode} held", False))
+                picture.edges.append(
+                    Edge(
+                        right - NODE // 2,
+                        place[lock.name] - 6,
+                        left + NODE // 2,
+                        y - 6,
+                        f"{lock.mode} held",
+                        False,
+                    )
+                )
         if held.waits is not None and held.waits.name in place:
-            picture.edges.append(Edge(left + NODE // 2, y + 8, right - NODE // 2,
-                                      place[held.waits.name] + 8, f"waits for {held.waits.mode}",
-                                      True))
-    picture.nodes += [Node(right, y, _cut(name, 40, 3), name, "resource")
-                      for name, y in place.items()]
+            picture.edges.append(
+                Edge(
+                    left + NODE // 2,
+                    y + 8,
+                    right - NODE // 2,
+                    place[held.waits.name] + 8,
+                    f"waits for {held.waits.mode}",
+                    True,
+                )
+            )
+    picture.nodes += [
+        Node(right, y, _cut(name, 40, 3), name, "resource") for name, y in place.items()
+    ]
     picture.graph_width = 2 * NODE + GAP + 16
     picture.graph_height = 20 + GRAPH * max(len(lanes), len(names))
 
@@ -237,10 +299,18 @@ def _rows(trace: Trace):
         for key in step.held:
             shown = trace.held(step, key)
             if key in trace.lanes and (shown.locks or shown.waits):
-                states.append((trace.lanes[key].name, ", ".join(map(str, shown.locks)),
-                               str(shown.waits) if shown.waits else ""))
+                states.append(
+                    (
+                        trace.lanes[key].name,
+                        ", ".join(map(str, shown.locks)),
+                        str(shown.waits) if shown.waits else "",
+                    )
+                )
         lane = trace.lanes[step.lane].name if step.lane in trace.lanes else "the server"
         did = "; ".join(str(s.place) for s in step.statements if s.shared) or step.title
-        errors = [f"{trace.lanes[key].name} gets {number}{': ' if text else ''}{text}"
-                  for key, number, text in step.errors if key in trace.lanes]
+        errors = [
+            f"{trace.lanes[key].name} gets {number}{': ' if text else ''}{text}"
+            for key, number, text in step.errors
+            if key in trace.lanes
+        ]
         yield step, lane, did, states, errors

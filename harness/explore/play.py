@@ -24,8 +24,11 @@ LONGEST = 900.0
 """Seconds of virtual time a script may take."""
 
 _SECTION = re.compile(r"^-- =+ (SETUP|WINDOW \d+|CLEAN-UP) =+$", re.MULTILINE)
-_MARK = re.compile(r"^-- \[(client|reader|operator|cancel) (?:window )?(\w+)"
-                   r"(?: batch (\d+))?( tidies up)?\]$", re.MULTILINE)
+_MARK = re.compile(
+    r"^-- \[(client|reader|operator|cancel) (?:window )?(\w+)"
+    r"(?: batch (\d+))?( tidies up)?\]$",
+    re.MULTILINE,
+)
 
 
 class PlayError(Exception):
@@ -150,8 +153,9 @@ class _Player:
         while (body := self.parts.get(f"WINDOW {number}")) is not None:
             session = instance.connect()
             session.sink = _Sink(stage.journal)
-            self.windows.append(_Window(number, session, session.sink,
-                                        [batch.sql for batch in split_batches(body)]))
+            self.windows.append(
+                _Window(number, session, session.sink, [batch.sql for batch in split_batches(body)])
+            )
             number += 1
         self.cast()
         ends = instance.clock.now() + LONGEST
@@ -173,8 +177,9 @@ class _Player:
         for sql, line, _ in split_batches(self.parts[name]):
             error = session.execute(sql).error()
             if error is not None:
-                raise PlayError(f"{name}, line {line + error.line - 1}: {error.number} "
-                                f"{error.text}")
+                raise PlayError(
+                    f"{name}, line {line + error.line - 1}: {error.number} {error.text}"
+                )
         session.close()
 
     def cast(self) -> None:
@@ -209,8 +214,11 @@ class _Player:
         busy = instance.pump(1)
         for window in self.windows:
             self.end(window)
-            if window.session.wait is not None and window.session.wait.kind == "lock" \
-                    and window.session.wait.resource.key[0] != "APPLICATION":
+            if (
+                window.session.wait is not None
+                and window.session.wait.kind == "lock"
+                and window.session.wait.resource.key[0] != "APPLICATION"
+            ):
                 self.played.waited.add(window.number)
         if busy or any(not w.running and w.batches and not w.dead for w in self.windows):
             return True

@@ -89,10 +89,16 @@ class ListeningSink(RecordingSink):
 
     def row(self, values: tuple) -> None:
         """Keep a row."""
-        self._say(tuple(
-            _ID.sub("id", value) if isinstance(value, str)
-            else value if value is None or isinstance(value, int)
-            else type(value).__name__ for value in values))
+        self._say(
+            tuple(
+                _ID.sub("id", value)
+                if isinstance(value, str)
+                else value
+                if value is None or isinstance(value, int)
+                else type(value).__name__
+                for value in values
+            )
+        )
 
     def _say(self, text: object) -> None:
         self.journal.save(self)
@@ -108,8 +114,17 @@ class Progress(Part):
     fired: the timers of limited kinds that have fired.
     """
 
-    __slots__ = ("fired", "firings", "killed", "left", "paused", "position", "results", "struck",
-                 "tidying")
+    __slots__ = (
+        "fired",
+        "firings",
+        "killed",
+        "left",
+        "paused",
+        "position",
+        "results",
+        "struck",
+        "tidying",
+    )
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__()
@@ -125,19 +140,45 @@ class Progress(Part):
 
     def memento(self) -> Any:
         """All fields."""
-        return (self.position[:], self.results[:], self.killed, self.tidying, self.firings,
-                self.left, self.paused, self.struck, self.fired)
+        return (
+            self.position[:],
+            self.results[:],
+            self.killed,
+            self.tidying,
+            self.firings,
+            self.left,
+            self.paused,
+            self.struck,
+            self.fired,
+        )
 
     def restore(self, memento: Any) -> None:
         """Put the fields back."""
-        (self.position, self.results, self.killed, self.tidying, self.firings, self.left,
-         self.paused, self.struck, self.fired) = memento
+        (
+            self.position,
+            self.results,
+            self.killed,
+            self.tidying,
+            self.firings,
+            self.left,
+            self.paused,
+            self.struck,
+            self.fired,
+        ) = memento
 
     def content(self) -> Any:
         """All of it decides what can still happen, or what a check says."""
-        return (self.position, self.results, sorted(self.killed), sorted(self.tidying),
-                self.firings, self.left, sorted(self.paused), sorted(self.struck),
-                self.fired)
+        return (
+            self.position,
+            self.results,
+            sorted(self.killed),
+            sorted(self.tidying),
+            self.firings,
+            self.left,
+            sorted(self.paused),
+            sorted(self.struck),
+            self.fired,
+        )
 
 
 class Moment(Part):
@@ -200,11 +241,15 @@ class Incidents(Part):
         for transaction, resource, mode in deadlock.waits:
             session = transaction.owner
             procedures = tuple(frame.program.full_name for frame in reversed(session.frames))
-            waiters.append(Waiter(world.name_of(session), session.background, procedures, mode,
-                                  resource.key[0]))
+            waiters.append(
+                Waiter(
+                    world.name_of(session), session.background, procedures, mode, resource.key[0]
+                )
+            )
         victim = world.name_of(deadlock.victim.owner)
-        self._journal.assign(None, self, "deadlocks",
-                             (*self.deadlocks, DeadlockSeen(victim, tuple(waiters))))
+        self._journal.assign(
+            None, self, "deadlocks", (*self.deadlocks, DeadlockSeen(victim, tuple(waiters)))
+        )
 
     def content(self) -> Any:
         """Plain values."""

@@ -30,8 +30,17 @@ from harness.explore.world import World
 from harness.tsql import ast
 
 EVERYTHING = frozenset({"everything"})
-PLAIN = (ast.SelectStatement, ast.Insert, ast.Update, ast.Delete, ast.Commit, ast.Rollback,
-         ast.SetVariable, ast.DeclareVariable, ast.Return)
+PLAIN = (
+    ast.SelectStatement,
+    ast.Insert,
+    ast.Update,
+    ast.Delete,
+    ast.Commit,
+    ast.Rollback,
+    ast.SetVariable,
+    ast.DeclareVariable,
+    ast.Return,
+)
 """Statements that read no more than the tables they name."""
 
 WATCHING = ("dm_", "sysprocesses", "syslockinfo", "sp_who", "sp_lock")
@@ -67,11 +76,14 @@ class Footprints:
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.tables = {id(index): table for database in world.instance.server.databases.values()
-                       for table in database.objects.values() if isinstance(table, Table)
-                       for index in (table, table.rows, *table.indexes)}
-        self.sinks = {id(sink): session.id
-                      for sink, session in zip(world.sinks, world.clients)}
+        self.tables = {
+            id(index): table
+            for database in world.instance.server.databases.values()
+            for table in database.objects.values()
+            if isinstance(table, Table)
+            for index in (table, table.rows, *table.indexes)
+        }
+        self.sinks = {id(sink): session.id for sink, session in zip(world.sinks, world.clients)}
 
     def take(self, step: Step) -> Footprint:
         """Let a step happen; the journal has a mark already."""
@@ -104,7 +116,7 @@ class Footprints:
                     break
                 shared = True
                 reads |= self._read(session, info.node, frame.program.database)
-                source = frame.program.source.text[info.node.pos:info.node.end].lower()
+                source = frame.program.source.text[info.node.pos : info.node.end].lower()
                 watches = any(word in source for word in WATCHING)
             machine.run(session, 1)
         self.world.client_progress()
@@ -120,8 +132,9 @@ class Footprints:
         elif not isinstance(node, PLAIN) or session.lock_timeout == 0:
             return EVERYTHING
         parts = list(node.walk())
-        aliases = {part.alias.lower() for part in parts
-                   if isinstance(part, ast.TableRef) and part.alias}
+        aliases = {
+            part.alias.lower() for part in parts if isinstance(part, ast.TableRef) and part.alias
+        }
         found = set()
         for part in parts:
             if isinstance(part, (ast.FunctionTable, ast.NextValueFor)) or calls_function(part):
@@ -183,8 +196,15 @@ def reduced(scenario: Scenario, limits: Limits | None = None, *, sleep: bool = T
     return result
 
 
-def _descend(world: World, prints: Footprints, limits: Limits, result: Result, path: list[Step],
-             asleep: dict[Step, Footprint], sleep: bool) -> None:
+def _descend(
+    world: World,
+    prints: Footprints,
+    limits: Limits,
+    result: Result,
+    path: list[Step],
+    asleep: dict[Step, Footprint],
+    sleep: bool,
+) -> None:
     """All orders from here. asleep: steps whose orders with what was done have been walked."""
     names, steps = result.meet(world, path)
     result.deepest = max(result.deepest, len(path))
@@ -203,8 +223,11 @@ def _descend(world: World, prints: Footprints, limits: Limits, result: Result, p
         footprint = prints.take(step)
         result.transitions += 1
         result.taken[step.kind] += 1
-        still = {other: print_ for other, print_ in done.items()
-                 if print_.independent(footprint)} if sleep else {}
+        still = (
+            {other: print_ for other, print_ in done.items() if print_.independent(footprint)}
+            if sleep
+            else {}
+        )
         _descend(world, prints, limits, result, [*path, step], still, sleep)
         world.journal.rewind(mark)
         if sleep:

@@ -13,11 +13,18 @@ def commit(folder: Path | None = None) -> str:
     """Short hash of the commit searched, with + when files differ from it; 'none' outside git."""
     folder = folder or Path(__file__).resolve().parents[2]
     found = []
-    for words in (["rev-parse", "--short", "HEAD"],
-                  ["status", "--porcelain", "--untracked-files=no"]):
+    for words in (
+        ["rev-parse", "--short", "HEAD"],
+        ["status", "--porcelain", "--untracked-files=no"],
+    ):
         try:
-            done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True,
-                                  text=True, timeout=20, check=True)
+            done = subprocess.run(
+                ["git", "-C", str(folder), *words],
+                capture_output=True,
+                text=True,
+                timeout=20,
+                check=True,
+            )
         except (OSError, subprocess.SubprocessError):
             return "none"
         found.append(done.stdout.strip())
@@ -46,8 +53,9 @@ def report(scenario: Scenario, result: Result, read: set[str] | None = None) -> 
     ]
     if result.walks:
         lines.insert(3, f"walks        {result.walks}")
-    lines += [f"at rest      {times} x {account}"
-              for account, times in result.accounts.most_common(8)]
+    lines += [
+        f"at rest      {times} x {account}" for account, times in result.accounts.most_common(8)
+    ]
     lines += [f"note         {note}" for note in scenario.notes]
     return lines
 

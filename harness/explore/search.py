@@ -122,9 +122,11 @@ class Result:
         what = "exhausted" if self.exhausted else f"bounded by {self.bounded_by}"
         kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(self.taken.items()))
         rate = self.transitions / self.seconds if self.seconds else 0
-        return (f"{self.scenario}: {self.states} states, {self.transitions} transitions ({kinds}), "
-                f"{self.ends} ends, depth {self.deepest}, {what}, {self.seconds:.1f} s, "
-                f"{rate:.0f} transitions/s; violations: {', '.join(self.violations) or 'none'}")
+        return (
+            f"{self.scenario}: {self.states} states, {self.transitions} transitions ({kinds}), "
+            f"{self.ends} ends, depth {self.deepest}, {what}, {self.seconds:.1f} s, "
+            f"{rate:.0f} transitions/s; violations: {', '.join(self.violations) or 'none'}"
+        )
 
 
 def look(world: World) -> tuple[list[str], list[Step], bool]:
@@ -207,8 +209,9 @@ class _Searcher:
         return [] if names else steps
 
 
-def search(scenario: Scenario, limits: Limits | None = None,
-           read: set[str] | None = None) -> Result:
+def search(
+    scenario: Scenario, limits: Limits | None = None, read: set[str] | None = None
+) -> Result:
     """Search a scenario. Deterministic: the same scenario gives the same result.
 
     read: filled with the names of the engine's switches that were asked for.
@@ -247,7 +250,7 @@ def shortest(scenario: Scenario, violation: Violation) -> Violation:
     while size >= 1:
         at = 0
         while at < len(path):
-            shorter = path[:at] + path[at + size:]
+            shorter = path[:at] + path[at + size :]
             played = _play(world, shorter, violation.name)
             world.journal.rewind(origin)
             if played is not None:

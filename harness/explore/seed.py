@@ -53,8 +53,10 @@ def decode(scenario: Scenario, text: str) -> Violation:
             path.append(step)
     now = world.hash(time=False).hex()[:DIGITS]
     if end and end != now:
-        raise SeedError(f"the path ends in state {now}, not in {end}: the scenario, its scripts or "
-                        "the broker have changed since")
+        raise SeedError(
+            f"the path ends in state {now}, not in {end}: the scenario, its scripts or "
+            "the broker have changed since"
+        )
     return Violation(ALSO.join(violated(world)), tuple(path))
 
 

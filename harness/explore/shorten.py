@@ -60,7 +60,7 @@ class _Player:
         size = len(path) - 1
         while size >= 1 and self.left > 0:
             for at in range(len(path) - size + 1):
-                played = self.play(path[:at] + path[at + size:])
+                played = self.play(path[:at] + path[at + size :])
                 if played is not None:
                     path = played
                     break

@@ -42,8 +42,8 @@ def with_stops(source: str, stops: dict[tuple[int, int], list[str]]) -> str:
 def create_or_alter(source: str) -> str:
     """A module's text as CREATE OR ALTER."""
     [module] = parse_batch(source).statements
-    head = source[module.pos:]
-    return source[:module.pos] + _VERB.sub("CREATE OR ALTER", head, count=1)
+    head = source[module.pos :]
+    return source[: module.pos] + _VERB.sub("CREATE OR ALTER", head, count=1)
 
 
 def _before(
@@ -51,7 +51,7 @@ def _before(
 ) -> Iterator[tuple[int, str]]:
     margin = _margin(source, item.pos)
     text = "".join(f"{line}\n{margin}" for line in lines)
-    if listed and source[source.rfind("\n", 0, item.pos) + 1:item.pos].strip():
+    if listed and source[source.rfind("\n", 0, item.pos) + 1 : item.pos].strip():
         text = f"\n{margin}{text}"
     if listed:
         yield item.pos, text
@@ -61,7 +61,7 @@ def _before(
     if isinstance(item, ast.While):
         calls = "".join(f"\n{margin}{line}" for line in lines)
         body = item.body
-        if isinstance(body, ast.Block) and source[body.end - 3:body.end].upper() == "END":
+        if isinstance(body, ast.Block) and source[body.end - 3 : body.end].upper() == "END":
             yield body.end - 3, f"{calls.removeprefix(chr(10))}\n{margin}"
         else:
             yield body.pos, "BEGIN "
@@ -69,8 +69,8 @@ def _before(
 
 
 def _margin(source: str, at: int) -> str:
-    line = source[source.rfind("\n", 0, at) + 1:at]
-    return line[:len(line) - len(line.lstrip())]
+    line = source[source.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _statements(root: Batch) -> Iterable[tuple[Statement, bool]]:

@@ -16,7 +16,8 @@ from harness.broker.instance.instance import Instance
 from harness.explore.scenario import Scenario
 
 CLOCK = re.compile(
-    r"\b(sys(utc)?datetime(offset)?|get(utc)?date|current_timestamp)\b|\{\s*fn\s+(cur|now)", re.I)
+    r"\b(sys(utc)?datetime(offset)?|get(utc)?date|current_timestamp)\b|\{\s*fn\s+(cur|now)", re.I
+)
 """Functions that say what time it is, those of ODBC ({fn NOW()}) too."""
 
 SYSTEM = frozenset({"master", "model", "msdb", "tempdb"})

@@ -43,7 +43,7 @@ class Place:
     @property
     def text(self) -> str:
         """The statement in one line."""
-        return " ".join(self.source[self.start:self.end].split())
+        return " ".join(self.source[self.start : self.end].split())
 
     def __str__(self) -> str:
         """Module, line and the beginning of the statement."""
@@ -172,8 +172,12 @@ class Trace:
         """The steps by turns: what one session does until somebody else acts or something happens.
         Nothing is left out, and nothing came between the steps of a turn.
         """
-        return [list(steps) for _, steps in groupby(
-            self.steps, key=lambda step: step.lane if step.step.kind == "run" else step.number)]
+        return [
+            list(steps)
+            for _, steps in groupby(
+                self.steps, key=lambda step: step.lane if step.step.kind == "run" else step.number
+            )
+        ]
 
     def lines(self) -> list[str]:
         """Numbered turns, and their steps with who begins to wait, for what, holding what."""
@@ -186,18 +190,28 @@ class Trace:
             found.append(f"{number:3}. {name}, steps {turn[0].number} to {turn[-1].number}:")
             for step in turn:
                 found += [f"      {step.title.removeprefix(name + ': ')}", *self._seen(step)]
-        found += [f"  at the end {self.lanes[key].name} holds {held}"
-                  for key, held in self.standing.items() if held.locks or held.waits]
+        found += [
+            f"  at the end {self.lanes[key].name} holds {held}"
+            for key, held in self.standing.items()
+            if held.locks or held.waits
+        ]
         if self.victim:
             found.append(f"  the victim is {self.lanes[self.victim].name}")
         return [*found, f"  => {self.violation}"]
 
     def _seen(self, step: TraceStep) -> list[str]:
         """What somebody else would see of a step."""
-        return [*(f"        {self.lanes[key].name} waits; it holds {self.held(step, key)}"
-                  for key in step.began_waiting),
-                *(f"        {self.lanes[key].name} gets {number}: {text}"
-                  for key, number, text in step.errors if key in self.lanes)]
+        return [
+            *(
+                f"        {self.lanes[key].name} waits; it holds {self.held(step, key)}"
+                for key in step.began_waiting
+            ),
+            *(
+                f"        {self.lanes[key].name} gets {number}: {text}"
+                for key, number, text in step.errors
+                if key in self.lanes
+            ),
+        ]
 
     def held(self, step: TraceStep, key: str) -> Held:
         """A lane's locks while it waits: the cycle's own, when its victim has lost them since."""
@@ -243,8 +257,13 @@ def place_of(frame: Any) -> Place | None:
     info = program.infos[frame.pc]
     if info.node is None:
         return None
-    return Place(program.full_name if program.name else "", info.line, info.node.pos,
-                 info.node.end, program.source.text)
+    return Place(
+        program.full_name if program.name else "",
+        info.line,
+        info.node.pos,
+        info.node.end,
+        program.source.text,
+    )
 
 
 class _Recorder:
@@ -291,8 +310,9 @@ class _Recorder:
                 lane.name = f"operator: {fault.kind.replace('_', ' ')}"
             else:
                 queue = session.queue
-                same = sum(other.queue == name_of_queue(queue)
-                           for other in self.trace.lanes.values())
+                same = sum(
+                    other.queue == name_of_queue(queue) for other in self.trace.lanes.values()
+                )
                 lane.kind, lane.queue = "reader", name_of_queue(queue)
                 lane.procedure = queue.activation.procedure
                 lane.name = f"reader of {queue.name}" + (f" ({same + 1})" if same else "")
@@ -328,8 +348,13 @@ class _Recorder:
             warm = self.warm.index(step.who) + 1 if step.who in self.warm else 0
         title = self.world.describe(step)
         stood = None
-        if step.kind not in GOING_ON and session is not None and session.frames \
-                and session.wait is None and (key, batch) in self.begun:
+        if (
+            step.kind not in GOING_ON
+            and session is not None
+            and session.frames
+            and session.wait is None
+            and (key, batch) in self.begun
+        ):
             stood = place_of(session.frames[-1])
         before = {s: s.wait for s in self.instance.sessions.values()}
         self.machine.noted.clear()
@@ -339,21 +364,49 @@ class _Recorder:
         if step.kind == "run" and first is not None:
             title = f"{self.trace.lanes[key].name}: {first}"
         held = self.held()
-        began = tuple(self.keys[s] for s in before
-                      if before[s] is None and s in self.keys
-                      and (s.wait is not None or (s is self.victim and not self.trace.victim
-                                                  and s is session)))
+        began = tuple(
+            self.keys[s]
+            for s in before
+            if before[s] is None
+            and s in self.keys
+            and (
+                s.wait is not None or (s is self.victim and not self.trace.victim and s is session)
+            )
+        )
         starts = (key, batch) not in self.begun and step.kind == "run"
         self.begun.add((key, batch))
-        self.trace.steps.append(TraceStep(number, step, key, title, done, batch, starts, rank, warm,
-                                          held, self.errors(), began, stood))
+        self.trace.steps.append(
+            TraceStep(
+                number,
+                step,
+                key,
+                title,
+                done,
+                batch,
+                starts,
+                rank,
+                warm,
+                held,
+                self.errors(),
+                began,
+                stood,
+            )
+        )
 
     def armed(self) -> list[Any]:
         """The timers that may fire, by due time, then in the order of arming."""
         entries = self.instance.engine.timers.entries
-        return [key for _, key in sorted(
-            ((due, key) for key, due in entries.items()
-             if key[0] in self.world.scenario.timer_kinds), key=lambda entry: entry[0])]
+        return [
+            key
+            for _, key in sorted(
+                (
+                    (due, key)
+                    for key, due in entries.items()
+                    if key[0] in self.world.scenario.timer_kinds
+                ),
+                key=lambda entry: entry[0],
+            )
+        ]
 
     def progress(self, key: str) -> int:
         """The batch a client's lane is in; for an operator how often it struck; a reader: -1."""
@@ -381,8 +434,11 @@ class _Recorder:
 
     def held(self) -> dict[str, Held]:
         """Locks and waits of every session that has a lane."""
-        return {self.keys[session]: held_by(session, self.keys)
-                for session in self.instance.sessions.values() if session in self.keys}
+        return {
+            self.keys[session]: held_by(session, self.keys)
+            for session in self.instance.sessions.values()
+            if session in self.keys
+        }
 
     def errors(self) -> tuple[tuple[str, int, str], ...]:
         """Errors the clients have been told since the step before."""
@@ -393,18 +449,21 @@ class _Recorder:
             now = [(e.number, e.text) for e in sink.errors]
             known = self.told.get(number, (0, 0))
             if len(results) > known[0]:
-                found += [(key, e, "") for e in results[known[0]][known[1]:]]
+                found += [(key, e, "") for e in results[known[0]][known[1] :]]
                 known = (len(results), 0)
-            found += [(key, *error) for error in now[known[1]:]]
+            found += [(key, *error) for error in now[known[1] :]]
             self.told[number] = (len(results), len(now))
         return tuple(found)
 
 
 def queues(instance: Any) -> list[Any]:
     """Every queue with an activation procedure."""
-    return [item for database in instance.server.databases.values()
-            for item in database.objects.values()
-            if getattr(getattr(item, "activation", None), "procedure", None)]
+    return [
+        item
+        for database in instance.server.databases.values()
+        for item in database.objects.values()
+        if getattr(getattr(item, "activation", None), "procedure", None)
+    ]
 
 
 def name_of_queue(queue: Any) -> str:
@@ -417,17 +476,29 @@ def held_by(session: Session, keys: dict[Session, str]) -> Held:
     locks: tuple[Lock, ...] = ()
     server = session.instance.server
     if session.transaction is not None:
-        locks = tuple(Lock(mode, key[0], name_of_resource(server, key))
-                      for key, mode in session.transaction.locks.items() if key[0] not in QUIET)
+        locks = tuple(
+            Lock(mode, key[0], name_of_resource(server, key))
+            for key, mode in session.transaction.locks.items()
+            if key[0] not in QUIET
+        )
     wait = session.wait
     if wait is None:
         return Held(locks)
     if wait.kind != "lock":
         return Held(locks, Waiting("", f"{wait.kind}"))
-    holders = tuple(keys[t.owner] for t in session.instance.engine.locks.blockers(
-        wait.request.transaction) if t.owner in keys)
-    return Held(locks, Waiting(wait.request.mode, name_of_resource(server, wait.resource.key),
-                               tuple(dict.fromkeys(holders))))
+    holders = tuple(
+        keys[t.owner]
+        for t in session.instance.engine.locks.blockers(wait.request.transaction)
+        if t.owner in keys
+    )
+    return Held(
+        locks,
+        Waiting(
+            wait.request.mode,
+            name_of_resource(server, wait.resource.key),
+            tuple(dict.fromkeys(holders)),
+        ),
+    )
 
 
 def name_of_resource(server: Any, key: tuple) -> str:
@@ -450,8 +521,13 @@ def _values(table: Any, index: Any, key: Any) -> str:
     row = index.entries.get(key)
     if row is not None and not index.clustered:
         row = table.rows.entries.get(row)
-    values = [row[ordinal] for ordinal in index.columns] if row is not None else \
-        list(key) if isinstance(key, tuple) else [key]
+    values = (
+        [row[ordinal] for ordinal in index.columns]
+        if row is not None
+        else list(key)
+        if isinstance(key, tuple)
+        else [key]
+    )
     return ", ".join(str(value) for value in values)[:60]
 
 

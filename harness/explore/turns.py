@@ -78,7 +78,8 @@ class Window:
         if self.lanes[0].kind != "reader":
             return ", ".join(dict.fromkeys(lane.name for lane in self.lanes))
         return "activation by hand: " + ", ".join(
-            dict.fromkeys(lane.queue.rpartition(".")[2] for lane in self.lanes))
+            dict.fromkeys(lane.queue.rpartition(".")[2] for lane in self.lanes)
+        )
 
 
 @dataclass(slots=True)
@@ -109,8 +110,10 @@ def plan(trace: Trace) -> Plan:
     made = Plan(trace)
     for step in trace.steps:
         if step.step.kind == "timer" and step.step.who[0] != TIMER:
-            made.refused = (f"step {step.number} ({step.title}) cannot be hurried on a server, and "
-                            "without it windows would meet something else")
+            made.refused = (
+                f"step {step.number} ({step.title}) cannot be hurried on a server, and "
+                "without it windows would meet something else"
+            )
     _windows(made)
     _turns(made)
     _stops(made)
@@ -131,11 +134,19 @@ def _windows(made: Plan) -> None:
         if key in spans:
             spans[key].append(len(trace.steps) + 1)
     busy: dict[int, int] = {}
-    for key in sorted(spans, key=lambda key: (
-            trace.lanes[key].kind != "client", trace.lanes[key].client, spans[key][0])):
+    for key in sorted(
+        spans,
+        key=lambda key: (trace.lanes[key].kind != "client", trace.lanes[key].client, spans[key][0]),
+    ):
         lane = trace.lanes[key]
-        found = next((w for w in made.windows if lane.kind == w.lanes[0].kind != "client"
-                      and busy[w.number] < spans[key][0]), None)
+        found = next(
+            (
+                w
+                for w in made.windows
+                if lane.kind == w.lanes[0].kind != "client" and busy[w.number] < spans[key][0]
+            ),
+            None,
+        )
         if found is None:
             found = Window(len(made.windows) + 1)
             made.windows.append(found)
@@ -149,12 +160,17 @@ def _turns(made: Plan) -> None:
     locked: set[str] = set()
     started = False  # whether a reader has looked into a queue
     for position, step in enumerate(made.trace.steps):
-        if step.step.kind == "timer" and step.step.who[0] == TIMER and step.warm_rank \
-                and not started:
+        if (
+            step.step.kind == "timer"
+            and step.step.who[0] == TIMER
+            and step.warm_rank
+            and not started
+        ):
             made.early.append(step)
             continue
-        if step.step.kind in NOTHING or (step.fault and step.lane
-                                         and made.trace.lanes[step.lane].kind == "operator"):
+        if step.step.kind in NOTHING or (
+            step.fault and step.lane and made.trace.lanes[step.lane].kind == "operator"
+        ):
             continue  # a window stands still anyway; an operator begins when it first runs
         started = started or (bool(step.lane) and made.trace.lanes[step.lane].kind == "reader")
         window = _actor(made, position)
@@ -169,8 +185,9 @@ def _turns(made: Plan) -> None:
         last.steps.append(step)
         waiting = {key for key, held in step.held.items() if held.waits is not None}
         locked = {key for key in waiting if step.held[key].waits.mode}
-        last.blocks = step.step.kind == "run" and (step.lane in waiting or any(
-            statement.waited for statement in step.statements[-1:]))
+        last.blocks = step.step.kind == "run" and (
+            step.lane in waiting or any(statement.waited for statement in step.statements[-1:])
+        )
 
 
 def _actor(made: Plan, position: int) -> int:
@@ -179,9 +196,13 @@ def _actor(made: Plan, position: int) -> int:
     if step.step.kind in OWN:
         return made.window_of(step.lane)
     if step.step.kind == "timer":
-        following = next(iter(made.trace.steps[position + 1:]), None)
-        if following is not None and following.starts and following.lane \
-                and made.trace.lanes[following.lane].kind == "reader":
+        following = next(iter(made.trace.steps[position + 1 :]), None)
+        if (
+            following is not None
+            and following.starts
+            and following.lane
+            and made.trace.lanes[following.lane].kind == "reader"
+        ):
             return made.window_of(following.lane)
     operator = next((w for w in made.windows if not w.lanes), None)
     if operator is None:
@@ -215,10 +236,15 @@ def _stops(made: Plan) -> None:
     for step in made.trace.steps:
         if step.at is not None and step.step.kind not in OWN | NOTHING:
             window = made.window_of(step.lane)
-            passed = sum(1 for turn, other, statement, _ in counted
-                         if turn.window == window and other.number < step.number
-                         and statement.place == step.at and not statement.again
-                         and statement.shared)
+            passed = sum(
+                1
+                for turn, other, statement, _ in counted
+                if turn.window == window
+                and other.number < step.number
+                and statement.place == step.at
+                and not statement.again
+                and statement.shared
+            )
             _rest(made, window, step.at, passed)
 
 
@@ -232,7 +258,8 @@ def _stop(made: Plan, turn: Turn, place: Place, visit: int, blocks: bool) -> Non
         made.missing.append(f"{turn}: no stop can be put into dynamic text ({place})")
         return
     if "@@ROWCOUNT" in place.text.upper() or "@@ERROR" in place.text.upper():
-        made.missing.append(f"{turn}: there is no stop before {place}; it would change what that "
-                            "statement reads")
+        made.missing.append(
+            f"{turn}: there is no stop before {place}; it would change what that statement reads"
+        )
         return
     made.stops.append(Stop(turn.window, turn.number, place, visit, blocks))

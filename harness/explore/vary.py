@@ -20,8 +20,9 @@ class Variant(NamedTuple):
     scenario: Scenario
 
 
-def vary(scenario: Scenario, limits: Limits | None = None,
-         leave_out: frozenset[str] = frozenset()) -> Iterator[Variant]:
+def vary(
+    scenario: Scenario, limits: Limits | None = None, leave_out: frozenset[str] = frozenset()
+) -> Iterator[Variant]:
     """Search a scenario as it is, then with each other value of each switch that was asked for.
 
     One switch differs at a time. What is asked for under another value and not before is varied
@@ -34,6 +35,9 @@ def vary(scenario: Scenario, limits: Limits | None = None,
         name = waiting[0]
         done.add(name)
         for value in SWITCHES[name].values[1:]:
-            other = replace(scenario, name=f"{scenario.name}, {name} = {value}",
-                            switches={**scenario.switches, name: value})
+            other = replace(
+                scenario,
+                name=f"{scenario.name}, {name} = {value}",
+                switches={**scenario.switches, name: value},
+            )
             yield Variant(name, value, search(other, limits, read), other)

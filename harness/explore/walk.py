@@ -105,8 +105,9 @@ def walk(scenario: Scenario, plan: Walks | None = None, read: set[str] | None = 
     return result
 
 
-def _one(world: World, chooser: _Chooser, plan: Walks, result: Result, seen: set[bytes],
-         number: int) -> None:
+def _one(
+    world: World, chooser: _Chooser, plan: Walks, result: Result, seen: set[bytes], number: int
+) -> None:
     """One walk from the beginning to rest, a violation or its bound."""
     path: list[Step] = []
     while len(path) < plan.steps:

@@ -27,7 +27,6 @@ CANCELS = frozenset({"cancel", "rollback"})
 """Kinds of step where a person presses Cancel."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Part:
     """A batch of a window. before: comment lines above it; turn: it begins with that turn, 0 when
@@ -73,13 +72,28 @@ def script(trace: Trace, installed: Installation | None = None) -> Script:
     texts = _stopped(made, names)
     for window in made.plan.windows:
         made.parts[window.number] = list(_parts(made, window, texts))
-    made.text = environment().get_template("windows.sql.j2").render(
-        trace=trace, installed=installed, plan=made.plan, script=made, names=names,
-        database=_database(trace), queues=sorted(trace.activated), quote=quote,
-        rows=list(_rows(made.plan, names)), own=_own(made.plan),
-        steps=list(_table(made.plan)), wrap=comment, numbered=numbered, limit=LIMIT,
-        impatient={step.lane for step in trace.steps if step.step.kind == "lock_timeout"},
-        kinds={step.step.kind for step in trace.steps})
+    made.text = (
+        environment()
+        .get_template("windows.sql.j2")
+        .render(
+            trace=trace,
+            installed=installed,
+            plan=made.plan,
+            script=made,
+            names=names,
+            database=_database(trace),
+            queues=sorted(trace.activated),
+            quote=quote,
+            rows=list(_rows(made.plan, names)),
+            own=_own(made.plan),
+            steps=list(_table(made.plan)),
+            wrap=comment,
+            numbered=numbered,
+            limit=LIMIT,
+            impatient={step.lane for step in trace.steps if step.step.kind == "lock_timeout"},
+            kinds={step.step.kind for step in trace.steps},
+        )
+    )
     return made
 
 
@@ -108,9 +122,14 @@ def numbered(number: int, text: str) -> str:
 @cache
 def environment() -> Environment:
     """The templates of this package; an unknown name is an error."""
-    return Environment(loader=FileSystemLoader(TEMPLATES), undefined=StrictUndefined,
-                       autoescape=lambda name: bool(name) and name.endswith(".html.j2"),
-                       trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True)
+    return Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        undefined=StrictUndefined,
+        autoescape=lambda name: bool(name) and name.endswith(".html.j2"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
 
 
 # ---------------------------------------------------------------------- stops in texts
@@ -123,9 +142,10 @@ def _stopped(made: Script, names: dict[Place, str]) -> dict[tuple[str, int], str
         stops[place.source, owner][place].append(f"-- {_told(made.plan, stop)}")
     texts: dict[tuple[str, int], str] = {}
     for (source, owner), places in stops.items():
-        lines = {(place.start, place.end): [
-            *told, f"EXECUTE explorer.Stop @place = N'{names[place]}';"]
-                 for place, told in places.items()}
+        lines = {
+            (place.start, place.end): [*told, f"EXECUTE explorer.Stop @place = N'{names[place]}';"]
+            for place, told in places.items()
+        }
         module = next(iter(places)).module
         try:
             texts[source, owner] = text = with_stops(source, lines)
@@ -133,8 +153,9 @@ def _stopped(made: Script, names: dict[Place, str]) -> dict[tuple[str, int], str
             made.plan.missing.append(f"{module or 'batch'}: {error}")
             continue
         if module:
-            made.modules.append(Module(module, create_or_alter(source).strip(),
-                                       create_or_alter(text).strip()))
+            made.modules.append(
+                Module(module, create_or_alter(source).strip(), create_or_alter(text).strip())
+            )
     return texts
 
 
@@ -146,9 +167,11 @@ def _told(made: Plan, stop: Stop) -> str:
     before = made.turns[stop.turn - 2] if stop.turn > 1 else None
     text = f"window {stop.window}"
     if before is not None and before.window != stop.window:
-        text += f" waits here until {before} is done in window {before.window}, then does {turn}" \
-            if len(before.steps) == 1 else \
-            f" waits here until {before} are done in window {before.window}, then does {turn}"
+        text += (
+            f" waits here until {before} is done in window {before.window}, then does {turn}"
+            if len(before.steps) == 1
+            else f" waits here until {before} are done in window {before.window}, then does {turn}"
+        )
     else:
         text += f" does {turn}"
     if stop.blocks:
@@ -164,8 +187,11 @@ def _waiting(made: Plan, turn: Turn) -> str:
     held = made.trace.held(step, step.lane)
     if held.waits is None:
         return ""
-    whom = ", ".join(f"window {made.window_of(key)}" for key in held.waits.holders
-                     if any(lane.key == key for w in made.windows for lane in w.lanes))
+    whom = ", ".join(
+        f"window {made.window_of(key)}"
+        for key in held.waits.holders
+        if any(lane.key == key for w in made.windows for lane in w.lanes)
+    )
     return f"{held.waits}{f', held by {whom}' if whom else ''}"
 
 
@@ -215,17 +241,20 @@ def _parts(made: Script, window: Window, texts: dict[tuple[str, int], str]):
 def _standing(made: Plan, step: TraceStep) -> Part:
     """A batch that is under way and has done nothing when something befalls its session."""
     part = _batch(made.trace, made.trace.lanes[step.lane], step, {}, 0)
-    return Part(f"EXECUTE explorer.Turn @turn = {len(made.turns) + 1};\n{part.text}", part.before,
-                part.mark)
+    return Part(
+        f"EXECUTE explorer.Turn @turn = {len(made.turns) + 1};\n{part.text}", part.before, part.mark
+    )
 
 
-def _batch(trace: Trace, lane: Lane, step: TraceStep, texts: dict[tuple[str, int], str],
-           window: int) -> Part:
+def _batch(
+    trace: Trace, lane: Lane, step: TraceStep, texts: dict[tuple[str, int], str], window: int
+) -> Part:
     if lane.kind == "reader":
         return Part(f"EXECUTE {lane.procedure};", (f"{lane.name}, by hand:",), f"reader {lane.key}")
     if lane.kind == "operator":
-        return Part(texts.get((lane.sql, window), lane.sql), (f"{lane.name}:",),
-                    f"operator {lane.key}")
+        return Part(
+            texts.get((lane.sql, window), lane.sql), (f"{lane.name}:",), f"operator {lane.key}"
+        )
     client = trace.scenario.clients[lane.client]
     tidying = step.batch == TIDIES
     text = step.statements[0].place.source if tidying else client.batches[step.batch]
@@ -238,8 +267,9 @@ def _about(turn: Turn, step: TraceStep) -> tuple[str, ...]:
 
 
 def _timer(turn: Turn, rank: int) -> str:
-    return (f"EXECUTE explorer.Turn @turn = {turn.number};\n"
-            f"EXECUTE explorer.FireTimer @rank = {rank};")
+    return (
+        f"EXECUTE explorer.Turn @turn = {turn.number};\nEXECUTE explorer.FireTimer @rank = {rank};"
+    )
 
 
 def _fault(made: Plan, turn: Turn, step: TraceStep):
@@ -247,12 +277,17 @@ def _fault(made: Plan, turn: Turn, step: TraceStep):
     if step.step.kind in DEADLY or step.step.kind in CANCELS:
         window = made.window_of(step.lane)
         if step.step.kind in DEADLY:
-            yield Part(f"{begin}\nEXECUTE explorer.KillWindow @window = {window};",
-                       _about(turn, step))
+            yield Part(
+                f"{begin}\nEXECUTE explorer.KillWindow @window = {window};", _about(turn, step)
+            )
             return
-        yield Part(f"{begin}\nRAISERROR (N'Now press Cancel (Alt+Break) in window {window}, select "
-                   f"what stands there behind that batch, and run it.', 0, 1) WITH NOWAIT;\n"
-                   "WAITFOR DELAY '00:00:15';", _about(turn, step), f"cancel window {window}")
+        yield Part(
+            f"{begin}\nRAISERROR (N'Now press Cancel (Alt+Break) in window {window}, select "
+            f"what stands there behind that batch, and run it.', 0, 1) WITH NOWAIT;\n"
+            "WAITFOR DELAY '00:00:15';",
+            _about(turn, step),
+            f"cancel window {window}",
+        )
         return
     yield from _by_hand(made, turn, step)
 
@@ -261,16 +296,23 @@ def _by_hand(made: Plan, turn: Turn, step: TraceStep):
     """What no T-SQL can bring about at a given moment: the person is told."""
     made.missing.append(f"step {step.number} ({step.title}): no window can do that")
     title = step.title.replace("'", "''").replace("%", "%%")
-    yield Part(f"EXECUTE explorer.Turn @turn = {turn.number};\n"
-               f"RAISERROR (N'By hand, now: {title}', 0, 1) WITH NOWAIT;", _about(turn, step))
+    yield Part(
+        f"EXECUTE explorer.Turn @turn = {turn.number};\n"
+        f"RAISERROR (N'By hand, now: {title}', 0, 1) WITH NOWAIT;",
+        _about(turn, step),
+    )
 
 
 def _table(made: Plan):
     """(steps, window, what happens, what is waited for) for the table on top."""
     for step in made.trace.steps:
         if step in made.early:
-            yield step.number, "server", f"{step.title}: explorer.Ready lets it, before the first "\
-                "step of a window", ""
+            yield (
+                step.number,
+                "server",
+                f"{step.title}: explorer.Ready lets it, before the first step of a window",
+                "",
+            )
             continue
         turn = next((turn for turn in made.turns if step in turn.steps), None)
         if turn is None:

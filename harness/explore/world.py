@@ -89,15 +89,22 @@ class World:
                 found.append(Step("run", number))
         nobody_runs = not found
         if progress.firings > 0:
-            found += [Step("timer", key) for key in sorted(
-                self.instance.engine.timers.entries, key=repr)
-                if key[0] in self.scenario.timer_kinds and self._may_fire(key[0])]
+            found += [
+                Step("timer", key)
+                for key in sorted(self.instance.engine.timers.entries, key=repr)
+                if key[0] in self.scenario.timer_kinds and self._may_fire(key[0])
+            ]
         if nobody_runs:  # time passes only then: waits with a time limit end
-            found += [Step("expire", session.id) for session in waiting
-                      if ("wait", session) in self.instance.engine.timers.entries]
-            found += [Step("timer", key) for key in sorted(
-                self.instance.engine.timers.entries, key=repr)
-                if key[0] in OWN_TIMERS and key[0] not in self.scenario.timer_kinds]
+            found += [
+                Step("expire", session.id)
+                for session in waiting
+                if ("wait", session) in self.instance.engine.timers.entries
+            ]
+            found += [
+                Step("timer", key)
+                for key in sorted(self.instance.engine.timers.entries, key=repr)
+                if key[0] in OWN_TIMERS and key[0] not in self.scenario.timer_kinds
+            ]
             found += [Step("resume", number) for number in sorted(progress.paused)]
         if any(progress.left):
             found += self._faults()
@@ -119,8 +126,11 @@ class World:
                     steps.append(Step(fault.kind, operator.id))
                 continue
             may = KINDS[fault.kind].may
-            steps += [Step(fault.kind, session.id) for session in sessions
-                      if not fault.spares(self, session) and may(self, session)]
+            steps += [
+                Step(fault.kind, session.id)
+                for session in sessions
+                if not fault.spares(self, session) and may(self, session)
+            ]
         return steps
 
     def spent(self) -> list[Step]:
@@ -128,12 +138,17 @@ class World:
         progress, found = self.progress, []
         for key in self.instance.engine.timers.entries:
             if key[0] in self.scenario.timer_kinds and not (
-                    progress.firings > 0 and self._may_fire(key[0])):
+                progress.firings > 0 and self._may_fire(key[0])
+            ):
                 found.append(Step("timer", key))
         if not all(progress.left):
             sessions = [s.id for s in self.instance.sessions.values() if s.frames]
-            found += [Step(fault.kind, who) for fault, left in zip(self.faults, progress.left)
-                      if not left for who in sessions]
+            found += [
+                Step(fault.kind, who)
+                for fault, left in zip(self.faults, progress.left)
+                if not left
+                for who in sessions
+            ]
         return found
 
     # ------------------------------------------------------------------ letting it happen
@@ -205,7 +220,8 @@ class World:
             if operator is session:
                 return self.faults[number].at_once
         return session.background and any(
-            f"/{queue}/" in session.stream for queue in self.scenario.in_one_go)
+            f"/{queue}/" in session.stream for queue in self.scenario.in_one_go
+        )
 
     def client_progress(self, cancelled: int | None = None) -> None:
         """Note the outcome of every batch that is over and start its client's next one.
@@ -222,7 +238,9 @@ class World:
                 progress.tidying -= {number}
             else:
                 progress.results[number] = (
-                    *progress.results[number], tuple(e.number for e in sink.errors))
+                    *progress.results[number],
+                    tuple(e.number for e in sink.errors),
+                )
             on_error = self.scenario.clients[number].on_error
             if number == cancelled:
                 self.journal.save(sink)
@@ -242,8 +260,12 @@ class World:
         if number is None:
             return None
         sink = self.sinks[number]
-        return (progress.position[number], number in progress.killed, number in progress.tidying,
-                sink.digest or sink.hash())
+        return (
+            progress.position[number],
+            number in progress.killed,
+            number in progress.tidying,
+            sink.digest or sink.hash(),
+        )
 
     def _next_batch(self, number: int) -> None:
         sink, client = self.sinks[number], self.scenario.clients[number]
@@ -260,8 +282,7 @@ class World:
     # ------------------------------------------------------------------ looking at it
     def defects(self) -> list[str]:
         """Exceptions the broker did not foresee, each of which has ended a session here."""
-        return [f"defect of the embedded broker: {text}"
-                for _, text in self.instance.defects.found]
+        return [f"defect of the embedded broker: {text}" for _, text in self.instance.defects.found]
 
     def hash(self, *, time: bool = True) -> bytes:
         """The state hash: every part's own, in a fixed order, and the time where somebody asks.
@@ -288,11 +309,16 @@ class World:
         session = self.instance.sessions[step.who]
         name = self.name_of(session)
         if step.kind != "run":
-            said = {"kill": "is killed", "cancel": ": the client cancels",
-                    "expire": ": its wait times out", "resume": "goes on",
-                    "pause": "stands still", "lock_timeout": ": its wait for a lock times out",
-                    "rollback": ": the client cancels and rolls back",
-                    "reader_restart": "dies"}.get(step.kind, "begins")
+            said = {
+                "kill": "is killed",
+                "cancel": ": the client cancels",
+                "expire": ": its wait times out",
+                "resume": "goes on",
+                "pause": "stands still",
+                "lock_timeout": ": its wait for a lock times out",
+                "rollback": ": the client cancels and rolls back",
+                "reader_restart": "dies",
+            }.get(step.kind, "begins")
             return f"{name}{said}" if said[0] == ":" else f"{name} {said}"
         return f"{name}: {self._statement(session)}"
 
@@ -316,9 +342,11 @@ class World:
         """What a session holds and waits for, in one line."""
         held = []
         if session.transaction is not None:
-            held = [f"{mode} {describe_resource(key)}"
-                    for key, mode in session.transaction.locks.items()
-                    if key[0] != "OBJECT"]
+            held = [
+                f"{mode} {describe_resource(key)}"
+                for key, mode in session.transaction.locks.items()
+                if key[0] != "OBJECT"
+            ]
         waits = ""
         if session.wait is not None and session.wait.kind == "lock":
             wait = session.wait

@@ -72,10 +72,12 @@ def named(head: str, rest: str = "") -> tuple[str, ...]:
     """The rows a docstring names before its colon, by name or short name, or after it by name."""
     words, more = (" ".join(text.split()).lower() for text in (head, rest))
     return tuple(
-        row.name for row in ROWS
-        if row.name.lower() in words or row.name.lower() in more
+        row.name
+        for row in ROWS
+        if row.name.lower() in words
+        or row.name.lower() in more
         or any(short in words for short in row.short.split("|") if short)
-    )  # fmt: skip
+    )
 
 
 def unproven(found: list[Proof]) -> list[str]:
@@ -89,23 +91,32 @@ def page(found: list[Proof], variants: str) -> str:
     peers = "".join(f"- **{short}**: {words}\n" for short, words in PEERS.items())
     table = "".join(
         f"| [{row.name}](#{_anchor(row.name)}) | {row.have or 'none'} | {row.partly or 'none'} | "
-        f"{sum(row.name in proof.rows for proof in found)} |\n" for row in ROWS
-    )  # fmt: skip
-    return "\n".join([
-        HEAD.format(variants=variants), "## Peers\n", peers, "## The table\n",
-        "| feature | peers that have it | in part | our proofs |\n|---|---|---|---|\n" + table,
-        *(_section(row, found) for row in ROWS),
-    ])  # fmt: skip
+        f"{sum(row.name in proof.rows for proof in found)} |\n"
+        for row in ROWS
+    )
+    return "\n".join(
+        [
+            HEAD.format(variants=variants),
+            "## Peers\n",
+            peers,
+            "## The table\n",
+            "| feature | peers that have it | in part | our proofs |\n|---|---|---|---|\n" + table,
+            *(_section(row, found) for row in ROWS),
+        ]
+    )
 
 
 def _section(row: Row, found: list[Proof]) -> str:
     proven = [proof for proof in found if row.name in proof.rows]
     lines = "".join(
         f"- `{proof.file}`{': ' + proof.name[5:].replace('_', ' ') if proof.name else ''}"
-        f"{' (' + proof.said + ')' if proof.said else ''}\n" for proof in proven
-    )  # fmt: skip
-    return (f"## {row.name}\n\n{row.ours}\n\nAnswers: {row.answers}\n\n"
-            f"{lines or '**No test proves this row.**'}")
+        f"{' (' + proof.said + ')' if proof.said else ''}\n"
+        for proof in proven
+    )
+    return (
+        f"## {row.name}\n\n{row.ours}\n\nAnswers: {row.answers}\n\n"
+        f"{lines or '**No test proves this row.**'}"
+    )
 
 
 def _anchor(heading: str) -> str:

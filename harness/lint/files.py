@@ -80,8 +80,12 @@ def _parse(sql: str, first_line: int) -> _Parsed:
             at = word.start()
             line, column = Source(sql, first_line).line_column(at)
             parsed.found.append(
-                Finding(*_unshifted(parsed.shifts, line, column), "SB01",
-                        f"the statement before {word[1].upper()} does not end with ;"))
+                Finding(
+                    *_unshifted(parsed.shifts, line, column),
+                    "SB01",
+                    f"the statement before {word[1].upper()} does not end with ;",
+                )
+            )
             sql = f"{sql[:at]};{sql[at:]}"
             parsed.shifts.append((line, column))
     return parsed

@@ -76,8 +76,7 @@ class Module:
 
     def is_table(self, name: ast.Node) -> bool:
         """Whether a name is that of the table of open conversations."""
-        return isinstance(name, ast.ObjectName) and \
-            name.name.lower() == self.options.table.lower()
+        return isinstance(name, ast.ObjectName) and name.name.lower() == self.options.table.lower()
 
 
 def script_of(batches: list[ast.Batch]) -> Script:
@@ -93,8 +92,7 @@ def _settings(batches: list[ast.Batch]) -> frozenset[str]:
                 continue
             if not isinstance(statement, ast.SetOption):
                 return frozenset(found)
-            found = found | set(statement.names) if statement.on \
-                else found - set(statement.names)
+            found = found | set(statement.names) if statement.on else found - set(statement.names)
     return frozenset(found)
 
 
@@ -104,17 +102,22 @@ def _activated(batches: list[ast.Batch]) -> frozenset[str]:
     calls: dict[str, set[str]] = {}
     for batch in batches:
         nodes = list(batch.walk())
-        found |= {node.procedure.name.lower() for node in nodes
-                  if isinstance(node, ast.QueueActivation) and node.procedure is not None}
+        found |= {
+            node.procedure.name.lower()
+            for node in nodes
+            if isinstance(node, ast.QueueActivation) and node.procedure is not None
+        }
         made = next((node for node in nodes if isinstance(node, ast.CreateProcedure)), None)
         if made is None:
             continue
         name = made.name.name.lower()
         if any(isinstance(node, ast.Receive) for node in nodes):
             found.add(name)
-        calls[name] = {node.procedure.name.lower() for node in nodes
-                       if isinstance(node, ast.ExecuteProcedure)
-                       and isinstance(node.procedure, ast.ObjectName)}
+        calls[name] = {
+            node.procedure.name.lower()
+            for node in nodes
+            if isinstance(node, ast.ExecuteProcedure) and isinstance(node.procedure, ast.ObjectName)
+        }
     while more := set().union(*(calls.get(name, set()) for name in found)) - found:
         found |= more
     return frozenset(found)

@@ -39,8 +39,10 @@ def page() -> str:
 
 
 def _section(rule: Rule) -> str:
-    return (f"## {rule.code} {rule.name}\n\n{rule.why}\n\n**Instead**: {rule.instead}\n\n"
-            f"**Seen**: {rule.example}\n")
+    return (
+        f"## {rule.code} {rule.name}\n\n{rule.why}\n\n**Instead**: {rule.instead}\n\n"
+        f"**Seen**: {rule.example}\n"
+    )
 
 
 def _seed(seed: Seed) -> str:
@@ -48,10 +50,14 @@ def _seed(seed: Seed) -> str:
     fired: dict[str, list[str]] = {code: [] for code in RULES}
     for name, found, words in seed.findings():
         fired[found.code].append(f"{name}:{found.line} `{words}`".replace("|", "\\|"))
-    rows = "".join(f"| {code} {RULES[code].name} | {'<br>'.join(lines) or 'none'} |\n"
-                   for code, lines in fired.items())
-    return (f"### Seed {seed.number}: {seed.title}\n\n{seed.note}\n\n"
-            f"| rule | file and line |\n|---|---|\n{rows}")
+    rows = "".join(
+        f"| {code} {RULES[code].name} | {'<br>'.join(lines) or 'none'} |\n"
+        for code, lines in fired.items()
+    )
+    return (
+        f"### Seed {seed.number}: {seed.title}\n\n{seed.note}\n\n"
+        f"| rule | file and line |\n|---|---|\n{rows}"
+    )
 
 
 def main(path: Path = PAGE) -> None:

@@ -54,8 +54,10 @@ def lint_templates(config: str, paths: list[Path] | None = None) -> list[StyleFi
     found = []
     for path in templates() if paths is None else paths:
         linted = using.lint_string(path.read_text(encoding="utf-8"), fname=str(path))
-        found += [StyleFinding(path, one.line_no, one.line_pos, one.rule_code(), one.desc())
-                  for one in linted.get_violations()]
+        found += [
+            StyleFinding(path, one.line_no, one.line_pos, one.rule_code(), one.desc())
+            for one in linted.get_violations()
+        ]
     return found
 
 
@@ -90,7 +92,7 @@ def same_meaning(before: Any, template: str, name: str, using: Linter) -> bool:
     try:
         return _trees(before.templated_str) == _trees(after.templated_str)
     except TsqlSyntaxError:
-        return False        # what our parser cannot read cannot be proven
+        return False  # what our parser cannot read cannot be proven
 
 
 def _trees(sql: str) -> list[Any]:

@@ -46,23 +46,31 @@ def screen(rows: DataFrame) -> DataFrame:
     number = f.col("number")
     rest = number % f.lit(PRIME)
     batches = rows.groupBy("group", "landed").agg(
-        f.count("*").alias("n"), f.min(number).alias("low"), f.max(number).alias("high"),
-        f.sum(number).alias("total"), f.sum(rest * rest % f.lit(PRIME)).alias("squares"),
+        f.count("*").alias("n"),
+        f.min(number).alias("low"),
+        f.max(number).alias("high"),
+        f.sum(number).alias("total"),
+        f.sum(rest * rest % f.lit(PRIME)).alias("squares"),
         f.min(f.when(f.col("closes"), number)).alias("closes"),
-    )  # fmt: skip
-    earlier = Window.partitionBy("group").orderBy("landed").rowsBetween(
-        Window.unboundedPreceding, -1)
+    )
+    earlier = (
+        Window.partitionBy("group").orderBy("landed").rowsBetween(Window.unboundedPreceding, -1)
+    )
     return (
         batches.withColumn("before", f.max("high").over(earlier))
         .groupBy("group")
         .agg(
-            f.sum("n").alias("landed"), f.min("low").alias("low"), f.max("high").alias("high"),
-            f.sum("total").alias("total"), (f.sum("squares") % f.lit(PRIME)).alias("squares"),
-            f.min("landed").alias("first_landed"), f.max("landed").alias("last_landed"),
+            f.sum("n").alias("landed"),
+            f.min("low").alias("low"),
+            f.max("high").alias("high"),
+            f.sum("total").alias("total"),
+            (f.sum("squares") % f.lit(PRIME)).alias("squares"),
+            f.min("landed").alias("first_landed"),
+            f.max("landed").alias("last_landed"),
             f.count(f.when(f.col("low") < f.col("before"), 1)).alias("late_batches"),
             f.min("closes").alias("closes"),
         )
-    )  # fmt: skip
+    )
 
 
 def complete(base: int, count: Column, in_order: bool = True) -> Column:
@@ -103,8 +111,9 @@ def verify(rows: DataFrame, base: int) -> DataFrame:
 
     number, dead = f.col("number"), f.col("dead")
     sorted_ = Window.partitionBy("group").orderBy("number", "dead", "landed")
-    earlier = Window.partitionBy("group").orderBy("landed").rangeBetween(
-        Window.unboundedPreceding, -1)
+    earlier = (
+        Window.partitionBy("group").orderBy("landed").rangeBetween(Window.unboundedPreceding, -1)
+    )
     before = f.coalesce(f.lag("number").over(sorted_), f.lit(base - 1))
     gap = f.greatest(f.lit(0), f.least(number, f.col("stop")) - before - 1)
     beside = (
@@ -119,7 +128,8 @@ def verify(rows: DataFrame, base: int) -> DataFrame:
     top, last = f.greatest(f.max("number"), f.lit(base - 1)), f.max("stop") - 1
     tail = f.greatest(f.lit(0), last - top)
     stretch = f.struct(
-        (f.col("before") + 1).alias("first"), (f.col("before") + f.col("gap")).alias("last"))
+        (f.col("before") + 1).alias("first"), (f.col("before") + f.col("gap")).alias("last")
+    )
     at_end = f.array(f.struct((top + 1).alias("first"), last.alias("last")))
     ranges = f.sort_array(f.collect_list(f.when(shown, stretch)))
     return beside.groupBy("group").agg(
@@ -134,4 +144,4 @@ def verify(rows: DataFrame, base: int) -> DataFrame:
         f.count(f.when(~dead & ~again & (number >= f.col("stop")), 1)).alias("after_end"),
         (f.sum("gap") + tail).alias("missing"),
         f.when(tail > 0, f.concat(ranges, at_end)).otherwise(ranges).alias("ranges"),
-    )  # fmt: skip
+    )

@@ -18,6 +18,8 @@ def acknowledge(connection: Any, options: StreamReadOptions, mark: int) -> None:
         )
     except Exception as error:  # whichever driver's
         raise told(
-            error, options, f"{procedure} for reader {options.reader!r}",
+            error,
+            options,
+            f"{procedure} for reader {options.reader!r}",
             "a login in the configuration's reader role, or no option reader",
-        ) from None  # fmt: skip
+        ) from None

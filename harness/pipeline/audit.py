@@ -60,16 +60,24 @@ def _count(report: Report, judged: DataFrame) -> Span:
     def states(name: str) -> Any:
         return f.count(f.when(f.col("state") == name, 1))
 
-    total = judged.agg(
-        f.sum("landed").alias("landed"), f.count("*").alias("conversations"),
-        *(states(name).alias(name) for name in ("complete", "closing", "open")),
-        f.count(f.when(f.col("logged").isNull(), 1)).alias("unlogged"),
-        f.count(f.when(f.col("suspect"), 1)).alias("suspects"),
-        f.sum("lost").alias("lost"), f.sum("dead").alias("dead_lettered"),
-        f.sum("pending").alias("pending"), f.sum("repeats").alias("repeated"),
-        f.sum("late").alias("late"), f.sum("after_end").alias("after_end"),
-        f.struct(*span_of()).alias("span"),
-    ).first().asDict()  # fmt: skip
+    total = (
+        judged.agg(
+            f.sum("landed").alias("landed"),
+            f.count("*").alias("conversations"),
+            *(states(name).alias(name) for name in ("complete", "closing", "open")),
+            f.count(f.when(f.col("logged").isNull(), 1)).alias("unlogged"),
+            f.count(f.when(f.col("suspect"), 1)).alias("suspects"),
+            f.sum("lost").alias("lost"),
+            f.sum("dead").alias("dead_lettered"),
+            f.sum("pending").alias("pending"),
+            f.sum("repeats").alias("repeated"),
+            f.sum("late").alias("late"),
+            f.sum("after_end").alias("after_end"),
+            f.struct(*span_of()).alias("span"),
+        )
+        .first()
+        .asDict()
+    )
     span = Span(*total.pop("span"))
     for name, value in total.items():
         setattr(report, name, int(value or 0))
@@ -84,10 +92,18 @@ def _worst(report: Report, judged: DataFrame) -> None:
     wrong = f.col("lost") + f.col("repeats") + f.col("late") + f.col("after_end") > 0
     order = [f.desc(name) for name in ("lost", "repeats", "late")]
     report.worst = [
-        Finding(row.conversation, row.state, row.lost, row.repeats, row.late, row.dead,
-                row.pending, _ranges(row))
+        Finding(
+            row.conversation,
+            row.state,
+            row.lost,
+            row.repeats,
+            row.late,
+            row.dead,
+            row.pending,
+            _ranges(row),
+        )
         for row in judged.where(wrong).orderBy(*order, "conversation").limit(SHOWN).collect()
-    ]  # fmt: skip
+    ]
 
 
 def _keys(
@@ -101,11 +117,12 @@ def _keys(
     by_key = keys(rows, dead, judged, rules)
     try:
         total = by_key.agg(
-            f.count("*").alias("keys"), f.sum("lost").alias("lost_by_key"),
+            f.count("*").alias("keys"),
+            f.sum("lost").alias("lost_by_key"),
             f.sum("unsettled").alias("unsettled_by_key"),
             f.sum("repeats").alias("repeated_by_key"),
             f.count(f.when(f.col("overtaken") > 0, 1)).alias("overtaken_keys"),
-        ).first()  # fmt: skip
+        ).first()
         for name, value in total.asDict().items():
             setattr(report, name, int(value or 0))
         worst = by_key.where(f.col("lost") > 0).orderBy(f.desc("lost"), "key").limit(SHOWN)
@@ -140,20 +157,28 @@ def _notes(report: Report, log: DataFrame | None) -> None:
     from pyspark.sql import functions as f
 
     if log is None:
-        report.notes.append("no ConversationLog: a conversation of which nothing landed is not "
-                            "missed, nor is a tail without EndOfStream")
+        report.notes.append(
+            "no ConversationLog: a conversation of which nothing landed is not "
+            "missed, nor is a tail without EndOfStream"
+        )
     else:
         report.unnamed = log.where(f.col("ConversationId").isNull()).count()
     if report.unnamed:
-        report.notes.append(f"{report.unnamed:,} rows of ConversationLog have no conversation "
-                            "id: nothing can be compared with them")
+        report.notes.append(
+            f"{report.unnamed:,} rows of ConversationLog have no conversation "
+            "id: nothing can be compared with them"
+        )
     if not report.exact:
-        report.notes.append(f"{report.suspects:,} of {report.conversations:,} conversations were "
-                            "suspect after sums and verified number by number; --exact verifies "
-                            "all")
+        report.notes.append(
+            f"{report.suspects:,} of {report.conversations:,} conversations were "
+            "suspect after sums and verified number by number; --exact verifies "
+            "all"
+        )
     if report.profile.backwards:
-        report.notes.append(f"{report.profile.backwards:,} messages landed before they were sent: "
-                            "the clocks of the two servers disagree")
+        report.notes.append(
+            f"{report.profile.backwards:,} messages landed before they were sent: "
+            "the clocks of the two servers disagree"
+        )
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -167,15 +192,18 @@ def main(arguments: list[str] | None = None) -> int:
     config = configuration(chosen.config)
     if config.target.processing == "hook" and not chosen.landed:
         raise PipelineError(
-            f"configuration {config.name}", "hands its messages to a hook, so Landing has none",
+            f"configuration {config.name}",
+            "hands its messages to a hook, so Landing has none",
             "--landed PATH of what the hook wrote, with conversation, sequence and type",
-        )  # fmt: skip
+        )
     spark = spark_session("redial-audit")
     found = sources(spark, config, chosen)
-    rules = Rules(config.contract.end_of_stream, chosen.exact, found.horizon, chosen.since,
-                  chosen.until)
-    report = audit(found.landed, found.log, found.dead, rules=rules, dropped=found.dropped,
-                   label=found.label)
+    rules = Rules(
+        config.contract.end_of_stream, chosen.exact, found.horizon, chosen.since, chosen.until
+    )
+    report = audit(
+        found.landed, found.log, found.dead, rules=rules, dropped=found.dropped, label=found.label
+    )
     report.notes += found.notes
     show(Console(), report)
     if chosen.html:
@@ -209,8 +237,9 @@ def configuration(name: str) -> Config:
     try:
         return load(path)
     except (OSError, ConfigError) as error:
-        raise PipelineError(f"configuration {name}", str(error),
-                            "--config with a name of sql/configs or a path") from None
+        raise PipelineError(
+            f"configuration {name}", str(error), "--config with a name of sql/configs or a path"
+        ) from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -221,16 +250,26 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--config", default="audit", help="name of a file in sql/configs, or a path; default audit")
-    add("--server", help="ODBC connection string of the database, for ConversationLog, DeadLetter "
-        "and, without --landed, Landing; also from REDIAL_SERVER")
+    add(
+        "--server",
+        help="ODBC connection string of the database, for ConversationLog, DeadLetter "
+        "and, without --landed, Landing; also from REDIAL_SERVER",
+    )
     add("--landed", help="Parquet or Delta that the landing job wrote; default: the server's table")
     add("--log", help="Parquet with ConversationLog; default: the server's table")
-    add("--settled", action="store_true",
+    add(
+        "--settled",
+        action="store_true",
         help="with --landed: all that had landed when the log was read is in it, so a conversation "
-        "that ended after its newest row must be whole too")
+        "that ended after its newest row must be whole too",
+    )
     for name in ("since", "until"):
-        add(f"--{name}", type=datetime.fromisoformat, metavar="UTC",
-            help="only conversations begun then: 2026-03-01 or 2026-03-01T12:00:00+00:00")
+        add(
+            f"--{name}",
+            type=datetime.fromisoformat,
+            metavar="UTC",
+            help="only conversations begun then: 2026-03-01 or 2026-03-01T12:00:00+00:00",
+        )
     add("--exact", action="store_true", help="verify every conversation number by number")
     add("--strict", action="store_true", help="status 1 for repeats and wrong order too")
     add("--html", type=Path, help="write the page there")

@@ -39,11 +39,13 @@ def connection_string(options: Options) -> str:
         return text if _HAS_DRIVER.search(text) else f"Driver={{{_driver()}}};{text}"
     server = _PORT.sub(r",\1", options.server or "")
     pairs = {
-        "Driver": _braced(_driver()), "Server": server, "Database": _braced(options.database or ""),
+        "Driver": _braced(_driver()),
+        "Server": server,
+        "Database": _braced(options.database or ""),
         "Encrypt": options.encrypt,
         "TrustServerCertificate": "yes" if options.trust_server_certificate else "no",
         "APP": APP,
-    }  # fmt: skip
+    }
     if options.authentication is not None:
         pairs["Authentication"] = options.authentication
     elif options.user is None:

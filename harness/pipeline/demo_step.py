@@ -95,26 +95,40 @@ def take(
     need_java_and_spark()
     shutil.rmtree(path, ignore_errors=True)  # what it has is of another database
     started = time.monotonic()
-    found = _run(Step(server.odbc, config.model_dump(by_alias=True, mode="json"), str(path),
-                      str(page)))  # fmt: skip
+    found = _run(
+        Step(server.odbc, config.model_dump(by_alias=True, mode="json"), str(path), str(page))
+    )
     delays = {carrier: (n, mean) for carrier, n, mean in found["delays"]}
     return StepResult(
-        path, page, found["rows"], found["batches"], time.monotonic() - started, delays, expected,
-        found["verdict"], found["clean"],
-    )  # fmt: skip
+        path,
+        page,
+        found["rows"],
+        found["batches"],
+        time.monotonic() - started,
+        delays,
+        expected,
+        found["verdict"],
+        found["clean"],
+    )
 
 
 def _run(step: Step) -> dict[str, Any]:
     """Run this module as a process; its last line is the result. Raises PipelineError."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "harness.pipeline.demo_step"], input=json.dumps(asdict(step)),
-            capture_output=True, text=True, cwd=ROOT, env=os.environ, timeout=JOB_SECONDS,
+            [sys.executable, "-m", "harness.pipeline.demo_step"],
+            input=json.dumps(asdict(step)),
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=os.environ,
+            timeout=JOB_SECONDS,
             check=False,
-        )  # fmt: skip
+        )
     except subprocess.TimeoutExpired:
-        raise PipelineError("Spark", f"did not finish within {JOB_SECONDS} s",
-                            "java -version") from None
+        raise PipelineError(
+            "Spark", f"did not finish within {JOB_SECONDS} s", "java -version"
+        ) from None
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         raise PipelineError("Spark", f"failed: {reason(done.stderr)}", "java -version")
@@ -143,22 +157,33 @@ def run(step: Step) -> dict[str, Any]:
     # The log first: whatever it calls ended has landed, and what has landed is then read.
     found = Sources()
     ask(spark, found, config, step.odbc)
-    options = {"odbc": step.odbc, "schema": config.schema_name, "reader": "redial-demo",
-               "numPartitions": str(PARTITIONS)}  # fmt: skip
+    options = {
+        "odbc": step.odbc,
+        "schema": config.schema_name,
+        "reader": "redial-demo",
+        "numPartitions": str(PARTITIONS),
+    }
     landing = Landing(table("parquet", step.path), acknowledger(options))
     source = spark.readStream.format("servicebroker").options(**options).load()
     follow(start(source, landing, f"{step.path}/_checkpoint"))
     written = files(spark, step.path)
     delays = _delays(written, config.message_types[0].name)
-    report = audit(written, found.log, found.dead, rules=Rules(config.contract.end_of_stream),
-                   label=f"{Path(step.path).name}, configuration {config.name}")  # fmt: skip
+    report = audit(
+        written,
+        found.log,
+        found.dead,
+        rules=Rules(config.contract.end_of_stream),
+        label=f"{Path(step.path).name}, configuration {config.name}",
+    )
     write_page(report, Path(step.page))
     spark.stop()
     return {
-        "rows": sum(rows for _, rows, _, _ in delays), "batches": landing.batches,
+        "rows": sum(rows for _, rows, _, _ in delays),
+        "batches": landing.batches,
         "delays": [(carrier, n, mean) for carrier, _, n, mean in delays if n],
-        "verdict": report.verdict(), "clean": report.clean,
-    }  # fmt: skip
+        "verdict": report.verdict(),
+        "clean": report.clean,
+    }
 
 
 def _delays(written: DataFrame, event: str) -> list[Any]:
@@ -167,11 +192,13 @@ def _delays(written: DataFrame, event: str) -> list[Any]:
 
     schema = "carrier STRING, dep_delay INT"
     flights = written.where(f.col("type") == event).select(
-        f.from_json(f.col("body").cast("string"), schema).alias("event"))
+        f.from_json(f.col("body").cast("string"), schema).alias("event")
+    )
     return (
         flights.groupBy("event.carrier")
-        .agg(f.count("*"), f.count("event.dep_delay"), f.avg("event.dep_delay")).collect()
-    )  # fmt: skip
+        .agg(f.count("*"), f.count("event.dep_delay"), f.avg("event.dep_delay"))
+        .collect()
+    )
 
 
 if __name__ == "__main__":

@@ -40,9 +40,11 @@ class Jar:
 
 
 JDBC = Jar(
-    "com.microsoft.sqlserver", "mssql-jdbc", "12.10.1.jre11",
+    "com.microsoft.sqlserver",
+    "mssql-jdbc",
+    "12.10.1.jre11",
     "com/microsoft/sqlserver/jdbc/SQLServerDriver.class",
-)  # fmt: skip
+)
 DRIVER = "com.microsoft.sqlserver.jdbc.SQLServerDriver"
 """Named in every use: with spark.jars alone, java.sql.DriverManager does not see the driver."""
 
@@ -52,9 +54,11 @@ GROUP, ARTIFACT, VERSION, COORDINATES = JDBC.group, JDBC.artifact, JDBC.version,
 def spark_avro(spark_version: str) -> Jar:
     """Spark's Avro functions are a jar of its own version."""
     return Jar(
-        "org.apache.spark", "spark-avro_2.13", spark_version,
+        "org.apache.spark",
+        "spark-avro_2.13",
+        spark_version,
         "org/apache/spark/sql/avro/AvroDataToCatalyst.class",
-    )  # fmt: skip
+    )
 
 
 class JarMissing(RuntimeError):
@@ -97,9 +101,13 @@ def usable(path: Path, jar: Jar = JDBC) -> bool:
 def fetch_command(directory: Path, jar: Jar = JDBC) -> list[str]:
     """The command that puts a jar into ``directory``; also what a user is told to type."""
     return [
-        "mvn", "-q", "-B", PLUGIN, f"-Dartifact={jar.coordinates}",
+        "mvn",
+        "-q",
+        "-B",
+        PLUGIN,
+        f"-Dartifact={jar.coordinates}",
         f"-DoutputDirectory={directory}",
-    ]  # fmt: skip
+    ]
 
 
 def _kept(jar: Jar, path: Path) -> Path:

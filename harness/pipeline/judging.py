@@ -37,10 +37,16 @@ NAMES = {
 """The audit's names of what landed, and the columns it finds them in, in any case."""
 
 LOG = {
-    "Handle": "string", "ConversationId": "string", "ConversationKey": "string",
-    "ResendOf": "string", "BegunUtc": "timestamp", "EndOfStreamUtc": "timestamp",
-    "EndedUtc": "timestamp", "Messages": "bigint", "Resent": "bigint",
-}  # fmt: skip
+    "Handle": "string",
+    "ConversationId": "string",
+    "ConversationKey": "string",
+    "ResendOf": "string",
+    "BegunUtc": "timestamp",
+    "EndOfStreamUtc": "timestamp",
+    "EndedUtc": "timestamp",
+    "Messages": "bigint",
+    "Resent": "bigint",
+}
 """Columns of ConversationLog the audit reads."""
 
 
@@ -73,17 +79,18 @@ def named(landed: DataFrame) -> DataFrame:
             columns.append(f.col(f"`{found}`").alias(name))
         elif name in ("conversation", "sequence", "type"):
             raise PipelineError(
-                f"column {name}", f"is not among those that landed: {', '.join(landed.columns)}",
+                f"column {name}",
+                f"is not among those that landed: {', '.join(landed.columns)}",
                 f"name it {name} or {' or '.join(others)}",
-            )  # fmt: skip
+            )
         else:
             kind = {"landed": "timestamp", "sent": "timestamp", "key_seq": "bigint"}
             columns.append(f.lit(None).cast(kind.get(name, "string")).alias(name))
     rows = landed.select(*columns)
     # Where the id was not visible the target's handle tells dialogs apart as well.
-    return rows.withColumn(
-        "conversation", f.upper(f.coalesce("conversation", "handle"))
-    ).drop("handle")  # fmt: skip
+    return rows.withColumn("conversation", f.upper(f.coalesce("conversation", "handle"))).drop(
+        "handle"
+    )
 
 
 def micros(moment: Column) -> Column:
@@ -109,10 +116,11 @@ def conversations(
     ours = landed.where(~f.col("type").startswith(BROKERS_OWN))
     ours = ours if begun is None else ours.join(begun, "conversation", "left_semi")
     numbers = ours.select(
-        f.col("conversation").alias("group"), f.col("sequence").alias("number"),
+        f.col("conversation").alias("group"),
+        f.col("sequence").alias("number"),
         micros(f.col("landed")).alias("landed"),
         (f.col("type") == rules.end_of_stream).alias("closes"),
-    )  # fmt: skip
+    )
     letters = _letters(dead, "ConversationId", "MessageSequence", begun)
     known = _known(numbers, sent, rules)
     clean = complete(0, f.col("stop"))
@@ -136,9 +144,11 @@ def keys(landed: DataFrame, dead: DataFrame | None, judged: DataFrame, rules: Ru
     from pyspark.sql import functions as f
 
     numbers = landed.where(f.col("key").isNotNull() & f.col("key_seq").isNotNull()).select(
-        f.col("key").alias("group"), f.col("key_seq").alias("number"),
-        micros(f.col("landed")).alias("landed"), f.lit(False).alias("closes"),
-    )  # fmt: skip
+        f.col("key").alias("group"),
+        f.col("key_seq").alias("number"),
+        micros(f.col("landed")).alias("landed"),
+        f.lit(False).alias("closes"),
+    )
     letters = _letters(dead, "ConversationKey", "KeySequence", None)
     known = screen(numbers).withColumn("stop", f.col("high") + 1)
     clean = complete(1, f.col("high"), in_order=False)
@@ -147,19 +157,35 @@ def keys(landed: DataFrame, dead: DataFrame | None, judged: DataFrame, rules: Ru
     verified = _verified(known, numbers, letters, 1).withColumnRenamed("group", "key")
     # A resend's dialog is of the key of the dialog it stands for, and its own row names none.
     of = judged.select(f.col("handle").alias("resend_of"), f.col("key").alias("of"))
-    closing = judged.where(f.col("state") == "closing").join(of, "resend_of", "left").select(
-        f.coalesce("key", "of").alias("key"), f.lit(True).alias("closing"),
-    ).where(f.col("key").isNotNull()).distinct()  # fmt: skip
+    closing = (
+        judged.where(f.col("state") == "closing")
+        .join(of, "resend_of", "left")
+        .select(
+            f.coalesce("key", "of").alias("key"),
+            f.lit(True).alias("closing"),
+        )
+        .where(f.col("key").isNotNull())
+        .distinct()
+    )
     verified = verified.drop("high", "landed")
     found = known.select("key", "high", "landed", "late_batches").join(verified, "key", "left")
     missing = f.coalesce("missing", f.lit(0))
     unsettled = f.col("closing").isNotNull()
-    return found.join(closing, "key", "left").select(
-        "key", "high", "landed", f.coalesce("repeats", f.lit(0)).alias("repeats"),
-        f.col("late_batches").alias("overtaken"), missing.alias("missing"), "ranges",
-        f.when(unsettled, missing).otherwise(0).alias("unsettled"),
-        f.when(unsettled, 0).otherwise(missing).alias("lost"),
-    ).persist()  # fmt: skip
+    return (
+        found.join(closing, "key", "left")
+        .select(
+            "key",
+            "high",
+            "landed",
+            f.coalesce("repeats", f.lit(0)).alias("repeats"),
+            f.col("late_batches").alias("overtaken"),
+            missing.alias("missing"),
+            "ranges",
+            f.when(unsettled, missing).otherwise(0).alias("unsettled"),
+            f.when(unsettled, 0).otherwise(missing).alias("lost"),
+        )
+        .persist()
+    )
 
 
 def _sent(landed: DataFrame, log: DataFrame | None, rules: Rules) -> DataFrame:
@@ -169,19 +195,25 @@ def _sent(landed: DataFrame, log: DataFrame | None, rules: Rules) -> DataFrame:
     if log is None:
         if rules.since or rules.until:
             raise PipelineError(
-                "since, until", "need ConversationLog, which knows when a dialog began",
+                "since, until",
+                "need ConversationLog, which knows when a dialog began",
                 "pass the log, or leave them out",
-            )  # fmt: skip
+            )
         log = landed.limit(0).select(*(f.lit(None).cast(t).alias(n) for n, t in LOG.items()))
     log = log.select(*(f.col(name).cast(kind) for name, kind in LOG.items()))
     sent = log.where(f.col("ConversationId").isNotNull()).select(
-        f.upper("ConversationId").alias("conversation"), f.lit(True).alias("logged"),
-        f.upper("Handle").alias("handle"), f.upper("ResendOf").alias("resend_of"),
-        f.col("ConversationKey").alias("key"), f.col("ResendOf").isNotNull().alias("resend"),
+        f.upper("ConversationId").alias("conversation"),
+        f.lit(True).alias("logged"),
+        f.upper("Handle").alias("handle"),
+        f.upper("ResendOf").alias("resend_of"),
+        f.col("ConversationKey").alias("key"),
+        f.col("ResendOf").isNotNull().alias("resend"),
         f.col("BegunUtc").alias("begun"),
-        f.col("EndOfStreamUtc").alias("closed"), f.col("EndedUtc").alias("ended"),
-        f.col("Messages").alias("messages"), f.coalesce("Resent", f.lit(0)).alias("resent"),
-    )  # fmt: skip
+        f.col("EndOfStreamUtc").alias("closed"),
+        f.col("EndedUtc").alias("ended"),
+        f.col("Messages").alias("messages"),
+        f.coalesce("Resent", f.lit(0)).alias("resent"),
+    )
     if rules.since is not None:
         sent = sent.where(f.col("begun") >= f.lit(rules.since))
     return sent if rules.until is None else sent.where(f.col("begun") < f.lit(rules.until))
@@ -214,8 +246,9 @@ def _known(numbers: DataFrame, sent: DataFrame, rules: Rules) -> DataFrame:
     """
     from pyspark.sql import functions as f
 
-    screened = screen(numbers).withColumnsRenamed({"group": "conversation",
-                                                   "closes": "end_of_stream"})
+    screened = screen(numbers).withColumnsRenamed(
+        {"group": "conversation", "closes": "end_of_stream"}
+    )
     known = screened.join(sent, "conversation", "full")
     length = f.greatest("messages", "end_of_stream")
     over = f.col("ended").isNotNull()
@@ -225,12 +258,13 @@ def _known(numbers: DataFrame, sent: DataFrame, rules: Rules) -> DataFrame:
     whole = f.coalesce(length, so_far)
     whole += f.when(f.col("end_of_stream") == whole, 1).otherwise(0)
     state = f.when(f.col("end_of_stream").isNotNull() | over, "complete").otherwise(
-        f.when(length.isNotNull(), "closing").otherwise("open"))
+        f.when(length.isNotNull(), "closing").otherwise("open")
+    )
     return (
         known.withColumn("length", length)
         .withColumn("state", state)
         .withColumn("stop", f.when(f.col("state") == "complete", whole).otherwise(so_far))
-    )  # fmt: skip
+    )
 
 
 def _verified(
@@ -247,8 +281,14 @@ def _verified(
         suspects = f.broadcast(suspects)
     rows = numbers.select("group", "number", "landed", f.lit(False).alias("dead"))
     if letters is not None:
-        rows = rows.unionByName(letters.select(
-            "group", "number", f.lit(0).cast("bigint").alias("landed"), f.lit(True).alias("dead")))
+        rows = rows.unionByName(
+            letters.select(
+                "group",
+                "number",
+                f.lit(0).cast("bigint").alias("landed"),
+                f.lit(True).alias("dead"),
+            )
+        )
     return verify(rows.join(suspects, "group"), base)
 
 
@@ -256,8 +296,9 @@ def _conversation_verdict(known: DataFrame, verified: DataFrame) -> DataFrame:
     """A conversation that is not suspect has nothing missing, repeated or late."""
     from pyspark.sql import functions as f
 
-    found = verified.select("conversation", "late", "repeats", "dead", "missing", "ranges",
-                            "after_end")
+    found = verified.select(
+        "conversation", "late", "repeats", "dead", "missing", "ranges", "after_end"
+    )
     # Nothing landed and nothing is a dead letter: then no row was there to verify.
     nothing = f.when(f.col("suspect"), f.col("stop")).otherwise(0)
     last = (f.col("stop") - 1).alias("last")
@@ -265,8 +306,10 @@ def _conversation_verdict(known: DataFrame, verified: DataFrame) -> DataFrame:
     beyond = f.greatest(f.lit(0), f.col("length") - f.col("stop") - f.coalesce("resent", f.lit(0)))
     return (
         known.join(found, "conversation", "left")
-        .withColumn("ranges", f.when(f.col("missing").isNull() & (nothing > 0), all_of_it)
-                    .otherwise(f.col("ranges")))
+        .withColumn(
+            "ranges",
+            f.when(f.col("missing").isNull() & (nothing > 0), all_of_it).otherwise(f.col("ranges")),
+        )
         .withColumn("missing", f.coalesce("missing", nothing))
         .fillna(0, ["landed", "late", "repeats", "dead", "after_end", "resent"])
         .withColumn("lost", f.greatest(f.lit(0), f.col("missing") - f.col("resent")))

@@ -77,9 +77,10 @@ def start(
     """
     writer = source.writeStream.queryName("redial-landing").option("checkpointLocation", checkpoint)
     writer = (
-        writer.trigger(availableNow=True) if every is None
+        writer.trigger(availableNow=True)
+        if every is None
         else writer.trigger(processingTime=f"{every} seconds")
-    )  # fmt: skip
+    )
     return writer.foreachBatch(landing.land).start()
 
 
@@ -91,11 +92,18 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     server = chosen.server or os.environ.get("REDIAL_SERVER")
     if not server:
-        raise PipelineError("--server", "no database is named",
-                            "--server or REDIAL_SERVER with an ODBC connection string")
+        raise PipelineError(
+            "--server",
+            "no database is named",
+            "--server or REDIAL_SERVER with an ODBC connection string",
+        )
     config = configuration(chosen.config)
-    options = {"odbc": server, "schema": config.schema_name, "startingMark": chosen.starting_mark,
-               "numPartitions": str(chosen.partitions)}
+    options = {
+        "odbc": server,
+        "schema": config.schema_name,
+        "startingMark": chosen.starting_mark,
+        "numPartitions": str(chosen.partitions),
+    }
     if chosen.max_rows is not None:
         options["maxMessagesPerTrigger"] = str(chosen.max_rows)
     if chosen.reader:
@@ -109,8 +117,10 @@ def main(arguments: list[str] | None = None) -> int:
         follow(start(source, landing, checkpoint, chosen.every))
         if chosen.every is not None or lands_all() or landing.batches == had:
             break
-    print(f"{landing.rows:,} rows in {landing.batches:,} batches to {landing.target.path}, "
-          f"up to mark 0x{landing.mark:016X}")
+    print(
+        f"{landing.rows:,} rows in {landing.batches:,} batches to {landing.target.path}, "
+        f"up to mark 0x{landing.mark:016X}"
+    )
     return 0
 
 
@@ -154,9 +164,10 @@ def follow(query: StreamingQuery) -> None:
         query.stop()
     except StreamingQueryException as error:
         raise PipelineError(
-            "landing", reason(str(error)),
+            "landing",
+            reason(str(error)),
             "remove the cause and start it again with the same checkpoint: it goes on where it was",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _tell(point: str, batch: int, rows: DataFrame) -> DataFrame:
@@ -174,19 +185,34 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("--to", required=True, help="directory of the table, any file system Spark knows")
-    add("--kind", choices=sorted(KINDS), default="parquet",
-        help="delta: with deltalake from PyPI; delta-spark: where the cluster has it")
+    add(
+        "--kind",
+        choices=sorted(KINDS),
+        default="parquet",
+        help="delta: with deltalake from PyPI; delta-spark: where the cluster has it",
+    )
     add("--config", default="audit", help="name of a file in sql/configs, or a path; default audit")
     add("--server", help="ODBC connection string of the database; also from REDIAL_SERVER")
     add("--checkpoint", help="default: _checkpoint in the table's directory")
-    add("--every", type=float, metavar="SECONDS", help="go on for ever, looking so often; default: "
-        "land what there is and end")
-    add("--reader", default="redial-landing", help="name under which usp_AcknowledgeLanding hears "
-        "how far the job is, one for each table; '' for none: then nothing may be purged")
+    add(
+        "--every",
+        type=float,
+        metavar="SECONDS",
+        help="go on for ever, looking so often; default: land what there is and end",
+    )
+    add(
+        "--reader",
+        default="redial-landing",
+        help="name under which usp_AcknowledgeLanding hears "
+        "how far the job is, one for each table; '' for none: then nothing may be purged",
+    )
     add("--max-rows", type=int, help="rows of one batch, at most (Spark 4.2 and later)")
     add("--partitions", type=int, default=2, help="ranges read side by side; default 2")
-    add("--starting-mark", default="earliest", help="where a first run begins: earliest, latest or "
-        "a mark such as 0x00000000000007D1")
+    add(
+        "--starting-mark",
+        default="earliest",
+        help="where a first run begins: earliest, latest or a mark such as 0x00000000000007D1",
+    )
     return parser
 
 

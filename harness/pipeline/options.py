@@ -40,9 +40,12 @@ class Options(BaseModel):
     """What every use needs: how to connect, and where the configuration is installed."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True,
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
         hide_input_in_errors=True,
-    )  # fmt: skip
+    )
 
     server: str | None = Field(
         default=None, pattern=SERVER, description="host, host,port or host:port"
@@ -54,15 +57,18 @@ class Options(BaseModel):
     password: SecretStr | None = Field(default=None, description="the login's password")
     authentication: (
         Literal[
-            "ActiveDirectoryDefault", "ActiveDirectoryIntegrated", "ActiveDirectoryMSI",
-            "ActiveDirectoryPassword", "ActiveDirectoryServicePrincipal",
+            "ActiveDirectoryDefault",
+            "ActiveDirectoryIntegrated",
+            "ActiveDirectoryMSI",
+            "ActiveDirectoryPassword",
+            "ActiveDirectoryServicePrincipal",
         ]
         | None
     ) = Field(
         default=None,
         description="ActiveDirectoryDefault, ActiveDirectoryIntegrated, ActiveDirectoryMSI, "
         "ActiveDirectoryPassword, ActiveDirectoryServicePrincipal; none: a SQL login",
-    )  # fmt: skip
+    )
     encrypt: Literal["yes", "no", "strict"] = Field(default="yes", description="yes, no, strict")
     trust_server_certificate: bool = Field(default=False, description="true, false")
     odbc: SecretStr | None = Field(
@@ -70,9 +76,11 @@ class Options(BaseModel):
         description="a whole ODBC connection string, instead of the options above",
     )
     schema_name: str = Field(
-        alias="schema", min_length=1, max_length=128,
+        alias="schema",
+        min_length=1,
+        max_length=128,
         description="schema of the configuration, as in sql/configs",
-    )  # fmt: skip
+    )
     login_timeout: int = Field(default=30, ge=1, le=600, description="seconds, 1 to 600")
 
     @model_validator(mode="after")
@@ -111,9 +119,11 @@ class ReadOptions(Options):
     )
     num_partitions: int = Field(default=1, ge=1, le=1024, description="1 to 1024")
     max_body_bytes: int = Field(
-        default=67_108_864, ge=1, le=1_073_741_824,
+        default=67_108_864,
+        ge=1,
+        le=1_073_741_824,
         description="bytes, 1 to 1073741824; a longer body is not fetched",
-    )  # fmt: skip
+    )
     oversized_bodies: Literal["fail", "null"] = Field(
         default="fail",
         description="fail, or null: body is NULL and body_bytes tells its length",
@@ -143,9 +153,11 @@ class StreamReadOptions(ReadOptions):
         default=None, ge=1, le=100_000_000, description="1 to 100000000; none: all there are"
     )
     reader: str | None = Field(
-        default=None, min_length=1, max_length=128,
+        default=None,
+        min_length=1,
+        max_length=128,
         description="name under which usp_AcknowledgeLanding is told how far this stream is",
-    )  # fmt: skip
+    )
     stalled_mark: Literal["warn", "fail"] = Field(default="warn", description="warn, fail")
     stall_seconds: int = Field(default=60, ge=1, le=86_400, description="seconds, 1 to 86400")
 
@@ -157,29 +169,38 @@ class WriteOptions(Options):
     to_service: str = Field(min_length=1, max_length=256, description="services.target")
     contract: str = Field(min_length=1, max_length=128, description="contract.name")
     message_type: str | None = Field(
-        default=None, min_length=1, max_length=256,
+        default=None,
+        min_length=1,
+        max_length=256,
         description="one of message_types, for rows without a column type",
-    )  # fmt: skip
+    )
     batch_rows: int = Field(
         default=1000, ge=1, le=100_000, description="messages of one usp_SendBatch, 1 to 100000"
     )
     batch_bytes: int = Field(
-        default=4_194_304, ge=1, le=1_073_741_824,
+        default=4_194_304,
+        ge=1,
+        le=1_073_741_824,
         description="bytes of bodies of one usp_SendBatch, 1 to 1073741824",
-    )  # fmt: skip
+    )
     chunk_rows: int | None = Field(
-        default=None, ge=1, le=100_000_000,
+        default=None,
+        ge=1,
+        le=100_000_000,
         description="rows of one transaction, with orderColumn; none: one per partition",
-    )  # fmt: skip
+    )
     order_column: str | None = Field(
-        default=None, min_length=1,
+        default=None,
+        min_length=1,
         description="whole-number column that grows from row to row of a partition, in every run",
-    )  # fmt: skip
+    )
     lock_timeout: int = Field(
-        default=600, ge=1, le=86_400,
+        default=600,
+        ge=1,
+        le=86_400,
         description="seconds a dialog, or a twin that sends the same partition, is waited for, "
         "1 to 86400",
-    )  # fmt: skip
+    )
 
     def problems(self) -> list[str]:
         """Also: commits within a partition need an order that a replay repeats."""
@@ -197,18 +218,22 @@ class BatchWriteOptions(WriteOptions):
     """Of ``df.write``."""
 
     job_id: str | None = Field(
-        default=None, min_length=1, max_length=128,
+        default=None,
+        min_length=1,
+        max_length=128,
         description="name of this job, the same when it is run again; none: at least once",
-    )  # fmt: skip
+    )
 
 
 Model = TypeVar("Model", bound=Options)
 
 EVERY = (BatchReadOptions, StreamReadOptions, BatchWriteOptions, WriteOptions)
 USES = {
-    BatchReadOptions: "spark.read", StreamReadOptions: "spark.readStream",
-    BatchWriteOptions: "df.write", WriteOptions: "df.writeStream",
-}  # fmt: skip
+    BatchReadOptions: "spark.read",
+    StreamReadOptions: "spark.readStream",
+    BatchWriteOptions: "df.write",
+    WriteOptions: "df.writeStream",
+}
 
 
 def checked_mark(value: str, words: tuple[str, ...]) -> str:

@@ -31,11 +31,12 @@ def write_page(report: Report, path: Path) -> Path:
         f"<h1>Delivery audit</h1><p>{escape(report.label)}</p>",
         f"<p class='{verdict}'>{escape(report.verdict())}</p>",
         _counts(report),
-        _findings("Conversations", report.worst), _findings("Keys", report.worst_keys),
+        _findings("Conversations", report.worst),
+        _findings("Keys", report.worst_keys),
         "".join(f"<p>{escape(note)}</p>" for note in report.notes),
         *_plots(report),
         "</html>\n",
-    ]  # fmt: skip
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(part for part in parts if part), encoding="utf-8")
     return path
@@ -46,8 +47,10 @@ def _counts(report: Report) -> str:
     lines = []
     for name, shown, meaning in rows_of(report):
         bad = " bad" if name in SPOILING and getattr(report, name) else ""
-        lines.append(f"<tr><th>{escape(name.replace('_', ' '))}</th>"
-                     f"<td class='n{bad}'>{shown}</td><td>{escape(meaning)}</td></tr>")
+        lines.append(
+            f"<tr><th>{escape(name.replace('_', ' '))}</th>"
+            f"<td class='n{bad}'>{shown}</td><td>{escape(meaning)}</td></tr>"
+        )
     return f"<table>{''.join(lines)}</table>"
 
 

@@ -30,9 +30,13 @@ def bucket(milliseconds: Column) -> Column:
     from pyspark.sql import functions as f
 
     doublings = f.log2(milliseconds / f.lit(FINE)) * f.lit(FINE)
-    return f.when(milliseconds < 0, f.lit(-1)).otherwise(
-        f.when(milliseconds < FINE, f.floor(milliseconds)).otherwise(f.floor(doublings) + FINE)
-    ).cast("int")  # fmt: skip
+    return (
+        f.when(milliseconds < 0, f.lit(-1))
+        .otherwise(
+            f.when(milliseconds < FINE, f.floor(milliseconds)).otherwise(f.floor(doublings) + FINE)
+        )
+        .cast("int")
+    )
 
 
 def upper_edge(number: int) -> float:
@@ -77,8 +81,12 @@ def span_of() -> list[Column]:
     from pyspark.sql import functions as f
 
     is_open = (f.col("state") == "open") & ~f.coalesce("resend", f.lit(False))
-    return [f.min("first_landed"), f.max("last_landed"),
-            f.unix_micros(f.min(f.when(is_open, f.col("begun")))), f.count("key") > 0]
+    return [
+        f.min("first_landed"),
+        f.max("last_landed"),
+        f.unix_micros(f.min(f.when(is_open, f.col("begun")))),
+        f.count("key") > 0,
+    ]
 
 
 def profile(landed: DataFrame, judged: DataFrame, rules: Rules, span: Span) -> Profile:
@@ -103,7 +111,7 @@ def _over_time(found: Profile, landed: DataFrame, rules: Rules, first: int, last
     width = max(1, -(-(last - first + 1) // SLICES))
     messages = landed.where(
         ~f.col("type").startswith(BROKERS_OWN) & (f.col("type") != rules.end_of_stream)
-    )  # fmt: skip
+    )
     latency = (micros(f.col("landed")) - f.unix_micros(f.col("sent").cast("timestamp"))) / 1000
     slice_ = f.floor((micros(f.col("landed")) - f.lit(first)) / f.lit(width))
     rows = (
@@ -137,9 +145,11 @@ def _ages(found: Profile, judged: DataFrame) -> None:
     ms = (f.unix_micros("closed") - f.unix_micros("begun")) / 1000
     rows = (
         ours.where(f.col("closed").isNotNull())
-        .select(ms.alias("ms")).groupBy(bucket(f.col("ms")).alias("bucket"))
-        .agg(f.count("*").alias("n"), f.max("ms").alias("ms")).collect()
-    )  # fmt: skip
+        .select(ms.alias("ms"))
+        .groupBy(bucket(f.col("ms")).alias("bucket"))
+        .agg(f.count("*").alias("n"), f.max("ms").alias("ms"))
+        .collect()
+    )
     buckets = sorted((row.bucket, row.n) for row in rows)
     found.ages = [(upper_edge(n) / 1000, count) for n, count in buckets if n >= 0]
     greatest = max((row.ms for row in rows), default=None)

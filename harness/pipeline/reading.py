@@ -67,9 +67,10 @@ class Range:
 def select(options: ReadOptions, part: Range) -> str:
     """The statement of one range: a seek of the clustered key, no lock kept, no row written."""
     return SELECT.format(
-        table=landing(options), condition=range_condition(part.start, part.end, "l.RowVersion"),
+        table=landing(options),
+        condition=range_condition(part.start, part.end, "l.RowVersion"),
         longest=int(options.max_body_bytes),
-    )  # fmt: skip
+    )
 
 
 def read(options: ReadOptions, part: Range) -> Iterator[pa.RecordBatch]:
@@ -83,10 +84,12 @@ def read(options: ReadOptions, part: Range) -> Iterator[pa.RecordBatch]:
         raise
     except Exception as error:  # whichever driver's; its text has no secret
         raise told(
-            error, options, f"{landing(options)} cannot be read",
+            error,
+            options,
+            f"{landing(options)} cannot be read",
             "a login in the configuration's reader role; if the server was lost, Spark runs the "
             "task again",
-        ) from None  # fmt: skip
+        ) from None
     finally:
         connection.close()
 
@@ -111,9 +114,11 @@ def to_arrow(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     import pyarrow as pa
 
     kinds = {
-        "binary": pa.binary(), "string": pa.string(), "bigint": pa.int64(),
+        "binary": pa.binary(),
+        "string": pa.string(),
+        "bigint": pa.int64(),
         "timestamp": pa.timestamp("us", tz="UTC"),
-    }  # fmt: skip
+    }
     arrays = []
     for (name, kind, _), values in zip(COLUMNS, zip(*rows, strict=True), strict=True):
         if kind == "timestamp":  # datetime2 is without a zone: these are UTC by their names

@@ -167,9 +167,14 @@ def rows_of(report: Report) -> Iterator[tuple[str, str, str]]:
     if profile.oldest_open is not None:
         yield "oldest open", f"{profile.oldest_open:,.1f}", "s since its begin at the last landing"
     if profile.overlaps:
-        yield "overlaps", f"{profile.overlaps:,}", (
-            "recycles at which two dialogs of a key landed side by side, the longest "
-            f"{profile.longest_overlap:,.1f} s")
+        yield (
+            "overlaps",
+            f"{profile.overlaps:,}",
+            (
+                "recycles at which two dialogs of a key landed side by side, the longest "
+                f"{profile.longest_overlap:,.1f} s"
+            ),
+        )
 
 
 def report_table(report: Report) -> Table:
@@ -191,6 +196,10 @@ def findings_table(title: str, findings: list[Finding]) -> Table:
     for name in ("name", "state", "lost", "repeated", "late", "dead", "pending", "missing numbers"):
         table.add_column(name, justify="left" if name in {"name", "state"} else "right")
     for one in findings:
-        table.add_row(one.name, one.state, *(f"{n:,}" for n in (
-            one.lost, one.repeats, one.late, one.dead, one.pending)), one.missing())
+        table.add_row(
+            one.name,
+            one.state,
+            *(f"{n:,}" for n in (one.lost, one.repeats, one.late, one.dead, one.pending)),
+            one.missing(),
+        )
     return table

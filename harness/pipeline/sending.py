@@ -202,8 +202,11 @@ class _Sender:
         row = self._do(
             f"EXECUTE {self.schema}.[usp_BeginPartition] @jobId = ?, @batchId = ?, "
             "@partitionId = ?, @chunk = ?;",
-            self.piece.job, self.piece.batch, self.piece.partition, chunk,
-        ).fetchone()  # fmt: skip
+            self.piece.job,
+            self.piece.batch,
+            self.piece.partition,
+            chunk,
+        ).fetchone()
         return bool(row[0])
 
     def _send(self, batch: list[Message]) -> None:
@@ -211,16 +214,23 @@ class _Sender:
         rows = [(n, m.type, m.body, m.key, m.message_id) for n, m in enumerate(batch)]
         self._do(
             f"{{call {self.schema}.[usp_SendBatch](?, ?, ?, ?)}}",
-            options.from_service, options.to_service, options.contract, rows,
-        ).fetchall()  # fmt: skip
+            options.from_service,
+            options.to_service,
+            options.contract,
+            rows,
+        ).fetchall()
 
     def _end(self, chunk: int, content: Content) -> None:
         self._do(
             f"EXECUTE {self.schema}.[usp_EndPartition] @jobId = ?, @batchId = ?, "
             "@partitionId = ?, @chunk = ?, @messageCount = ?, @contentHash = ?;",
-            self.piece.job, self.piece.batch, self.piece.partition, chunk,
-            content.count, content.hash(),
-        )  # fmt: skip
+            self.piece.job,
+            self.piece.batch,
+            self.piece.partition,
+            chunk,
+            content.count,
+            content.hash(),
+        )
 
     def _do(self, sql: str, *values: Any) -> Any:
         return self.connection.execute(sql, *values)

@@ -26,14 +26,16 @@ def need_java_and_spark() -> None:
     java = os.environ.get("JAVA_HOME")
     if shutil.which("java") is None and not (java and (Path(java) / "bin/java").exists()):
         raise PipelineError(
-            "Java", "is not installed (Spark 4 needs 17 or 21)",
+            "Java",
+            "is not installed (Spark 4 needs 17 or 21)",
             "apt-get install -y openjdk-17-jre-headless, then the same command again",
-        )  # fmt: skip
+        )
     if find_spec("pyspark") is None:
         raise PipelineError(
-            "PySpark", "is not installed",
+            "PySpark",
+            "is not installed",
             "tools/setup --spark (or pip install 'redial[spark]'), then the same command again",
-        )  # fmt: skip
+        )
 
 
 def spark_session(

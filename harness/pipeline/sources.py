@@ -45,8 +45,11 @@ def sources(spark: SparkSession, config: Config, chosen: Namespace) -> Sources:
     """
     server = chosen.server or os.environ.get("REDIAL_SERVER")
     if not server and not chosen.landed:
-        raise PipelineError("--server, --landed", "there is nothing to look at",
-                            "name the database, or what the landing job wrote, or both")
+        raise PipelineError(
+            "--server, --landed",
+            "there is nothing to look at",
+            "name the database, or what the landing job wrote, or both",
+        )
     found = Sources()
     if server:
         ask(spark, found, config, server, landing=not chosen.landed)
@@ -78,15 +81,28 @@ def ask(
     try:
         log = ", ".join(
             f"CONVERT(char(36), cl.{name})" if name in GUIDS else f"cl.{name}" for name in LOG
-        )  # fmt: skip
-        found.log = _frame(spark, _rows(
-            connection, options, f"SELECT {log} FROM {schema}.[ConversationLog] AS cl;", "reader",
-        ), ", ".join(f"{name} {kind}" for name, kind in LOG.items()))  # fmt: skip
+        )
+        found.log = _frame(
+            spark,
+            _rows(
+                connection,
+                options,
+                f"SELECT {log} FROM {schema}.[ConversationLog] AS cl;",
+                "reader",
+            ),
+            ", ".join(f"{name} {kind}" for name, kind in LOG.items()),
+        )
         mark = present(connection, options).mark
-        dead = [_letter(*row) for row in _rows(
-            connection, options, "SELECT CONVERT(char(36), d.ConversationId), d.MessageSequence, "
-            f"d.MessageType, {_envelope(config)} FROM {schema}.[DeadLetter] AS d;", "operator",
-        )]  # fmt: skip
+        dead = [
+            _letter(*row)
+            for row in _rows(
+                connection,
+                options,
+                "SELECT CONVERT(char(36), d.ConversationId), d.MessageSequence, "
+                f"d.MessageType, {_envelope(config)} FROM {schema}.[DeadLetter] AS d;",
+                "operator",
+            )
+        ]
         found.dead = _frame(spark, dead, DEAD) if dead else None
         if config.conversation.delivery == "exactly_once":
             _dropped(found, connection, schema)
@@ -104,8 +120,12 @@ def _rows(connection: Any, options: Any, sql: str, role: str) -> list[Any]:
     try:
         return connection.execute(sql).fetchall()
     except Exception as error:  # whichever driver's
-        raise told(error, options, sql.partition(" FROM ")[2].partition(" ")[0],
-                   f"a login in the configuration's {role} role") from None
+        raise told(
+            error,
+            options,
+            sql.partition(" FROM ")[2].partition(" ")[0],
+            f"a login in the configuration's {role} role",
+        ) from None
 
 
 def _frame(spark: SparkSession, rows: list[Any], schema: str) -> DataFrame:
@@ -131,8 +151,10 @@ def _dropped(found: Sources, connection: Any, schema: str) -> None:
         row = connection.execute(f"SELECT SUM(ib.Repeats) FROM {schema}.[Inbox] AS ib;").fetchone()
         found.dropped = int(row[0] or 0)
     except Exception as error:  # whichever driver's
-        found.notes.append("Inbox cannot be read, so a repeat the target dropped looks lost: "
-                           f"{str(error.args[-1])[:200]}. Next: GRANT SELECT on it")
+        found.notes.append(
+            "Inbox cannot be read, so a repeat the target dropped looks lost: "
+            f"{str(error.args[-1])[:200]}. Next: GRANT SELECT on it"
+        )
 
 
 def files(spark: SparkSession, path: str) -> DataFrame:
@@ -150,8 +172,9 @@ def files(spark: SparkSession, path: str) -> DataFrame:
             return spark.read.option("basePath", path).parquet(*delta_files(path))
         return spark.read.parquet(path)
     except AnalysisException as error:
-        raise PipelineError(path, str(error).splitlines()[0][:300],
-                            "python -m harness.pipeline.land writes it") from None
+        raise PipelineError(
+            path, str(error).splitlines()[0][:300], "python -m harness.pipeline.land writes it"
+        ) from None
 
 
 def newest(landed: DataFrame) -> datetime | None:

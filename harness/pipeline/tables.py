@@ -58,11 +58,12 @@ class Table(ABC):
             lines.write.mode("overwrite").text(f"{self.path}/{OWNER}")
         elif owner != query:
             raise PipelineError(
-                self.path, f"belongs to query {owner}, and this checkpoint is of query {query}: "
+                self.path,
+                f"belongs to query {owner}, and this checkpoint is of query {query}: "
                 "its batch numbers mean other rows",
                 "that query's checkpoint, or an empty directory; to go on after a lost checkpoint, "
                 "another directory and --starting-mark (docs/pipeline.md)",
-            )  # fmt: skip
+            )
 
     def _owner(self, spark: SparkSession) -> str | None:
         from pyspark.errors import AnalysisException
@@ -101,9 +102,12 @@ class DeltaTable(Table):
         if not arrow.num_rows:
             return True
         write_deltalake(
-            self.path, arrow, mode="append", partition_by=[DATE],
+            self.path,
+            arrow,
+            mode="append",
+            partition_by=[DATE],
             commit_properties=CommitProperties(app_transactions=[Transaction(query, batch)]),
-        )  # fmt: skip
+        )
         return True
 
 
@@ -112,15 +116,21 @@ class DeltaSparkTable(Table):
 
     def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
         (
-            rows.write.format("delta").mode("append").partitionBy(DATE)
-            .option("txnAppId", query).option("txnVersion", batch).save(self.path)
-        )  # fmt: skip
+            rows.write.format("delta")
+            .mode("append")
+            .partitionBy(DATE)
+            .option("txnAppId", query)
+            .option("txnVersion", batch)
+            .save(self.path)
+        )
         return True
 
 
 KINDS: dict[str, type[Table]] = {
-    "parquet": ParquetTable, "delta": DeltaTable, "delta-spark": DeltaSparkTable,
-}  # fmt: skip
+    "parquet": ParquetTable,
+    "delta": DeltaTable,
+    "delta-spark": DeltaSparkTable,
+}
 
 
 def table(kind: str, path: str) -> Table:
@@ -146,7 +156,9 @@ def delta_files(path: str) -> list[str]:
     try:
         from deltalake import DeltaTable as Written
     except ImportError:
-        raise PipelineError("deltalake", "is not installed",
-                            "pip install 'redial[spark]'") from None
-    return [str(Path(path) / name) if "://" not in name else name
-            for name in Written(path).file_uris()]
+        raise PipelineError(
+            "deltalake", "is not installed", "pip install 'redial[spark]'"
+        ) from None
+    return [
+        str(Path(path) / name) if "://" not in name else name for name in Written(path).file_uris()
+    ]

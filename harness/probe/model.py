@@ -16,7 +16,12 @@ COLUMNS = ("Fact", "Question", "Expected", "Observed", "Settles", "Version")
 """Columns of the one row every probe ends in."""
 
 AS_EXPECTED, DIFFERS, UNDECIDED, FAILED, REFUSED = (
-    "as expected", "differs", "undecided", "failed", "refused")
+    "as expected",
+    "differs",
+    "undecided",
+    "failed",
+    "refused",
+)
 
 
 class ProbeError(Exception):

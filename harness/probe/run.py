@@ -63,8 +63,10 @@ def leftover(probe: Probe, port: Port) -> bool:
 
 
 def _drop(probe: Probe, port: Port) -> None:
-    for sql in (f"ALTER DATABASE {probe.database} SET SINGLE_USER WITH ROLLBACK IMMEDIATE;",
-                f"DROP DATABASE {probe.database};"):
+    for sql in (
+        f"ALTER DATABASE {probe.database} SET SINGLE_USER WITH ROLLBACK IMMEDIATE;",
+        f"DROP DATABASE {probe.database};",
+    ):
         try:
             port.execute(sql)
         except ProbeError:

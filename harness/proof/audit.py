@@ -38,13 +38,20 @@ def small_config(strategy: str = "two_phase", **timer: int) -> Config:
 
 def send(body: str) -> str:
     """T-SQL that sends one event; body: hexadecimal digits."""
-    return (f"EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-            f"N'//redial/audit/contract', N'{EVENT}', 0x{body};")
+    return (
+        f"EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+        f"N'//redial/audit/contract', N'{EVENT}', 0x{body};"
+    )
 
 
-def deployed(config: Config, *, rcsi: bool = False, first: tuple[str, ...] = (),
-             mutant: str | None = None,
-             switches: dict | None = None) -> Instance:
+def deployed(
+    config: Config,
+    *,
+    rcsi: bool = False,
+    first: tuple[str, ...] = (),
+    mutant: str | None = None,
+    switches: dict | None = None,
+) -> Instance:
     """An instance on a virtual clock with the configuration installed in database Redial.
 
     first: batches run to quiescence before anything is searched (a warmed-up dialog, say).
@@ -65,8 +72,9 @@ def deployed(config: Config, *, rcsi: bool = False, first: tuple[str, ...] = (),
             for _ in range(count):
                 error = session.execute(sql).error()
                 if error is not None:
-                    raise AssertionError(f"{name}, line {line + error.line - 1}: Msg "
-                                         f"{error.number}: {error.text}")
+                    raise AssertionError(
+                        f"{name}, line {line + error.line - 1}: Msg {error.number}: {error.text}"
+                    )
     session.close()
     for text in first:
         session = instance.connect(DATABASE)
@@ -86,23 +94,29 @@ def rows(world: World, table: str, *columns: str, schema: str = "audit") -> list
 
 def told(world: World) -> set:
     """Handles of the dialogs whose EndOfStream was sent."""
-    return {handle for handle, at in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
-            if at is not None}
+    return {
+        handle
+        for handle, at in rows(world, "ConversationLog", "Handle", "EndOfStreamUtc")
+        if at is not None
+    }
 
 
 def undelivered(world: World) -> list[str]:
     """Bodies (hexadecimal) of user messages that lie in a queue or in the transmission queue."""
     found: list[bytes | None] = []
     for endpoint in world.instance.server.database(DATABASE).broker.endpoints.values():
-        found += [message[3] for status, message, _ in endpoint.inbox.stored()
-                  if status == 1 and message[2].name == EVENT]
+        found += [
+            message[3]
+            for status, message, _ in endpoint.inbox.stored()
+            if status == 1 and message[2].name == EVENT
+        ]
         found += [row[2] for row in endpoint.pending.values() if row[1].name == EVENT]
     return [bare(body).hex().upper() for body in found if body]
 
 
 def bare(body: bytes) -> bytes:
     """A body without the header ``ufn_WriteEnvelope`` puts before it (docs/facts.md, F-146)."""
-    return body[int.from_bytes(body[4:6], "big"):] if body[:4] == b"RDL1" else body
+    return body[int.from_bytes(body[4:6], "big") :] if body[:4] == b"RDL1" else body
 
 
 def accounted(bodies: dict[tuple[int, int], str]) -> Callable[[World], list[str]]:
@@ -136,8 +150,9 @@ def end_of_stream_once(world: World) -> list[str]:
     problems = set()
     last: dict[str, int] = {}
     ended: dict[str, int] = {}
-    for dialog, sequence, kind in rows(world, "Landing", "ConversationId", "MessageSequence",
-                                       "MessageType"):
+    for dialog, sequence, kind in rows(
+        world, "Landing", "ConversationId", "MessageSequence", "MessageType"
+    ):
         last[dialog] = max(last.get(dialog, -1), sequence)
         if kind == "EndOfStream":
             if dialog in ended:
@@ -153,15 +168,20 @@ def no_orphan_dialog(world: World) -> list[str]:
     """
     known = {row[0] for row in rows(world, "SessionConversations", "Handle")} | told(world)
     broker = world.instance.server.database(DATABASE).broker
-    orphans = [e for e in broker.endpoints.values()
-               if e.is_initiator and not e.own and e.handle not in known]
+    orphans = [
+        e
+        for e in broker.endpoints.values()
+        if e.is_initiator and not e.own and e.handle not in known
+    ]
     return ["orphan dialog"] if orphans else []
 
 
 # ---------------------------------------------------------------------- scenarios
 TIDY = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
-TARGET_IN_ONE_GO = ("the reader of the target runs in one step: it shares no lock with the senders "
-                    "but the queue's own")
+TARGET_IN_ONE_GO = (
+    "the reader of the target runs in one step: it shares no lock with the senders "
+    "but the queue's own"
+)
 
 
 def in_a_transaction(body: str) -> str:
@@ -204,11 +224,18 @@ def two_phase(
     return Scenario(
         f"two_phase, {len(clients)} callers in {mode}, {'RCSI' if rcsi else 'RC'}, "
         f"firings {firings}, kills {kills}, cancels {cancels}",
-        lambda: deployed(small_config(), rcsi=rcsi), clients, on_every_state=no_deadlock,
-        at_the_end=all_of(accounted(bodies), end_of_stream_once, nothing_left_behind,
-                          no_orphan_dialog),
-        in_one_go=frozenset({"TargetQueue"}), firings=firings, kills=kills, cancels=cancels,
-        notes=(TARGET_IN_ONE_GO,))
+        lambda: deployed(small_config(), rcsi=rcsi),
+        clients,
+        on_every_state=no_deadlock,
+        at_the_end=all_of(
+            accounted(bodies), end_of_stream_once, nothing_left_behind, no_orphan_dialog
+        ),
+        in_one_go=frozenset({"TargetQueue"}),
+        firings=firings,
+        kills=kills,
+        cancels=cancels,
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 def article(*, in_transaction: bool) -> Scenario:
@@ -217,8 +244,14 @@ def article(*, in_transaction: bool) -> Scenario:
     mode = "own transactions" if in_transaction else "autocommit"
     name = f"article, 2 callers in {mode}, RC, firings 1"
     if in_transaction:
-        return Scenario(name, lambda: deployed(small_config("article")), clients,
-                        on_every_state=no_deadlock, in_one_go=frozenset({"TargetQueue"}),
-                        notes=(TARGET_IN_ONE_GO,))
-    return Scenario(name, lambda: deployed(small_config("article")), clients,
-                    at_the_end=accounted(bodies))
+        return Scenario(
+            name,
+            lambda: deployed(small_config("article")),
+            clients,
+            on_every_state=no_deadlock,
+            in_one_go=frozenset({"TargetQueue"}),
+            notes=(TARGET_IN_ONE_GO,),
+        )
+    return Scenario(
+        name, lambda: deployed(small_config("article")), clients, at_the_end=accounted(bodies)
+    )

@@ -22,7 +22,7 @@ from harness.proof.audit import (
     undelivered,
 )
 
-ARGUMENTS = ("N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract'")
+ARGUMENTS = "N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract'"
 BODIES = ("B1", "B2", "B3")
 
 
@@ -37,9 +37,12 @@ def batch(bodies: tuple[str, ...], keys: tuple[str | None, ...]) -> str:
     """T-SQL that sends the bodies (hexadecimal) in order; keys: of the messages, in turn."""
     values = ", ".join(
         f"({number}, N'{EVENT}', 0x{body}, {'NULL' if key is None else f'N{key!r}'})"
-        for number, (body, key) in enumerate(zip(bodies, keys * len(bodies))))
-    return ("DECLARE @m audit.MessageBatch; INSERT INTO @m (Ordinal, MessageType, MessageBody, "
-            f"MessageKey) VALUES {values}; EXECUTE audit.usp_SendBatch {ARGUMENTS}, @m;")
+        for number, (body, key) in enumerate(zip(bodies, keys * len(bodies)))
+    )
+    return (
+        "DECLARE @m audit.MessageBatch; INSERT INTO @m (Ordinal, MessageType, MessageBody, "
+        f"MessageKey) VALUES {values}; EXECUTE audit.usp_SendBatch {ARGUMENTS}, @m;"
+    )
 
 
 CALLERS = {
@@ -47,9 +50,9 @@ CALLERS = {
     "caller's transaction": "BEGIN TRANSACTION; {0} COMMIT TRANSACTION;",
     "caller with XACT_ABORT ON": "SET XACT_ABORT ON; BEGIN TRANSACTION; {0} COMMIT TRANSACTION;",
     "caller that goes on": "BEGIN TRANSACTION; BEGIN TRY {0} END TRY BEGIN CATCH SELECT 1; END "
-                           "CATCH; IF XACT_STATE() = 1 COMMIT TRANSACTION; "
-                           "IF XACT_STATE() = -1 BEGIN ROLLBACK TRANSACTION; "
-                           "THROW 50999, N'doomed', 1; END;",
+    "CATCH; IF XACT_STATE() = 1 COMMIT TRANSACTION; "
+    "IF XACT_STATE() = -1 BEGIN ROLLBACK TRANSACTION; "
+    "THROW 50999, N'doomed', 1; END;",
 }
 """How a batch is called, by name."""
 
@@ -63,8 +66,9 @@ def whole(count: int, bodies: tuple[str, ...], by_key: dict[str, str]):
 
     def check(world: World) -> list[str]:
         dialogs, problems = defaultdict(list), set()
-        for dialog, sequence, body in rows(world, "Landing", "ConversationId", "MessageSequence",
-                                           "Body"):
+        for dialog, sequence, body in rows(
+            world, "Landing", "ConversationId", "MessageSequence", "Body"
+        ):
             if body:
                 dialogs[body.hex().upper()].append((dialog, sequence))
         waiting = undelivered(world)
@@ -81,8 +85,11 @@ def whole(count: int, bodies: tuple[str, ...], by_key: dict[str, str]):
             if results and results[0] and CANCELLED not in results[0] and any(found):
                 problems.add("refused batch arrived")
             for key in set(by_key.values()):
-                ours = [dialogs[body][0] for body, plain in zip(mine, bodies)
-                        if by_key[plain] == key and dialogs[body]]
+                ours = [
+                    dialogs[body][0]
+                    for body, plain in zip(mine, bodies)
+                    if by_key[plain] == key and dialogs[body]
+                ]
                 if len({dialog for dialog, _ in ours}) > 1:
                     problems.add("batch split over two dialogs")
                 if [s for _, s in ours] != sorted(s for _, s in ours):
@@ -95,8 +102,10 @@ def whole(count: int, bodies: tuple[str, ...], by_key: dict[str, str]):
 def end_dialog(key: str) -> str:
     """A DBA removes the dialog of a key, looking it up without waiting for anybody."""
     where = f"WHERE ConversationKey = N'{key}'" if key else ""
-    return ("DECLARE @h uniqueidentifier = (SELECT TOP (1) Handle FROM audit.SessionConversations "
-            f"WITH (NOLOCK) {where}); IF @h IS NOT NULL END CONVERSATION @h WITH CLEANUP;")
+    return (
+        "DECLARE @h uniqueidentifier = (SELECT TOP (1) Handle FROM audit.SessionConversations "
+        f"WITH (NOLOCK) {where}); IF @h IS NOT NULL END CONVERSATION @h WITH CLEANUP;"
+    )
 
 
 def dead_in_mid_batch(
@@ -126,26 +135,42 @@ def dead_in_mid_batch(
     return Scenario(
         f"batch, key {key}, {caller}, a dialog removed, firings {firings}, kills {kills}, "
         f"cancels {cancels}",
-        lambda: deployed(batch_config(key), mutant=mutant, switches=switches), clients,
+        lambda: deployed(batch_config(key), mutant=mutant, switches=switches),
+        clients,
         on_every_state=no_deadlock,
         at_the_end=all_of(whole(1, BODIES, by_key), end_of_stream_once, nothing_left_behind),
         in_one_go=frozenset({"TargetQueue"} if firings else {"TargetQueue", "InitiatorQueue"}),
-        firings=firings, kills=kills, cancels=cancels, notes=(TARGET_IN_ONE_GO,))
+        firings=firings,
+        kills=kills,
+        cancels=cancels,
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 def crossing(mutant: str | None = None) -> Scenario:
     """Two batches over the same two keys, named in opposite orders: neither is a victim."""
     clients = tuple(
-        Client(f"sender {n}", (batch(tuple(f"{n}{body[1:]}" for body in BODIES), keys),), DATABASE,
-               warm)
-        for n, (keys, warm) in enumerate((
-            (("b", "a", "b"), (batch(("F0",), ("a",)), batch(("F1",), ("b",)))),
-            (("a", "b", "a"), ()))))
+        Client(
+            f"sender {n}",
+            (batch(tuple(f"{n}{body[1:]}" for body in BODIES), keys),),
+            DATABASE,
+            warm,
+        )
+        for n, (keys, warm) in enumerate(
+            (
+                (("b", "a", "b"), (batch(("F0",), ("a",)), batch(("F1",), ("b",)))),
+                (("a", "b", "a"), ()),
+            )
+        )
+    )
     by_key = {body: body for body in BODIES}
     return Scenario(
         "two batches whose keys cross",
-        lambda: deployed(batch_config("application"), mutant=mutant), clients,
+        lambda: deployed(batch_config("application"), mutant=mutant),
+        clients,
         on_every_state=no_deadlock,
         at_the_end=all_of(whole(2, BODIES, by_key), nothing_left_behind),
-        in_one_go=frozenset({"TargetQueue", "InitiatorQueue"}), timer_kinds=frozenset(),
-        notes=(TARGET_IN_ONE_GO,))
+        in_one_go=frozenset({"TargetQueue", "InitiatorQueue"}),
+        timer_kinds=frozenset(),
+        notes=(TARGET_IN_ONE_GO,),
+    )

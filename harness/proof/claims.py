@@ -97,6 +97,7 @@ def s3(subject: Subject, world: World) -> list[str]:
     """S3: total queue: lost = 0, unexpected = 0, duplicated only by a resend whose acknowledgement
     nobody saw, or by a retry of which one has landed at most.
     """
+
     def may_double(world: World) -> bool:
         landed = Counter(PLACES.landed(world))
         return subject.resends or (subject.retried and max(landed.values(), default=0) <= 1)
@@ -112,8 +113,11 @@ def s4(subject: Subject, world: World) -> list[str]:
     can be seen.
     """
     problems = set()
-    place = {body: (dialog, sequence) for dialog, sequence, kind, body in _arrived(world)
-             if kind == EVENT}
+    place = {
+        body: (dialog, sequence)
+        for dialog, sequence, kind, body in _arrived(world)
+        if kind == EVENT
+    }
     by_client: dict[int, list[str]] = defaultdict(list)
     for (client, _), bodies in sorted(subject.ledger.batches.items()):
         by_client[client] += [body for body in bodies if body in place]
@@ -143,7 +147,8 @@ def _numbers(subject: Subject, world: World, by_client: dict[int, list[str]]) ->
     for key, number in taken:
         last[key] = max(last[key], number)
     repeated = not subject.resends and any(
-        len(set(numbers)) < len(numbers) for numbers in keys.values())
+        len(set(numbers)) < len(numbers) for numbers in keys.values()
+    )
     if repeated or len(taken) < sum(last.values()):
         problems.add("S4 gap or repeat in a key's numbers")
     for bodies in by_client.values():
@@ -159,12 +164,16 @@ def s5(subject: Subject, world: World) -> list[str]:
     And bounded in time: no conversation timer is further away than the configured age.
     """
     now, timers = world.instance.clock.seconds, world.instance.engine.timers.entries
-    if subject.oldest and any(due - now > subject.oldest for key, due in timers.items()
-                              if key[0] == "ssb.timer"):
+    if subject.oldest and any(
+        due - now > subject.oldest for key, due in timers.items() if key[0] == "ssb.timer"
+    ):
         return ["S5 a dialog lives longer than configured"]
     recycled = told(world)
-    open_ = [e for e in _endpoints(world) if e.is_initiator and e.state() in OPEN
-             and e.creator is None and e.handle not in recycled]
+    open_ = [
+        e
+        for e in _endpoints(world)
+        if e.is_initiator and e.state() in OPEN and e.creator is None and e.handle not in recycled
+    ]
     return ["S5 more dialogs than keys"] if len(open_) > subject.keys else []
 
 
@@ -184,8 +193,9 @@ def s6(subject: Subject, world: World) -> list[str]:
     problems = set()
     if len({row[:2] for row in found}) < len(found):
         problems.add("S6 two rows of a key")
-    dead = [row for row in found if row[2] not in alive
-            and (row[3] is not None or not subject.pool)]
+    dead = [
+        row for row in found if row[2] not in alive and (row[3] is not None or not subject.pool)
+    ]
     if dead and not (len(dead) <= _excused(subject, world) and ask(world, CLEANED) == []):
         problems.add("S6 row of a dead dialog")
     return sorted(problems)
@@ -196,16 +206,20 @@ def _excused(subject: Subject, world: World) -> int:
     progress = world.progress
     if subject.ends and not _died(world):
         return 0
-    return sum(fault.times - left for fault, left
-               in zip(world.scenario.all_faults, progress.left, strict=True)
-               if fault.kind in GAVE_UP)
+    return sum(
+        fault.times - left
+        for fault, left in zip(world.scenario.all_faults, progress.left, strict=True)
+        if fault.kind in GAVE_UP
+    )
 
 
-CLEANED = ("EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
-           "FROM audit.SessionConversations AS sc WHERE sc.Handle IN (SELECT cl.Handle "
-           "FROM audit.ConversationLog AS cl) AND NOT EXISTS (SELECT 1 "
-           "FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = sc.Handle "
-           "AND ce.state IN ('SO', 'CO'));")
+CLEANED = (
+    "EXECUTE audit.usp_EndLeaked @WhatIf = 0; SELECT sc.Handle "
+    "FROM audit.SessionConversations AS sc WHERE sc.Handle IN (SELECT cl.Handle "
+    "FROM audit.ConversationLog AS cl) AND NOT EXISTS (SELECT 1 "
+    "FROM sys.conversation_endpoints AS ce WHERE ce.conversation_handle = sc.Handle "
+    "AND ce.state IN ('SO', 'CO'));"
+)
 """Rows of dead dialogs that are still there after the operator's procedure."""
 
 
@@ -214,7 +228,12 @@ BY_HAND = frozenset({"initiator_ends_now", "initiator_errors_now", "initiator_cl
 GAVE_UP = frozenset({"kill", "cancel", "rollback", "lock_timeout", "reader_restart"}) | BY_HAND
 """Faults after which somebody has not done what was his to do."""
 DIED = BY_HAND | {
-    "target_ends", "error_message", "target_ends_now", "target_errors_now", "target_cleaned"}
+    "target_ends",
+    "error_message",
+    "target_ends_now",
+    "target_errors_now",
+    "target_cleaned",
+}
 """Faults that end a dialog nobody has recycled; a lifetime that ends does so too."""
 
 
@@ -248,8 +267,10 @@ def s8(subject: Subject, world: World) -> list[str]:
     if not subject.one_dialog or _died(world):
         return []
     dialog = {body: dialog for dialog, _, kind, body in _arrived(world) if kind == EVENT}
-    over = any(len({dialog[body] for body in bodies if body in dialog}) > 1
-               for bodies in subject.ledger.batches.values())
+    over = any(
+        len({dialog[body] for body in bodies if body in dialog}) > 1
+        for bodies in subject.ledger.batches.values()
+    )
     return ["S8 one transaction over two dialogs"] if over else []
 
 
@@ -283,14 +304,16 @@ def l1(subject: Subject, world: World) -> list[str]:
     return [ON_F255] if found and _stuck(world) else sorted(found)
 
 
-GIVEN_UP = ("UPDATE audit.ConversationLog SET EndOfStreamUtc = '2000-01-01' "
-            "WHERE EndOfStreamUtc IS NOT NULL; EXECUTE audit.usp_EndLeaked @WhatIf = 0; "
-            "SELECT sm.ConversationId FROM audit.SentMessage AS sm INNER JOIN "
-            "audit.ConversationLog AS cl ON cl.ConversationId = sm.ConversationId "
-            "WHERE cl.EndOfStreamUtc = '2000-01-01' UNION ALL SELECT ce.conversation_id "
-            "FROM sys.conversation_endpoints AS ce INNER JOIN audit.ConversationLog AS cl "
-            "ON cl.Handle = ce.conversation_handle WHERE ce.state = 'CO' AND cl.EndOfStreamUtc "
-            "= '2000-01-01';")
+GIVEN_UP = (
+    "UPDATE audit.ConversationLog SET EndOfStreamUtc = '2000-01-01' "
+    "WHERE EndOfStreamUtc IS NOT NULL; EXECUTE audit.usp_EndLeaked @WhatIf = 0; "
+    "SELECT sm.ConversationId FROM audit.SentMessage AS sm INNER JOIN "
+    "audit.ConversationLog AS cl ON cl.ConversationId = sm.ConversationId "
+    "WHERE cl.EndOfStreamUtc = '2000-01-01' UNION ALL SELECT ce.conversation_id "
+    "FROM sys.conversation_endpoints AS ce INNER JOIN audit.ConversationLog AS cl "
+    "ON cl.Handle = ce.conversation_handle WHERE ce.state = 'CO' AND cl.EndOfStreamUtc "
+    "= '2000-01-01';"
+)
 """Recycled dialogs that are still open after the operator's procedure, and copies they left."""
 
 
@@ -303,10 +326,14 @@ def _outlives(world: World, endpoint: Any) -> bool:
     """Whether the LIFETIME of a side of this dialog will end by and by, where one has ended before
     its time came. A target that has failed waits for the initiator's (F-462).
     """
-    entries = {("ssb.lifetime", (side.broker.database.id, side.handle))
-               for side in (endpoint, endpoint.peer) if side is not None}
-    return "ssb.lifetime" in world.progress.fired and \
-        not entries.isdisjoint(world.instance.engine.timers.entries)
+    entries = {
+        ("ssb.lifetime", (side.broker.database.id, side.handle))
+        for side in (endpoint, endpoint.peer)
+        if side is not None
+    }
+    return "ssb.lifetime" in world.progress.fired and not entries.isdisjoint(
+        world.instance.engine.timers.entries
+    )
 
 
 HALF = frozenset({"DI", "DO", "ER"})
@@ -315,13 +342,17 @@ ON_F255 = "L1 depends on F-255: nobody is started after a reader that was killed
 
 def _stuck(world: World) -> bool:
     """A reader was killed, and one of our queues waits for ever for somebody to receive."""
-    if not world.progress.struck & {"kill", "reader_restart"} \
-            or value(world.instance.engine, "killed_reader") != "stuck":
+    if (
+        not world.progress.struck & {"kill", "reader_restart"}
+        or value(world.instance.engine, "killed_reader") != "stuck"
+    ):
         return False
     database = world.instance.server.database(DATABASE)
     queues = [database.resolve("audit", name) for name in QUEUES]
-    return any(queue.monitor.state == NOTIFIED and not queue.monitor.running
-               and queue.has_receivable() for queue in queues)
+    return any(
+        queue.monitor.state == NOTIFIED and not queue.monitor.running and queue.has_receivable()
+        for queue in queues
+    )
 
 
 def l2(subject: Subject, world: World) -> list[str]:
@@ -329,14 +360,12 @@ def l2(subject: Subject, world: World) -> list[str]:
     if not subject.ends or any("queue_off" in kind for kind in world.progress.struck):
         return []
     database = world.instance.server.database(DATABASE)
-    off = [name for name in QUEUES
-           if not database.resolve("audit", name).enabled]
+    off = [name for name in QUEUES if not database.resolve("audit", name).enabled]
     return [f"L2 {name} switched off" for name in off]
 
 
 ON_EVERY_STATE: dict[str, Claim] = {"S1": s1, "S5": s5, "L2": l2}
-AT_REST: dict[str, Claim] = {
-    "S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "S8": s8, "L1": l1}
+AT_REST: dict[str, Claim] = {"S2": s2, "S3": s3, "S4": s4, "S6": s6, "S7": s7, "S8": s8, "L1": l1}
 LIVELOCK = "livelock"
 """L3: what a search names when its states go round without time passing."""
 
@@ -348,11 +377,16 @@ def watched(world: World) -> tuple:
     (L2). The deadlocks of S1 stay with the state, and each timer's time (S5) is one step's doing.
     """
     database = world.instance.server.database(DATABASE)
-    return (frozenset(told(world)),
-            frozenset(e.handle for e in database.broker.endpoints.values()
-                      if e.is_initiator and e.state() in OPEN and e.creator is None),
-            database.resolve("audit", "InitiatorQueue").enabled,
-            database.resolve("audit", "TargetQueue").enabled)
+    return (
+        frozenset(told(world)),
+        frozenset(
+            e.handle
+            for e in database.broker.endpoints.values()
+            if e.is_initiator and e.state() in OPEN and e.creator is None
+        ),
+        database.resolve("audit", "InitiatorQueue").enabled,
+        database.resolve("audit", "TargetQueue").enabled,
+    )
 
 
 def claims(subject: Subject, chosen: dict[str, Claim]) -> Callable[[World], list[str]]:
@@ -363,8 +397,7 @@ def claims(subject: Subject, chosen: dict[str, Claim]) -> Callable[[World], list
 # ---------------------------------------------------------------------- looking
 def _outermost(procedures: tuple[str, ...]) -> str:
     """The procedure of ours an application or a queue called; '' for none."""
-    ours = [name.split(".")[-1] for name in procedures
-            if name.split(".")[-2:-1] == ["audit"]]
+    ours = [name.split(".")[-1] for name in procedures if name.split(".")[-2:-1] == ["audit"]]
     return ours[-1] if ours else ""
 
 
@@ -374,15 +407,23 @@ def _endpoints(world: World) -> list:
 
 def _arrived(world: World) -> list[tuple[str, int, str, str]]:
     """(dialog, sequence, type, body in hexadecimal) of what landed or is on its way there."""
-    found = [(dialog, sequence, kind, body.hex().upper() if body else "")
-             for dialog, sequence, kind, body in rows(
-                 world, "Landing", "ConversationId", "MessageSequence", "MessageType", "Body")]
+    found = [
+        (dialog, sequence, kind, body.hex().upper() if body else "")
+        for dialog, sequence, kind, body in rows(
+            world, "Landing", "ConversationId", "MessageSequence", "MessageType", "Body"
+        )
+    ]
     for endpoint in _endpoints(world):
         dialog = endpoint.conversation_id
         if endpoint.is_initiator:
-            found += [(dialog, sequence, row[1].name, bare(row[2] or b"").hex().upper())
-                      for sequence, row in endpoint.pending.items()]
+            found += [
+                (dialog, sequence, row[1].name, bare(row[2] or b"").hex().upper())
+                for sequence, row in endpoint.pending.items()
+            ]
         else:
-            found += [(dialog, message[1], message[2].name, bare(message[3] or b"").hex().upper())
-                      for status, message, _ in endpoint.inbox.stored() if status == 1]
+            found += [
+                (dialog, message[1], message[2].name, bare(message[3] or b"").hex().upper())
+                for status, message, _ in endpoint.inbox.stored()
+                if status == 1
+            ]
     return found

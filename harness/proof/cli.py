@@ -73,8 +73,11 @@ class Wanted:
         """What asks for this scenario again."""
         if self.file:
             return f"invoke explore --file {quote(self.file)}"
-        return f"invoke explore --setup {quote(self.setup)}" if self.setup else \
-            f"invoke explore --scenario {self.name}"
+        return (
+            f"invoke explore --setup {quote(self.setup)}"
+            if self.setup
+            else f"invoke explore --scenario {self.name}"
+        )
 
     def scenario(self) -> Scenario:
         """The scenario asked for. Raises ValueError (a setup) and OwnError (a file)."""
@@ -90,8 +93,9 @@ def main(wanted: Wanted | None = None) -> int:
     scenario = wanted.scenario()
     if wanted.replay:
         return _replay(console, scenario, wanted)
-    console.print(f"Searching {scenario.name} on the embedded broker (not SQL Server) ...",
-                  markup=False)
+    console.print(
+        f"Searching {scenario.name} on the embedded broker (not SQL Server) ...", markup=False
+    )
     worst = 0
     for number, (searched, result, read) in enumerate(_results(scenario, wanted)):
         lines = report(searched, result, read) if not number else [str(result)]
@@ -100,8 +104,9 @@ def main(wanted: Wanted | None = None) -> int:
     return worst
 
 
-def _results(scenario: Scenario, wanted: Wanted
-             ) -> Iterator[tuple[Scenario, Result, set[str] | None]]:
+def _results(
+    scenario: Scenario, wanted: Wanted
+) -> Iterator[tuple[Scenario, Result, set[str] | None]]:
     read: set[str] = set()
     if wanted.walks:
         changes = None if wanted.changes < 0 else wanted.changes

@@ -7,14 +7,19 @@ from harness.explore.checks import no_deadlock
 from harness.explore.world import Client, Scenario, World
 from harness.proof.audit import DATABASE, TARGET_IN_ONE_GO, TIDY, accounted, deployed, small_config
 
-_TYPES = {"@xmlPayload": "xml", "@binaryPayload": "varbinary(max)",
-          "@varcharPayload": "varchar(max)"}  # fmt: skip
+_TYPES = {
+    "@xmlPayload": "xml",
+    "@binaryPayload": "varbinary(max)",
+    "@varcharPayload": "varchar(max)",
+}
 
 
 def send_message(payload: str, name: str = "@binaryPayload") -> str:
     """T-SQL that calls seed 002's procedure; payload: an expression for the parameter name."""
-    return (f"DECLARE @payload {_TYPES[name]} = {payload}; EXECUTE audit.usp_SendMessage "
-            f"@endpointGroup = 'audit', {name} = @payload;")
+    return (
+        f"DECLARE @payload {_TYPES[name]} = {payload}; EXECUTE audit.usp_SendMessage "
+        f"@endpointGroup = 'audit', {name} = @payload;"
+    )
 
 
 def send_shared(body: str) -> str:
@@ -35,8 +40,14 @@ def forum_pair(*, in_transaction: bool, rcsi: bool = True, name: str = "forum_pa
         return deployed(small_config(), rcsi=rcsi, mutant=name)
 
     if in_transaction:
-        return Scenario(title, make, (warm, cold), on_every_state=no_deadlock,
-                        in_one_go=frozenset({"TargetQueue"}), notes=(TARGET_IN_ONE_GO,))
+        return Scenario(
+            title,
+            make,
+            (warm, cold),
+            on_every_state=no_deadlock,
+            in_one_go=frozenset({"TargetQueue"}),
+            notes=(TARGET_IN_ONE_GO,),
+        )
     return Scenario(title, make, (warm, cold), at_the_end=accounted({(0, 0): "A1", (1, 0): "B0"}))
 
 
@@ -46,8 +57,10 @@ def forum_aged(*, in_transaction: bool, job: bool) -> Scenario:
     job: whether the job runs at all.
     """
     send = _in_a_transaction if in_transaction else send_message
-    before = (send_message("0xA0"), "UPDATE audit.ServiceBrokerConversations "
-              "SET CreateDate = '2000-01-01';")
+    before = (
+        send_message("0xA0"),
+        "UPDATE audit.ServiceBrokerConversations SET CreateDate = '2000-01-01';",
+    )
     sender = Client("sender A", (send("0xA1"),), DATABASE, before, TIDY if in_transaction else "")
     clients = (sender,)
     if job:
@@ -55,20 +68,30 @@ def forum_aged(*, in_transaction: bool, job: bool) -> Scenario:
     mode = "own transactions" if in_transaction else "autocommit"
     return Scenario(
         f"forum_aged, 1 caller in {mode}, {'the job' if job else 'no job'}, RC",
-        lambda: deployed(small_config(), mutant="forum_aged"), clients,
-        on_every_state=no_deadlock, at_the_end=accounted({(0, 0): "A1"}),
-        in_one_go=frozenset({"TargetQueue"}), notes=(TARGET_IN_ONE_GO,))
+        lambda: deployed(small_config(), mutant="forum_aged"),
+        clients,
+        on_every_state=no_deadlock,
+        at_the_end=accounted({(0, 0): "A1"}),
+        in_one_go=frozenset({"TargetQueue"}),
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 def shared_dialog() -> Scenario:
     """Seed 001's design under two first users."""
-    clients = tuple(Client(f"sender {n}", (send_shared(body),), DATABASE)
-                    for n, body in (("A", "A1"), ("B", "B1")))
+    clients = tuple(
+        Client(f"sender {n}", (send_shared(body),), DATABASE)
+        for n, body in (("A", "A1"), ("B", "B1"))
+    )
     return Scenario(
         "shared_dialog, 2 first users in autocommit, RC",
-        lambda: deployed(small_config(), mutant="shared_dialog"), clients,
-        on_every_state=no_deadlock, at_the_end=_one_dialog,
-        in_one_go=frozenset({"TargetQueue"}), notes=(TARGET_IN_ONE_GO,))
+        lambda: deployed(small_config(), mutant="shared_dialog"),
+        clients,
+        on_every_state=no_deadlock,
+        at_the_end=_one_dialog,
+        in_one_go=frozenset({"TargetQueue"}),
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 def _one_dialog(world: World) -> list[str]:

@@ -17,8 +17,11 @@ from harness.proof.audit import rows
 from harness.proof.setups import Setup
 
 DESIGNS: dict[str, str | None] = {
-    "queue_only": "queue_only", "protocol_only": "protocol_only", "retained": "retained",
-    "copies": None}
+    "queue_only": "queue_only",
+    "protocol_only": "protocol_only",
+    "retained": "retained",
+    "copies": None,
+}
 """The mutant or comparator that is each design; None: what we ship."""
 
 KEPT, WRITTEN_DOWN, LOST = "kept", "written down", "lost"
@@ -27,18 +30,29 @@ NUMBER_ONLY, WITHOUT_A_WORD = "lost, its number is written down", "lost without 
 FALSE_ALARM = "a number is written down, its message is not lost"
 TWICE = "a message is there twice"
 SWITCHES: tuple[Mapping[str, Any], ...] = (
-    {}, {"enqueue_at": "commit"}, {"end_over_open_send": "waits"},
-    {"end_over_open_send": "leaves"}, {"end_over_open_send": "fails"},
-    {"send_over_open_end": "waits"}, {"send_over_open_end": "transmits"},
-    {"expiry_waits_for_sender": True})
+    {},
+    {"enqueue_at": "commit"},
+    {"end_over_open_send": "waits"},
+    {"end_over_open_send": "leaves"},
+    {"end_over_open_send": "fails"},
+    {"send_over_open_end": "waits"},
+    {"send_over_open_end": "transmits"},
+    {"expiry_waits_for_sender": True},
+)
 """Answers to what no document settles about END, SEND and LIFETIME side by side: one by one."""
 
 PLAIN = {"senders": 1, "firings": 0, "caller": "transaction"}
 """One sender with a dialog, a transaction of his own around each batch."""
 
 
-RETRY = {"key": "application", "order": "key", "delivery": "exactly_once", "messages": 1,
-         "caller": "autocommit", "retries": 1}
+RETRY = {
+    "key": "application",
+    "order": "key",
+    "delivery": "exactly_once",
+    "messages": 1,
+    "caller": "autocommit",
+    "retries": 1,
+}
 """A sender in doubt who sends his message again, with the same id."""
 
 
@@ -51,8 +65,11 @@ class Case:
 
     def setup(self, design: str, switches: Mapping[str, Any] | None = None) -> Setup:
         """The case with one design's scripts."""
-        return Setup(**PLAIN | dict(self.fields),  # type: ignore[arg-type]
-                     mutant=DESIGNS[design], switches=switches or {})
+        return Setup(
+            **PLAIN | dict(self.fields),  # type: ignore[arg-type]
+            mutant=DESIGNS[design],
+            switches=switches or {},
+        )
 
 
 def _faults(*names: str, **fields: Any) -> dict[str, Any]:
@@ -66,8 +83,10 @@ CASES = (
     Case("nothing happens", {"firings": 1}),
     Case("a lifetime ends", {"expiries": 1, "target_readers": 1}),
     Case("both lifetimes end", {"expiries": 2}),
-    Case("a lifetime ends, two sends in one transaction",
-         {"expiries": 1, "target_readers": 1, "sends": 2}),
+    Case(
+        "a lifetime ends, two sends in one transaction",
+        {"expiries": 1, "target_readers": 1, "sends": 2},
+    ),
     Case("target ended", _faults("target_ends_now")),
     Case("target ended with an error", _faults("target_errors_now")),
     Case("target cleaned up", _faults("target_cleaned")),
@@ -98,8 +117,11 @@ def _how(setup: Setup, world: World) -> list[str]:
     """Whether as many dead letters without a body have been written as messages are lost."""
     account = setup.ledger(world)
     lost = len(account.lost)
-    known = [side for side, body, kind in rows(world, "DeadLetter", "Side", "Body", "MessageType")
-             if side == "initiator" and body is None and kind is None]
+    known = [
+        side
+        for side, body, kind in rows(world, "DeadLetter", "Side", "Body", "MessageType")
+        if side == "initiator" and body is None and kind is None
+    ]
     found = [FALSE_ALARM] if len(known) > lost else []
     if account.duplicated:
         found.append(TWICE)

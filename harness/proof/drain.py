@@ -95,7 +95,15 @@ def drained(
         lambda: deployed(chosen, rcsi=rcsi, mutant=mutant, first=(MARKER,)),
         (*clients, Client("operator", (DRAIN,), DATABASE)),
         on_every_state=no_deadlock,
-        at_the_end=all_of(accounted(bodies), end_of_stream_once, nothing_left_behind,
-                          no_orphan_dialog, in_or_refused, nothing_after_the_drain),
-        in_one_go=frozenset({"TargetQueue", "InitiatorQueue"}), firings=0,
-        notes=(TARGET_IN_ONE_GO, "the initiator's reader too: it only ends what the target ended"))
+        at_the_end=all_of(
+            accounted(bodies),
+            end_of_stream_once,
+            nothing_left_behind,
+            no_orphan_dialog,
+            in_or_refused,
+            nothing_after_the_drain,
+        ),
+        in_one_go=frozenset({"TargetQueue", "InitiatorQueue"}),
+        firings=0,
+        notes=(TARGET_IN_ONE_GO, "the initiator's reader too: it only ends what the target ended"),
+    )

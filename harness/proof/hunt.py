@@ -107,8 +107,9 @@ class Case:
         the case tells orders apart, of handles say, that mean nothing.
         """
         procedure = next(name for name in sorted(shipped.reached) if name in PROCEDURES)
-        again = forked(lambda: _mutated(self, shipped.reached[procedure].source, shipped),
-                       PROCESSOR)
+        again = forked(
+            lambda: _mutated(self, shipped.reached[procedure].source, shipped), PROCESSOR
+        )
         found = again if isinstance(again, str) else ", ".join(again.violations)
         if found:
             raise ValueError(f"setup {self.key} is not the same twice: {found}")
@@ -116,8 +117,7 @@ class Case:
     def reaches(self, mutation: Mutation) -> bool:
         """Whether some order of steps comes to the changed statement."""
         reached = self.shipped().reached.get(mutation.procedure)
-        return reached is not None and reached.ran(
-            reached.source, mutation.start, mutation.end)
+        return reached is not None and reached.ran(reached.source, mutation.start, mutation.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,11 @@ def prepare(only: tuple[str, ...] = ()) -> dict[str, Case]:
         shared = f"{config.model_dump_json()} {rcsi} {dict(plain.switches)}"
         if shared not in bases:
             with given(plain.switches):
-                bases[shared] = Base(deployed(config, rcsi=rcsi), generated(config),
-                                     digest(shared, *render(config).values()))
+                bases[shared] = Base(
+                    deployed(config, rcsi=rcsi),
+                    generated(config),
+                    digest(shared, *render(config).values()),
+                )
         cases[key] = _case(key, wanted, plain, bases[shared])
     gc.collect()
     gc.freeze()
@@ -187,8 +190,11 @@ def generated(config: Config) -> dict[str, Mutation]:
 def _difference(config: Config, plain: Config) -> str:
     """The choices of a configuration that are not the small audit one's, in a word."""
     names = ("key", "recycle", "order", "delivery", "timer_strategy")
-    chosen = [getattr(config.conversation, name) for name in names
-              if getattr(config.conversation, name) != getattr(plain.conversation, name)]
+    chosen = [
+        getattr(config.conversation, name)
+        for name in names
+        if getattr(config.conversation, name) != getattr(plain.conversation, name)
+    ]
     if "single" in chosen or "message" in chosen:
         chosen.remove("never")  # they allow nothing else
     return "+".join(chosen)
@@ -236,8 +242,11 @@ def _mutated(case: Case, text: str, shipped: Shipped) -> Result:
 
     def on_every_state(world: World) -> list[str]:
         names = plain.on_every_state(world)
-        return names + [f"{each}: nobody does with the shipped text"
-                        for each in waits(world) if each not in shipped.waits]
+        return names + [
+            f"{each}: nobody does with the shipped text"
+            for each in waits(world)
+            if each not in shipped.waits
+        ]
 
     comparing = replace(plain, at_the_end=at_the_end, on_every_state=on_every_state)
     return search(comparing, Limits(transitions=TRANSITIONS, first=True))
@@ -285,11 +294,16 @@ def counts(name: str, cases: Mapping[str, Case], remembered: Remembered) -> bool
     searches = remembered.found.get(name)
     if searches is None:
         return False
-    wanted = list(searches) if any(each.claim for each in searches.values()) else \
-        [key for key in cases_of(name)
-         if key in cases and name in cases[key].base.made]
-    return all(remembered.search(name, key, _mark(cases[key], cases[key].base.made[name]))
-               for key in wanted if key in cases)
+    wanted = (
+        list(searches)
+        if any(each.claim for each in searches.values())
+        else [key for key in cases_of(name) if key in cases and name in cases[key].base.made]
+    )
+    return all(
+        remembered.search(name, key, _mark(cases[key], cases[key].base.made[name]))
+        for key in wanted
+        if key in cases
+    )
 
 
 def _mark(case: Case, mutation: Mutation) -> str:
@@ -300,9 +314,17 @@ def summed(name: str, searches: Mapping[str, Search], line: int = 0) -> Found:
     """What the searches for a mutant come to."""
     ran = {key: each for key, each in searches.items() if each.ran}
     caught = next(((key, each) for key, each in ran.items() if each.claim), ("", Search("")))
-    return Found(name, line, caught[0], caught[1].claim, sum(s.states for s in ran.values()),
-                 sum(s.transitions for s in ran.values()), caught[1].steps,
-                 sum(s.seconds for s in ran.values()), tuple(ran))
+    return Found(
+        name,
+        line,
+        caught[0],
+        caught[1].claim,
+        sum(s.states for s in ran.values()),
+        sum(s.transitions for s in ran.values()),
+        caught[1].steps,
+        sum(s.seconds for s in ran.values()),
+        tuple(ran),
+    )
 
 
 def _searched(case: Case, mutation: Mutation, mark: str) -> Search:
@@ -318,8 +340,9 @@ def _searched(case: Case, mutation: Mutation, mark: str) -> Search:
         claim, violation = next(iter(answer.violations.items()))
         return replace(found, claim=claim, steps=len(violation.path))
     if answer.bounded_by.startswith("depth"):
-        return replace(found, claim=f"L3 no end within {Limits().depth} steps",
-                       steps=answer.deepest)
+        return replace(
+            found, claim=f"L3 no end within {Limits().depth} steps", steps=answer.deepest
+        )
     return found
 
 

@@ -39,8 +39,11 @@ def check_page() -> int:
 
 def remembered_of(remembered: Remembered) -> list[Found]:
     """What became of each mutant that was hunted to the end."""
-    return [summed(name, searches) for name, searches in remembered.found.items()
-            if UNFINISHED not in searches]
+    return [
+        summed(name, searches)
+        for name, searches in remembered.found.items()
+        if UNFINISHED not in searches
+    ]
 
 
 def main(only: str, made: bool, write: bool, workers: int) -> int:
@@ -69,10 +72,14 @@ def _how(names: list[str], remembered: Remembered, cases: Mapping[str, Case]) ->
     """Whether all that is remembered is of one state of the sources."""
     old = [name for name in names if not counts(name, cases, remembered)]
     if not old:
-        return (f"All of it was made by one command on one state of the sources (digest "
-                f"{sources()}), which goes on where it was stopped.")
-    return (f"{len(names) - len(old)} of the {len(names)} generated mutants were hunted on one "
-            f"state of the sources (digest {sources()}), {len(old)} on an earlier one or not yet.")
+        return (
+            f"All of it was made by one command on one state of the sources (digest "
+            f"{sources()}), which goes on where it was stopped."
+        )
+    return (
+        f"{len(names) - len(old)} of the {len(names)} generated mutants were hunted on one "
+        f"state of the sources (digest {sources()}), {len(old)} on an earlier one or not yet."
+    )
 
 
 def _sixteen(console: Console) -> list[dict[str, str]]:
@@ -85,17 +92,25 @@ def _sixteen(console: Console) -> list[dict[str, str]]:
             found = shortened(hit)
             turns, steps = switches(list(found.path)), len(found.path)
         rows.append(listed_row(hit, turns, steps))
-        console.print(f"{number:2} {hit.mutant}: {hit.violation or 'NOT FOUND'}; {hit.states} "
-                      f"states, {hit.transitions} transitions, {hit.seconds:.1f} s, shortest "
-                      f"trace {turns} turns, {steps} steps", markup=False, highlight=False,
-                      soft_wrap=True)
-    console.print(f"{sum(bool(row['found']) for row in rows)} of {len(rows)} found in "
-                  f"{seconds:.1f} s together, installations included", markup=False)
+        console.print(
+            f"{number:2} {hit.mutant}: {hit.violation or 'NOT FOUND'}; {hit.states} "
+            f"states, {hit.transitions} transitions, {hit.seconds:.1f} s, shortest "
+            f"trace {turns} turns, {steps} steps",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    console.print(
+        f"{sum(bool(row['found']) for row in rows)} of {len(rows)} found in "
+        f"{seconds:.1f} s together, installations included",
+        markup=False,
+    )
     return rows
 
 
-def _generated(names: list[str], only: str, workers: int, remembered: Remembered,
-               cases: Mapping[str, Case]) -> Iterable[Found]:
+def _generated(
+    names: list[str], only: str, workers: int, remembered: Remembered, cases: Mapping[str, Case]
+) -> Iterable[Found]:
     """Hunt for those of the names, in small cases first, for the survivors in the large ones too.
     What is known is written every few, so that it can be stopped and goes on where it stopped.
     """
@@ -113,7 +128,8 @@ def _generated(names: list[str], only: str, workers: int, remembered: Remembered
             if number % OFTEN == 0:
                 remembered.write(names)
         for number, found in enumerate(
-                pool.map(lambda name: hunt(name, cases, remembered), wanted), 1):
+            pool.map(lambda name: hunt(name, cases, remembered), wanted), 1
+        ):
             if number % OFTEN == 0:
                 remembered.write(names)
             yield found
@@ -133,5 +149,7 @@ def _late(name: str) -> bool:
 
 def _line(found: Found) -> str:
     how = f"{found.claim} ({found.case})" if found.claim else "NOT FOUND"
-    return (f"{found.name}: {how}; {found.states} states, {found.transitions} transitions, "
-            f"{found.steps} steps, {found.seconds:.1f} s")
+    return (
+        f"{found.name}: {how}; {found.states} states, {found.transitions} transitions, "
+        f"{found.steps} steps, {found.seconds:.1f} s"
+    )

@@ -13,9 +13,19 @@ from harness.tsql.ast.base import Source
 from harness.tsql.lexer import tokenize
 
 FILE = re.compile(r"(\d\d)_(?:\d\d_)?(\w+)\.(\w+)\.sql")
-ENTRIES = frozenset({"usp_Send", "usp_SenderActivation", "usp_TargetActivation", "usp_RetireIdle",
-                     "usp_SendMessage", "usp_SendShared", "usp_InitiatorQueueHandler",
-                     "usp_PurgeConversations", "usp_EndLeaked"})
+ENTRIES = frozenset(
+    {
+        "usp_Send",
+        "usp_SenderActivation",
+        "usp_TargetActivation",
+        "usp_RetireIdle",
+        "usp_SendMessage",
+        "usp_SendShared",
+        "usp_InitiatorQueueHandler",
+        "usp_PurgeConversations",
+        "usp_EndLeaked",
+    }
+)
 """What callers, queues and operators of a search begin with."""
 
 ALWAYS = frozenset({"10", "40", "50", "60", "62", "75", "80"})

@@ -67,10 +67,17 @@ class Cell:
 
 def every_cell() -> list[Cell]:
     """Every legal combination, in the page's order: ours first."""
-    found = [Cell(*choice) for choice in product(
-        Key, Recycle, TimerStrategy, LookupHint, ISOLATIONS, CALLERS)]
-    found = [replace(cell, **{name: str(getattr(cell, name)) for name in
-                              ("key", "recycle", "strategy", "hint")}) for cell in found]
+    found = [
+        Cell(*choice)
+        for choice in product(Key, Recycle, TimerStrategy, LookupHint, ISOLATIONS, CALLERS)
+    ]
+    found = [
+        replace(
+            cell,
+            **{name: str(getattr(cell, name)) for name in ("key", "recycle", "strategy", "hint")},
+        )
+        for cell in found
+    ]
     return sorted((cell for cell in found if not refusals(cell)), key=lambda cell: not cell.ours)
 
 
@@ -84,8 +91,11 @@ def _refusals(key: str, recycle: str, strategy: str, hint: str) -> tuple[str, ..
     try:
         Setup(key=key, recycle=recycle, strategy=strategy, hint=hint).config  # noqa: B018
     except ValidationError as error:
-        return tuple(line for each in error.errors()
-                     for line in each["msg"].removeprefix("Value error, ").splitlines())
+        return tuple(
+            line
+            for each in error.errors()
+            for line in each["msg"].removeprefix("Value error, ").splitlines()
+        )
     return ()
 
 
@@ -141,40 +151,60 @@ def _with_rows(cell: Cell) -> bool:
 
 
 STORIES: dict[str, Story] = {
-    "first": Story(
-        "two senders, the first message of each", {"warm": 0, "firings": 0}),
+    "first": Story("two senders, the first message of each", {"warm": 0, "firings": 0}),
     "timer": Story(
-        "one sender with a dialog, its timer fires at any moment", {"senders": 1},
-        lambda cell: cell.recycle == "timer"),
+        "one sender with a dialog, its timer fires at any moment",
+        {"senders": 1},
+        lambda cell: cell.recycle == "timer",
+    ),
     "aged": Story(
         "one sender, two messages, each send finds its dialog past its age",
-        {"senders": 1, "messages": 2, "firings": 0}, lambda cell: cell.recycle == "aged_out"),
+        {"senders": 1, "messages": 2, "firings": 0},
+        lambda cell: cell.recycle == "aged_out",
+    ),
     "shared": Story(
-        "two senders of one key (slot, dialog) that has a dialog",
-        {"firings": 0}, _shares),
+        "two senders of one key (slot, dialog) that has a dialog", {"firings": 0}, _shares
+    ),
     "dies": Story(
         "one sender, the target ends its dialog at any moment",
-        {"senders": 1, "firings": 0, "faults": ("target_ends",)}),
+        {"senders": 1, "firings": 0, "faults": ("target_ends",)},
+    ),
     "job": Story(
         "one sender with an idle dialog, the retire job at any moment",
         {"senders": 1, "firings": 0, "retire": True},
-        lambda cell: cell.ours and _with_rows(cell) and cell.recycle != "never"),
+        lambda cell: cell.ours and _with_rows(cell) and cell.recycle != "never",
+    ),
     "resend": Story(
         "one sender, the lifetime of its dialog ends while messages pend",
-        {"senders": 1, "firings": 0, "lifetimes": 1}, lambda cell: cell.ours),
+        {"senders": 1, "firings": 0, "lifetimes": 1},
+        lambda cell: cell.ours,
+    ),
     "wide": Story(
-        "two senders, one with a dialog, its timer fires at any moment", {},
-        lambda cell: cell.ours and cell.recycle == "timer", varied=False),
+        "two senders, one with a dialog, its timer fires at any moment",
+        {},
+        lambda cell: cell.ours and cell.recycle == "timer",
+        varied=False,
+    ),
     "both die": Story(
         "two senders of one key, the target ends its dialog at any moment",
         {"firings": 0, "faults": ("target_ends",)},
-        lambda cell: _shares(cell) and cell.strategy == "two_phase", varied=False),
+        lambda cell: _shares(cell) and cell.strategy == "two_phase",
+        varied=False,
+    ),
     "killed": Story(
         "one sender with a dialog, its timer, and KILL of anybody at any moment",
-        {"senders": 1, "faults": ("kill",)}, lambda cell: cell.ours, varied=False, fault=True),
+        {"senders": 1, "faults": ("kill",)},
+        lambda cell: cell.ours,
+        varied=False,
+        fault=True,
+    ),
     "cancelled": Story(
         "one sender with a dialog, its timer, and the client cancels at any moment",
-        {"senders": 1, "faults": ("cancel",)}, lambda cell: cell.ours, varied=False, fault=True),
+        {"senders": 1, "faults": ("cancel",)},
+        lambda cell: cell.ours,
+        varied=False,
+        fault=True,
+    ),
 }
 """What a cell is judged by, the smallest first."""
 
@@ -196,9 +226,13 @@ class Watch:
         self.deadlocks, self.waits = set(), set()
 
 
-ROLES = {"usp_SenderActivation": "the activated reader", "usp_TargetActivation": "the target",
-         "usp_RetireIdle": "the job", "usp_InitiatorQueueHandler": "the activated reader",
-         "usp_PurgeConversations": "the job"}
+ROLES = {
+    "usp_SenderActivation": "the activated reader",
+    "usp_TargetActivation": "the target",
+    "usp_RetireIdle": "the job",
+    "usp_InitiatorQueueHandler": "the activated reader",
+    "usp_PurgeConversations": "the job",
+}
 
 
 def deadlocks(world: World) -> list[str]:
@@ -207,8 +241,9 @@ def deadlocks(world: World) -> list[str]:
     for deadlock in world.incidents.deadlocks:
         who = {waiter.name: _outermost(waiter.procedures) for waiter in deadlock.waiters}
         name = who.get(deadlock.victim, "")
-        victim = ROLES.get(name, "a sender" if deadlock.victim.startswith("sender") else
-                           deadlock.victim)
+        victim = ROLES.get(
+            name, "a sender" if deadlock.victim.startswith("sender") else deadlock.victim
+        )
         found.append(f"deadlock of {' and '.join(sorted(who.values()))}: {victim} dies")
     return found
 
@@ -238,9 +273,14 @@ def _role(world: World, session: Any) -> str:
     return "a sender" if name.startswith("sender") else f"the {name}"
 
 
-def scenario(cell: Cell, story: Story, watch: Watch | None = None, *,
-             switches: Mapping[str, Any] | None = None,
-             prepare: Callable[[], Instance] | None = None) -> Scenario:
+def scenario(
+    cell: Cell,
+    story: Story,
+    watch: Watch | None = None,
+    *,
+    switches: Mapping[str, Any] | None = None,
+    prepare: Callable[[], Instance] | None = None,
+) -> Scenario:
     """What is searched. Every claim is looked at, and every deadlock counts, of senders too.
 
     watch: filled; then a deadlock ends no run, and what comes after it is judged too. Without it a
@@ -259,9 +299,13 @@ def scenario(cell: Cell, story: Story, watch: Watch | None = None, *,
         watch.waits.update(waits(world))
         return held(world)
 
-    return replace(made, name=f"{cell}, {story.title}", on_every_state=on_every_state,
-                   at_the_end=all_of(*rest, nothing_left_behind),
-                   prepare=prepare or made.prepare)
+    return replace(
+        made,
+        name=f"{cell}, {story.title}",
+        on_every_state=on_every_state,
+        at_the_end=all_of(*rest, nothing_left_behind),
+        prepare=prepare or made.prepare,
+    )
 
 
 def _orphan(world: World) -> list[str]:
@@ -296,8 +340,13 @@ def classes(names: Iterable[str]) -> list[str]:
     said = []
     for each in CLASSES:
         if each == "deadlocks" and each in found:
-            dead = sorted({name.rpartition(": ")[2].removesuffix(" dies") for name in names
-                           if class_of(name) == each})
+            dead = sorted(
+                {
+                    name.rpartition(": ")[2].removesuffix(" dies")
+                    for name in names
+                    if class_of(name) == each
+                }
+            )
             said.append(f"deadlocks ({' or '.join(dead)} dies)")
         elif each in found:
             said.append(each)

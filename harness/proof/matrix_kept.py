@@ -66,8 +66,9 @@ class Told:
 
     def waiting(self) -> list[str]:
         """Values still to be tried one at a time."""
-        wanted = (f"{name}={shown(value)}" for name in self.asked
-                  for value in SWITCHES[name].values[1:])
+        wanted = (
+            f"{name}={shown(value)}" for name in self.asked for value in SWITCHES[name].values[1:]
+        )
         return [each for each in wanted if each not in self.tried]
 
 
@@ -128,17 +129,23 @@ def keep(results: Mapping[str, Judged], path: Path | None = None) -> None:
             continue
         entry = asdict(judged)
         for values in entry["told"].values():
-            number = next((key for key, names in sets.items() if names == values["asked"]),
-                          str(len(sets)))
+            number = next(
+                (key for key, names in sets.items() if names == values["asked"]), str(len(sets))
+            )
             sets[number] = values["asked"]
             every = _values(values["asked"], "all")
             values["asked"] = number
-            values |= {each: "all" for each in ("tried", "together")
-                       if every and values[each] == every}
+            values |= {
+                each: "all" for each in ("tried", "together") if every and values[each] == every
+            }
         lines.append(f"{json.dumps(name)}: {json.dumps(entry)}")
-    text = ('{"asked": {\n' + ",\n".join(f'"{key}": {json.dumps(names)}'
-                                        for key, names in sets.items())
-            + '},\n"results": {\n' + ",\n".join(lines) + "}}\n")
+    text = (
+        '{"asked": {\n'
+        + ",\n".join(f'"{key}": {json.dumps(names)}' for key, names in sets.items())
+        + '},\n"results": {\n'
+        + ",\n".join(lines)
+        + "}}\n"
+    )
     path = path or KEPT
     new = path.with_suffix(".new")
     new.write_text(text, "utf-8")
@@ -152,14 +159,21 @@ def _values(asked: Iterable[str], tried: str | list[str]) -> list[str]:
 
 def stale(cell: Cell, judged: Judged | None, engine: str = "") -> bool:
     """Whether a result does not speak of the text there is now. engine: nor of another engine."""
-    return judged is None or judged.text != essence(cell) or (
-        judged.bounds != bounds_digest(cell)) or bool(engine and judged.engine != engine)
+    return (
+        judged is None
+        or judged.text != essence(cell)
+        or (judged.bounds != bounds_digest(cell))
+        or bool(engine and judged.engine != engine)
+    )
 
 
 def stale_search(name: str, judged: Judged | None, engine: str = "") -> bool:
     """The same of a question's search."""
-    return judged is None or judged.text != SEARCHES[name].made.essence() or bool(
-        engine and judged.engine != engine)
+    return (
+        judged is None
+        or judged.text != SEARCHES[name].made.essence()
+        or bool(engine and judged.engine != engine)
+    )
 
 
 def missing(judged: Judged, cell: Cell) -> list[str]:
@@ -179,5 +193,6 @@ def same_text(cells: Iterable[Cell]) -> dict[Cell, Cell]:
     """Each cell and the one searched for it: the first that installs the same T-SQL and calls it
     the same way, in the same isolation and key and recycle."""
     seen: dict[tuple[str, ...], Cell] = {}
-    return {cell: seen.setdefault((essence(cell), cell.isolation, cell.caller), cell)
-            for cell in cells}
+    return {
+        cell: seen.setdefault((essence(cell), cell.isolation, cell.caller), cell) for cell in cells
+    }

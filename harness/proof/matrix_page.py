@@ -42,26 +42,42 @@ script that installs what the windows need.
 """
 
 LEGEND = (
-    ("safe", "every story of the cell was exhausted, in its bounds: every order of steps; no claim "
-     "is violated and nobody deadlocks, at the defaults and under each other value of each switch "
-     "of the engine the story asked for, one switch at a time"),
-    ("safe, values together", "as safe, but the switches took their other values many at a time, "
-     "and one at a time only where something was found; `bad_optimizer` by itself"),
-    ("safe at the defaults",
-     "exhausted at the defaults; not every value of every switch was tried"),
+    (
+        "safe",
+        "every story of the cell was exhausted, in its bounds: every order of steps; no claim "
+        "is violated and nobody deadlocks, at the defaults and under each other value of each switch "
+        "of the engine the story asked for, one switch at a time",
+    ),
+    (
+        "safe, values together",
+        "as safe, but the switches took their other values many at a time, "
+        "and one at a time only where something was found; `bad_optimizer` by itself",
+    ),
+    (
+        "safe at the defaults",
+        "exhausted at the defaults; not every value of every switch was tried",
+    ),
     ("bounded", "stopped after so many transitions, nothing found until then"),
-    ("deadlocks (who dies)",
-     "a cycle of locks, whoever is in it; what comes after it was searched too"),
+    (
+        "deadlocks (who dies)",
+        "a cycle of locks, whoever is in it; what comes after it was searched too",
+    ),
     ("loses", "a message follows EndOfStream, or an acknowledged one is nowhere"),
     ("duplicates", "a message is there twice without a resend, or EndOfStream is"),
     ("out of order", "order on a dialog is not the order of sending"),
     ("misreports", "the caller is told an error, and yet the message is sent"),
     ("leaks", "a dialog or a row that nobody needs stays"),
     ("stalls", "a queue is switched off, a loop has no end, a caller gets no answer"),
-    ("depends on F-nnn", "green at the defaults and not under another value of the switch behind "
-     "that [fact](facts.md); or violated at the defaults and not under the other"),
-    ("+", "behind a verdict: the larger stories of the cell (wide, both die) are exhausted too, at "
-     "the defaults, and nothing is found in them"),
+    (
+        "depends on F-nnn",
+        "green at the defaults and not under another value of the switch behind "
+        "that [fact](facts.md); or violated at the defaults and not under the other",
+    ),
+    (
+        "+",
+        "behind a verdict: the larger stories of the cell (wide, both die) are exhausted too, at "
+        "the defaults, and nothing is found in them",
+    ),
     ("w", "behind a verdict: a sender can wait until another sender's transaction is over"),
     ("not run, stale", "not searched yet, or not since its text changed"),
 )
@@ -80,11 +96,17 @@ def text(results: Mapping[str, Judged]) -> str:
     """The page. Deterministic: the results and the text there is now decide it."""
     cells = every_cell()
     shared = same_text(cells)
-    verdicts = {cell: verdict(cell, results.get(str(shared[cell])), shared[cell])
-                for cell in cells}
+    verdicts = {cell: verdict(cell, results.get(str(shared[cell])), shared[cell]) for cell in cells}
     legend = ["| verdict | meaning |", "|---|---|", *(f"| {a} | {b} |" for a, b in LEGEND)]
-    parts = [HEAD.format(counts=_counts(verdicts, results), legend="\n".join(legend)),
-             "## Bounds", "", _bounds(results), "", "## Questions since 2007", ""]
+    parts = [
+        HEAD.format(counts=_counts(verdicts, results), legend="\n".join(legend)),
+        "## Bounds",
+        "",
+        _bounds(results),
+        "",
+        "## Questions since 2007",
+        "",
+    ]
     for key, question in QUESTIONS.items():
         parts += [_question(key, question, results, verdicts), ""]
     for ours, title in ((True, "## What we ship"), (False, "## For comparison only")):
@@ -94,24 +116,35 @@ def text(results: Mapping[str, Judged]) -> str:
         chosen = [cell for cell in cells if cell.ours == ours]
         for key, group in groupby(chosen, key=lambda cell: cell.key):
             group = list(group)
-            parts += [f"### key = {key}" + ("" if ours else ", for comparison"), "",
-                      _table(group, verdicts, results, shared), ""]
+            parts += [
+                f"### key = {key}" + ("" if ours else ", for comparison"),
+                "",
+                _table(group, verdicts, results, shared),
+                "",
+            ]
     for name, story in STORIES.items():
         if story.fault:
-            parts += [f"## {name.capitalize()}", "", f"{story.title[0].upper()}{story.title[1:]}, "
-                      "at the defaults; where a claim is violated, under every value of every "
-                      "switch.", "", _faults(name, results), ""]
+            parts += [
+                f"## {name.capitalize()}",
+                "",
+                f"{story.title[0].upper()}{story.title[1:]}, "
+                "at the defaults; where a claim is violated, under every value of every "
+                "switch.",
+                "",
+                _faults(name, results),
+                "",
+            ]
     parts += ["## Refused by the configuration", "", _refusals(), "", REPEAT + _commits(results)]
     return "\n".join(parts)
 
 
 NOTES = {
     "F-131": "when an error caught in a sender's transaction dooms it, a sender that finds its "
-             "dialog just dead cannot begin another: it is told so and rolls back, and the row it "
-             "held stays, leading to a dialog that has ended. The key's next send replaces it, and "
-             "usp_EndLeaked deletes it (docs/explorer.md, S6). No message is touched.",
+    "dialog just dead cannot begin another: it is told so and rolls back, and the row it "
+    "held stays, leading to a dialog that has ended. The key's next send replaces it, and "
+    "usp_EndLeaked deletes it (docs/explorer.md, S6). No message is touched.",
     "F-255": "a reader killed before its first RECEIVE may leave its queue waiting until somebody "
-             "receives; what is in it, EndDialog of a recycled dialog for one, waits that long.",
+    "receives; what is in it, EndDialog of a recycled dialog for one, waits that long.",
 }
 """What a fact that decides a verdict comes to, for those who run what we ship."""
 
@@ -120,8 +153,13 @@ NOTES = {
 def _notes(verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged]) -> list[str]:
     """The notes on facts that verdicts of ours name."""
     said = [str(v) for cell, v in verdicts.items() if cell.ours]
-    said += [str(verdict(cell, results.get(str(cell)), fault=name)) for cell in verdicts
-             if cell.ours for name, story in STORIES.items() if story.fault]
+    said += [
+        str(verdict(cell, results.get(str(cell)), fault=name))
+        for cell in verdicts
+        if cell.ours
+        for name, story in STORIES.items()
+        if story.fault
+    ]
     return [f"{fact}: {note}" for fact, note in NOTES.items() if any(fact in each for each in said)]
 
 
@@ -129,9 +167,11 @@ def _counts(verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged]) -> 
     lines = []
     for ours, what in ((True, "what we ship"), (False, "for comparison only")):
         kinds = Counter(v.kind for cell, v in verdicts.items() if cell.ours == ours)
-        lines.append(f"{sum(kinds.values())} cells {what}: "
-                     + ", ".join(f"{KINDS[kind]} {kinds[kind]}" for kind in KINDS if kinds[kind])
-                     + ".")
+        lines.append(
+            f"{sum(kinds.values())} cells {what}: "
+            + ", ".join(f"{KINDS[kind]} {kinds[kind]}" for kind in KINDS if kinds[kind])
+            + "."
+        )
     told = [each for judged in results.values() for each in judged.told.values()]
     searches = len(told) + sum(len(each.tried) for each in told)
     states = sum(each.states + each.more[0] for each in told)
@@ -143,17 +183,27 @@ def _counts(verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged]) -> 
     return "\n".join(lines)
 
 
-KINDS = {"safe": "safe", "together": "safe with values together",
-         "unfinished": "safe at the defaults", "depends": "depends on a fact",
-         "violated": "violated", "bounded": "bounded", NOT_RUN: "not run", STALE: "stale"}
+KINDS = {
+    "safe": "safe",
+    "together": "safe with values together",
+    "unfinished": "safe at the defaults",
+    "depends": "depends on a fact",
+    "violated": "violated",
+    "bounded": "bounded",
+    NOT_RUN: "not run",
+    STALE: "stale",
+}
 
 
 def _bounds(results: Mapping[str, Judged]) -> str:
     """The stories, and how large they are."""
-    lines = [f"A cell is judged by its stories, each searched to its end or to {TRANSITIONS:,} "
-             "transitions. The target's reader runs in one step; one reader of the initiator.", "",
-             "| story | who | cells | states of the largest | values of switches |",
-             "|---|---|---|---|---|"]
+    lines = [
+        f"A cell is judged by its stories, each searched to its end or to {TRANSITIONS:,} "
+        "transitions. The target's reader runs in one step; one reader of the initiator.",
+        "",
+        "| story | who | cells | states of the largest | values of switches |",
+        "|---|---|---|---|---|",
+    ]
     for name, story in STORIES.items():
         told = [judged.told[name] for judged in results.values() if name in judged.told]
         most = max((each.states for each in told), default=0)
@@ -161,26 +211,48 @@ def _bounds(results: Mapping[str, Judged]) -> str:
         lines.append(f"| {name} | {story.title} | {len(told)} | {most:,} | {values} |")
     asked = list(used_switches(results))
     values = sum(len(SWITCHES[name].values) for name in asked)
-    lines += ["", f"Switches asked for: {len(asked)} with {values} values "
-              f"([what each means](coverage.md)): {', '.join(asked)}."]
+    lines += [
+        "",
+        f"Switches asked for: {len(asked)} with {values} values "
+        f"([what each means](coverage.md)): {', '.join(asked)}.",
+    ]
     return "\n".join(lines)
 
 
-def _question(key: str, question: Question, results: Mapping[str, Judged],
-              verdicts: Mapping[Cell, Verdict]) -> str:
-    lines = [f"### {question.who[0].upper()}{question.who[1:]}", "", f"*{question.asked}*", "",
-             question.answer, "", "| searched | text | found | states | values tried | |",
-             "|---|---|---|---|---|---|"]
+def _question(
+    key: str, question: Question, results: Mapping[str, Judged], verdicts: Mapping[Cell, Verdict]
+) -> str:
+    lines = [
+        f"### {question.who[0].upper()}{question.who[1:]}",
+        "",
+        f"*{question.asked}*",
+        "",
+        question.answer,
+        "",
+        "| searched | text | found | states | values tried | |",
+        "|---|---|---|---|---|---|",
+    ]
     for name, search in question.searches.items():
         judged = results.get(named(key, name))
-        lines.append("| " + " | ".join(
-            [search.title, "his, verbatim" if search.verbatim else "ours",
-             *_found(named(key, name), judged)]) + " |")
+        lines.append(
+            "| "
+            + " | ".join(
+                [
+                    search.title,
+                    "his, verbatim" if search.verbatim else "ours",
+                    *_found(named(key, name), judged),
+                ]
+            )
+            + " |"
+        )
     for pattern in question.cells:
-        kinds = Counter(str(v) for cell, v in verdicts.items()
-                        if fnmatchcase(str(cell), pattern))
-        lines += ["", f"Cells `{pattern}`: "
-                  + "; ".join(f"{number} {kind}" for kind, number in kinds.most_common()) + "."]
+        kinds = Counter(str(v) for cell, v in verdicts.items() if fnmatchcase(str(cell), pattern))
+        lines += [
+            "",
+            f"Cells `{pattern}`: "
+            + "; ".join(f"{number} {kind}" for kind, number in kinds.most_common())
+            + ".",
+        ]
     return "\n".join(lines)
 
 
@@ -212,13 +284,20 @@ def _met(name: str, told: Told) -> list[Proof]:
     return list(found.values())
 
 
-def _table(cells: list[Cell], verdicts: Mapping[Cell, Verdict], results: Mapping[str, Judged],
-           shared: Mapping[Cell, Cell]) -> str:
+def _table(
+    cells: list[Cell],
+    verdicts: Mapping[Cell, Verdict],
+    results: Mapping[str, Judged],
+    shared: Mapping[Cell, Cell],
+) -> str:
     """One key: a row for recycle, strategy and hint; a column for isolation and caller."""
     columns = [(isolation, caller) for isolation in ISOLATIONS for caller in CALLERS]
-    lines = ["| recycle | strategy | hint | " + " | ".join(
-        f"{isolation.upper()} {caller}" for isolation, caller in columns) + " | transitions |",
-        "|---" * (len(columns) + 4) + "|"]
+    lines = [
+        "| recycle | strategy | hint | "
+        + " | ".join(f"{isolation.upper()} {caller}" for isolation, caller in columns)
+        + " | transitions |",
+        "|---" * (len(columns) + 4) + "|",
+    ]
     for row, group in groupby(cells, key=lambda cell: (cell.recycle, cell.strategy, cell.hint)):
         by = {(cell.isolation, cell.caller): cell for cell in group}
         first = next(iter(by.values()))
@@ -236,26 +315,36 @@ def _faults(story: str, results: Mapping[str, Judged]) -> str:
     """A story in which somebody is stopped, for what we ship."""
     cells = [cell for cell in every_cell() if cell.ours]
     columns = [(isolation, caller) for isolation in ISOLATIONS for caller in CALLERS]
-    lines = ["| key | recycle | " + " | ".join(
-        f"{isolation.upper()} {caller}" for isolation, caller in columns) + " |",
-        "|---" * (len(columns) + 2) + "|"]
+    lines = [
+        "| key | recycle | "
+        + " | ".join(f"{isolation.upper()} {caller}" for isolation, caller in columns)
+        + " |",
+        "|---" * (len(columns) + 2) + "|",
+    ]
     for row, group in groupby(cells, key=lambda cell: (cell.key, cell.recycle)):
         by = {(cell.isolation, cell.caller): cell for cell in group}
-        said = [_cell(verdict(by[column], results.get(str(by[column])), fault=story))
-                for column in columns]
+        said = [
+            _cell(verdict(by[column], results.get(str(by[column])), fault=story))
+            for column in columns
+        ]
         lines.append("| " + " | ".join([*row, *said]) + " |")
     return "\n".join(lines)
 
 
 def _cell(said: Verdict) -> str:
-    words = [text if proof is None else f"[{text}]({LINK.format(proof.cause)})"
-             for text, proof in said.words]
+    words = [
+        text if proof is None else f"[{text}]({LINK.format(proof.cause)})"
+        for text, proof in said.words
+    ]
     return ", ".join(words) + (" +" if said.large else "") + (" w" if said.waits else "")
 
 
 def _transitions(judged: Judged | None) -> int:
-    return 0 if judged is None else sum(
-        each.transitions + each.more[1] for each in judged.told.values())
+    return (
+        0
+        if judged is None
+        else sum(each.transitions + each.more[1] for each in judged.told.values())
+    )
 
 
 def _refusals() -> str:
@@ -264,17 +353,26 @@ def _refusals() -> str:
     for choice, rules in refused().items():
         for rule in rules:
             by_rule.setdefault(rule, []).append(choice)
-    lines = [f"{len(refused())} of the combinations of key, recycle, strategy and hint are refused "
-             "by config, in every isolation and caller mode; one can break several rules.", "",
-             "| refused by config: rule | combinations |", "|---|---|"]
+    lines = [
+        f"{len(refused())} of the combinations of key, recycle, strategy and hint are refused "
+        "by config, in every isolation and caller mode; one can break several rules.",
+        "",
+        "| refused by config: rule | combinations |",
+        "|---|---|",
+    ]
     lines += [f"| {rule} | {len(choices)} |" for rule, choices in by_rule.items()]
     return "\n".join(lines)
 
 
 def _commits(results: Mapping[str, Judged]) -> str:
     counts = Counter((judged.commit, judged.engine) for judged in results.values())
-    return "\n".join(f"| {commit} | {engine} | {number} |"
-                     for (commit, engine), number in sorted(counts.items())) + "\n"
+    return (
+        "\n".join(
+            f"| {commit} | {engine} | {number} |"
+            for (commit, engine), number in sorted(counts.items())
+        )
+        + "\n"
+    )
 
 
 # ---------------------------------------------------------------------- checking
@@ -293,16 +391,23 @@ def problems(results: Mapping[str, Judged], page: Path = PAGE) -> list[str]:
     now = text(results)
     said = page.read_text("utf-8") if page.exists() else ""
     found = [] if said == now else [f"{page.name}: not what the results and the text now say"]
-    found += [f"{page.name}: no file {LINK.format(cause)}" for cause in linked(results)
-              if not (page.parent / LINK.format(cause)).exists()]
+    found += [
+        f"{page.name}: no file {LINK.format(cause)}"
+        for cause in linked(results)
+        if not (page.parent / LINK.format(cause)).exists()
+    ]
     shared = same_text(every_cell())
-    unsaid = [str(cell) for cell in every_cell()
-              if verdict(cell, results.get(str(shared[cell])), shared[cell]).kind == STALE]
+    unsaid = [
+        str(cell)
+        for cell in every_cell()
+        if verdict(cell, results.get(str(shared[cell])), shared[cell]).kind == STALE
+    ]
     return found + [f"stale: {name}" for name in unsaid]
 
 
 def used_switches(results: Mapping[str, Judged]) -> Iterable[str]:
     """The switches asked for in any search."""
-    asked = {name for judged in results.values() for each in judged.told.values()
-             for name in each.asked}
+    asked = {
+        name for judged in results.values() for each in judged.told.values() for name in each.asked
+    }
     return (name for name in SWITCHES if name in asked)

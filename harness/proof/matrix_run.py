@@ -70,8 +70,16 @@ def one(cell: Cell, story: Story, base: Instance, read: set[str], *, first: bool
     if watch is not None:
         found |= watch.deadlocks
         waits = sorted(watch.waits)
-    return Told(result.states, result.transitions, result.ends, result.deepest,
-                "" if first and found else result.bounded_by, sorted(found), waits, sorted(read))
+    return Told(
+        result.states,
+        result.transitions,
+        result.ends,
+        result.deepest,
+        "" if first and found else result.bounded_by,
+        sorted(found),
+        waits,
+        sorted(read),
+    )
 
 
 def asked(name: str, value: str, first: bool) -> Told:
@@ -80,12 +88,21 @@ def asked(name: str, value: str, first: bool) -> Told:
     made = replace(made, switches={**made.switches, **parse([value] if value else [])})
     result = search(made, Limits(transitions=TRANSITIONS, first=first), read)
     found = sorted(result.violations)
-    return Told(result.states, result.transitions, result.ends, result.deepest,
-                "" if first and found else result.bounded_by, found, [], sorted(read))
+    return Told(
+        result.states,
+        result.transitions,
+        result.ends,
+        result.deepest,
+        "" if first and found else result.bounded_by,
+        found,
+        [],
+        sorted(read),
+    )
 
 
-def searched(installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
-             ) -> list[tuple[Cell, str, Told]]:
+def searched(
+    installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
+) -> list[tuple[Cell, str, Told]]:
     """Install under a value of a switch ('a=b'; '': the defaults; 'a=b+c=d': both), search each
     cell's story of a fork."""
     switches, read = parse(value.split("+") if value else []), set()
@@ -95,8 +112,12 @@ def searched(installed: Cell, wanted: list[tuple[Cell, str]], value: str, first:
     gc.freeze()
     found = []
     for cell, name in wanted:
-        told = forked(lambda cell=cell, name=name: one(
-            cell, STORIES[name], base, read, first=(cell, name) in first), SECONDS)
+        told = forked(
+            lambda cell=cell, name=name: one(
+                cell, STORIES[name], base, read, first=(cell, name) in first
+            ),
+            SECONDS,
+        )
         if isinstance(told, str):
             raise RuntimeError(f"{cell}, {name} {value}: {told}")
         found.append((cell, name, told))
@@ -111,8 +132,13 @@ def _installed(cell: Cell) -> Instance:
 class Run:
     """A run under way. results: filled. progress: told a line about each step."""
 
-    def __init__(self, results: dict[str, Judged], progress: Callable[[str], None],
-                 path: Path | None = None, again: bool = False) -> None:
+    def __init__(
+        self,
+        results: dict[str, Judged],
+        progress: Callable[[str], None],
+        path: Path | None = None,
+        again: bool = False,
+    ) -> None:
         self.results, self.progress, self.path = results, progress, path
         self.lock = threading.Lock()
         self.engine, self.commit = engine_digest(), commit(ROOT)
@@ -125,15 +151,22 @@ class Run:
             for cell in cells:
                 if stale(cell, self.results.get(str(cell)), self.stale_engine):
                     self.results[str(cell)] = Judged(
-                        essence(cell), bounds_digest(cell), self.engine, self.commit)
-        wanted = [(cell, name) for cell in cells for name in missing(self.results[str(cell)], cell)
-                  if STORIES[name].varied == varied]
+                        essence(cell), bounds_digest(cell), self.engine, self.commit
+                    )
+        wanted = [
+            (cell, name)
+            for cell in cells
+            for name in missing(self.results[str(cell)], cell)
+            if STORIES[name].varied == varied
+        ]
         found = _searched(cells[0], wanted, "", frozenset())
         with self.lock:
             for cell, name, told in found:
                 self.results[str(cell)].told[name] = told
-            self._save(f"{cells[0]}: {len(found)} searches at the defaults, "
-                       f"{sum(told.transitions for _, _, told in found)} transitions")
+            self._save(
+                f"{cells[0]}: {len(found)} searches at the defaults, "
+                f"{sum(told.transitions for _, _, told in found)} transitions"
+            )
 
     def values(self, cells: list[Cell], red: bool) -> None:
         """Search stories of cells of one installation under every value, one at a time: those in
@@ -147,8 +180,9 @@ class Run:
                 self._told(cell, name).take(value, told)
                 number, transitions = number + 1, transitions + told.transitions
         with self.lock:
-            self._save(f"{cells[0]}: {number} searches under other values, "
-                       f"{transitions} transitions")
+            self._save(
+                f"{cells[0]}: {number} searches under other values, {transitions} transitions"
+            )
 
     def open(self, cell: Cell, varied: bool) -> bool:
         """Whether a story of that kind is still to be searched at the defaults."""
@@ -169,10 +203,17 @@ class Run:
 
     def untouched(self, cells: list[Cell]) -> dict[tuple[Cell, str], list[str]]:
         """Values in force in no search of a varied story yet that is green at the defaults."""
-        told = {(cell, name): self._told(cell, name) for cell in cells
-                for name in stories(cell) if STORIES[name].varied}
-        return {each: values for each, found in told.items()
-                if not found.found and (values := found.untouched())}
+        told = {
+            (cell, name): self._told(cell, name)
+            for cell in cells
+            for name in stories(cell)
+            if STORIES[name].varied
+        }
+        return {
+            each: values
+            for each, found in told.items()
+            if not found.found and (values := found.untouched())
+        }
 
     def _wave(self, cells: list[Cell]) -> tuple[list[str], list[tuple[Cell, str]]] | None:
         """One value of each switch that was in force in no search yet, and the stories it is for;
@@ -211,14 +252,20 @@ class Run:
             if told.changed == before:  # neither half is enough: it takes something of both
                 told.changed["+".join(values)] = other.found or [other.bounded]
 
-    def next_value(self, cells: list[Cell], red: bool
-                   ) -> tuple[str, list[tuple[Cell, str]]] | None:
+    def next_value(self, cells: list[Cell], red: bool) -> tuple[str, list[tuple[Cell, str]]] | None:
         """A value still to be tried, and the stories that ask for its switch."""
-        open_ = {(cell, name): left(self.results[str(cell)], name) for cell in cells
-                 for name in stories(cell) if bool(self._told(cell, name).found) == red}
+        open_ = {
+            (cell, name): left(self.results[str(cell)], name)
+            for cell in cells
+            for name in stories(cell)
+            if bool(self._told(cell, name).found) == red
+        }
         value = min((each for waiting in open_.values() for each in waiting), default=None)
-        return None if value is None else (
-            value, [each for each, waiting in open_.items() if value in waiting])
+        return (
+            None
+            if value is None
+            else (value, [each for each, waiting in open_.items() if value in waiting])
+        )
 
     def question(self, name: str) -> None:
         """Search for an answer at the defaults."""
@@ -245,8 +292,9 @@ class Run:
         self.progress(line)
 
 
-def _searched(installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
-              ) -> list[tuple[Cell, str, Told]]:
+def _searched(
+    installed: Cell, wanted: list[tuple[Cell, str]], value: str, first: frozenset
+) -> list[tuple[Cell, str, Told]]:
     return _apart(lambda: searched(installed, wanted, value, first))
 
 
@@ -262,14 +310,23 @@ def installations(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
     """Cells by what is installed for them; equal texts once, for the first of them."""
     ordered = list(cells)
     places = {cell.installed: number for number, cell in reversed(list(enumerate(ordered)))}
-    for _, group in groupby(sorted(ordered, key=lambda cell: places[cell.installed]),
-                            key=lambda cell: cell.installed):
+    for _, group in groupby(
+        sorted(ordered, key=lambda cell: places[cell.installed]), key=lambda cell: cell.installed
+    ):
         yield list(group)
 
 
-def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str], None], *,
-        questions: Collection[str] = (), workers: int = 2, again: bool = False, values: bool = True,
-        path: Path | None = None) -> None:
+def run(
+    cells: list[Cell],
+    results: dict[str, Judged],
+    progress: Callable[[str], None],
+    *,
+    questions: Collection[str] = (),
+    workers: int = 2,
+    again: bool = False,
+    values: bool = True,
+    path: Path | None = None,
+) -> None:
     """Search what is missing or stale: all at the defaults first, then, with values, under those.
 
     again: what was searched with another explorer or broker is stale too. path: of the results.
@@ -277,6 +334,7 @@ def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str],
     runner = Run(results, progress, path, again)
     ours, others = ([cell for cell in cells if cell.ours == each] for each in (True, False))
     with ThreadPoolExecutor(workers) as pool:
+
         def defaults(chosen: list[Cell], varied: bool) -> None:
             open_ = [cell for cell in chosen if runner.open(cell, varied)]
             _all(pool, lambda unit: runner.defaults(unit, varied), list(installations(open_)))
@@ -286,8 +344,15 @@ def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str],
             _all(pool, runner.together, list(installations(open_)))
 
         defaults(ours, True)
-        _all(pool, runner.question, [name for name in questions if stale_search(
-            name, results.get(name), runner.stale_engine)])
+        _all(
+            pool,
+            runner.question,
+            [
+                name
+                for name in questions
+                if stale_search(name, results.get(name), runner.stale_engine)
+            ],
+        )
         defaults(others, True)
         together(ours)
         defaults(ours, False)
@@ -296,8 +361,11 @@ def run(cells: list[Cell], results: dict[str, Judged], progress: Callable[[str],
         for red in (True, False) if values else ():
             open_ = [cell for cell in cells if runner.next_value([cell], red)]
             _all(pool, lambda unit, red=red: runner.values(unit, red), list(installations(open_)))
-            _all(pool, runner.question_values, [
-                name for name in questions if left(results[name], "")])
+            _all(
+                pool,
+                runner.question_values,
+                [name for name in questions if left(results[name], "")],
+            )
 
 
 def _all(pool: ThreadPoolExecutor, work: Callable[[Any], None], units: list[Any]) -> None:

@@ -49,8 +49,11 @@ def command(proof: Proof) -> str:
     for each in fields(setup):
         value = getattr(setup, each.name)
         if value != getattr(plain, each.name):
-            shown = "+".join(value) if isinstance(value, tuple) else \
-                str(int(value) if isinstance(value, bool) else value)
+            shown = (
+                "+".join(value)
+                if isinstance(value, tuple)
+                else str(int(value) if isinstance(value, bool) else value)
+            )
             words.append(f"{each.name}={shown}")
     if proof.value:
         words.append(f"switches={proof.value.replace('=', ':')}")
@@ -90,28 +93,39 @@ def write(proof: Proof, judged: Judged, whole: bool, folder: Path = FOLDER) -> s
         trace = record(plain, readable(plain, violation))
         text = "\n".join([*trace.lines(), ""])
     again = f"  {command(proof)} --replay {trace.seed}\n" if command(proof) else ""
-    (folder / f"{proof.cause}.txt").write_text(
-        head(proof, judged) + lasting(text + again), "utf-8")
+    (folder / f"{proof.cause}.txt").write_text(head(proof, judged) + lasting(text + again), "utf-8")
     return f"{proof.cause}: {len(trace.steps)} steps"
 
 
-def write_all(proofs: Mapping[str, Proof], results: Mapping[str, Judged],
-              progress: Callable[[str], None], workers: int = 2, folder: Path = FOLDER) -> int:
+def write_all(
+    proofs: Mapping[str, Proof],
+    results: Mapping[str, Judged],
+    progress: Callable[[str], None],
+    workers: int = 2,
+    folder: Path = FOLDER,
+) -> int:
     """Write what is missing or of another text, remove what nobody links. Returns how many could
     not be written."""
     whole: dict[str, str] = {}
     for cause, proof in proofs.items():
         if proof.what:
             whole.setdefault(proof.what, cause)
-    waiting = [proof for cause, proof in proofs.items()
-               if not written(proof, results[proof.cell], cause in whole.values(), folder)]
+    waiting = [
+        proof
+        for cause, proof in proofs.items()
+        if not written(proof, results[proof.cell], cause in whole.values(), folder)
+    ]
     for path in folder.glob("*.*"):
         if path.stem not in proofs or (path.suffix != ".txt" and path.stem not in whole.values()):
             path.unlink()
 
     def one(proof: Proof) -> str:
-        return str(forked(lambda: write(proof, results[proof.cell], proof.cause in whole.values(),
-                                        folder), SECONDS))
+        return str(
+            forked(
+                lambda: write(proof, results[proof.cell], proof.cause in whole.values(), folder),
+                SECONDS,
+            )
+        )
 
     failed = 0
     with ThreadPoolExecutor(workers) as pool:
@@ -124,5 +138,10 @@ def write_all(proofs: Mapping[str, Proof], results: Mapping[str, Judged],
 def written(proof: Proof, judged: Judged, whole: bool, folder: Path = FOLDER) -> bool:
     """Whether a cause's files are there and of this text."""
     path = folder / f"{proof.cause}.txt"
-    return path.exists() and path.read_text("utf-8").startswith(head(proof, judged)) and (
-        not whole or (path.with_suffix(".html").exists() and path.with_suffix(".sql").exists()))
+    return (
+        path.exists()
+        and path.read_text("utf-8").startswith(head(proof, judged))
+        and (
+            not whole or (path.with_suffix(".html").exists() and path.with_suffix(".sql").exists())
+        )
+    )

@@ -63,13 +63,17 @@ class Verdict:
         return ", ".join(text for text, _ in self.words)
 
 
-def verdict(cell: Cell, judged: Judged | None, searched: Cell | None = None, *,
-            fault: str = "") -> Verdict:
+def verdict(
+    cell: Cell, judged: Judged | None, searched: Cell | None = None, *, fault: str = ""
+) -> Verdict:
     """What is said of a cell. searched: the one whose results these are (the same T-SQL); fault:
     judge by that story only, else by all that are none."""
     owner = searched or cell
-    wanted = [name for name, story in stories(owner).items()
-              if (name == fault if fault else not story.fault)]
+    wanted = [
+        name
+        for name, story in stories(owner).items()
+        if (name == fault if fault else not story.fault)
+    ]
     if not wanted:
         return Verdict("", (("", None),))
     if judged is None or stale(owner, judged):
@@ -90,11 +94,16 @@ def verdict(cell: Cell, judged: Judged | None, searched: Cell | None = None, *,
     open_ = [each for name, each in told.items() if left(judged, name)]
     unsearched = set(missing(judged, owner)) & set(wanted)
     if any(not STORIES[name].large for name in unsearched) or any(
-            each.untouched() for each in open_):
+        each.untouched() for each in open_
+    ):
         return Verdict("unfinished", (("safe at the defaults", None),), waits)
     large = not unsearched and any(STORIES[name].large for name in wanted)
-    return Verdict("together" if open_ else SAFE, (
-        ("safe, values together" if open_ else SAFE, None),), waits, large)
+    return Verdict(
+        "together" if open_ else SAFE,
+        (("safe, values together" if open_ else SAFE, None),),
+        waits,
+        large,
+    )
 
 
 def _plain(kind: str) -> Verdict:
@@ -106,12 +115,21 @@ def _violated(met: list[Proof], told: dict[str, Told]) -> Iterable[tuple[str, Pr
     own = [proof for proof in met if not DEPENDS.search(proof.name)]
     for text in classes(proof.name for proof in own):
         yield text, next(proof for proof in own if text.startswith(proof.what))
-    for proof in {DEPENDS.search(proof.name)[0]: proof for proof in met if proof not in own
-                  }.values():
+    for proof in {
+        DEPENDS.search(proof.name)[0]: proof for proof in met if proof not in own
+    }.values():
         yield f"{DEPENDS.search(proof.name)[0]}: {proof.what}", proof
     red = [each for each in told.values() if each.found and not _named(each)]
-    cures = set.intersection(*({value for value, found in each.changed.items()
-                                if found == ["nothing"]} for each in red)) if red else set()
+    cures = (
+        set.intersection(
+            *(
+                {value for value, found in each.changed.items() if found == ["nothing"]}
+                for each in red
+            )
+        )
+        if red
+        else set()
+    )
     for fact in sorted({fact_of(value) for value in cures}):
         yield f"depends on {fact}", None
 
@@ -130,8 +148,9 @@ def _depends(cell: Cell, told: dict[str, Told]) -> Iterable[tuple[str, Proof]]:
                 proof = Proof(name, str(cell), story, value)
                 found.setdefault((fact_of(value), proof.what or "bounded"), proof)
     order = [*CLASSES, "bounded"]
-    for (fact, what), proof in sorted(found.items(),
-                                      key=lambda each: (each[0][0], order.index(each[0][1]))):
+    for (fact, what), proof in sorted(
+        found.items(), key=lambda each: (each[0][0], order.index(each[0][1]))
+    ):
         yield f"depends on {fact}: {what}", proof if what != "bounded" else None
 
 

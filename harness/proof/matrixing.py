@@ -18,8 +18,10 @@ from harness.proof.questions import SEARCHES
 def chosen(only: str) -> tuple[list[Cell], list[str]]:
     """Cells and questions' searches whose names fit; equal texts once."""
     searched = dict.fromkeys(same_text(every_cell()).values())
-    return ([cell for cell in searched if fnmatchcase(str(cell), only)],
-            [name for name in SEARCHES if fnmatchcase(name, only)])
+    return (
+        [cell for cell in searched if fnmatchcase(str(cell), only)],
+        [name for name in SEARCHES if fnmatchcase(name, only)],
+    )
 
 
 def check() -> int:
@@ -29,8 +31,15 @@ def check() -> int:
     return 1 if found else 0
 
 
-def main(only: str = "*", limit: int = -1, write: bool = False, traces: bool = False,
-         workers: int = 2, again: bool = False, defaults: bool = False) -> int:
+def main(
+    only: str = "*",
+    limit: int = -1,
+    write: bool = False,
+    traces: bool = False,
+    workers: int = 2,
+    again: bool = False,
+    defaults: bool = False,
+) -> int:
     """Search what is missing, in the page's order; 1 when a trace could not be written.
 
     limit: at most so many cells and as many searches of questions; below 0: all.
@@ -45,13 +54,22 @@ def main(only: str = "*", limit: int = -1, write: bool = False, traces: bool = F
     if limit >= 0:
         cells, questions = cells[:limit], questions[:limit]
     if cells or questions:
-        run(cells, results, say, questions=questions, workers=workers, again=again,
-            values=not defaults)
+        run(
+            cells,
+            results,
+            say,
+            questions=questions,
+            workers=workers,
+            again=again,
+            values=not defaults,
+        )
         for cell in cells:
             say(f"{cell}: {verdict(cell, results.get(str(cell)))}")
     failed = write_all(linked(results), results, say, workers) if traces else 0
     if write:
         PAGE.write_text(text(results), "utf-8")
-        say(f"{PAGE.name}: {len(results)} of {len(SEARCHES) + len(every_cell())} cells and "
-            f"searches in {KEPT.name}")
+        say(
+            f"{PAGE.name}: {len(results)} of {len(SEARCHES) + len(every_cell())} cells and "
+            f"searches in {KEPT.name}"
+        )
     return 1 if failed else 0

@@ -48,16 +48,27 @@ def _long_bodies(mutant: str | None) -> Scenario:
     """Bodies of three bytes, sent again when the lifetime has ended."""
     text = "senders=1 firings=0 lifetimes=1"
     made = Setup.parse(text).scenario()
-    return with_mutant(text, mutant, clients=_batches(made, send("A1A2A3")),
-                       at_the_end=accounted({(0, 0): "A1A2A3"}), account=None)
+    return with_mutant(
+        text,
+        mutant,
+        clients=_batches(made, send("A1A2A3")),
+        at_the_end=accounted({(0, 0): "A1A2A3"}),
+        account=None,
+    )
 
 
 def _dead_before(mutant: str | None, text: str) -> Scenario:
     """A DBA removes our side of a dialog while nobody reads the queue; then a caller sends."""
     wanted = "senders=1 firings=0"
     made = Setup.parse(wanted).scenario()
-    return with_mutant(wanted, mutant, first=(OFF,), clients=_batches(made, REMOVED, text),
-                       at_the_end=lambda world: [], account=None)
+    return with_mutant(
+        wanted,
+        mutant,
+        first=(OFF,),
+        clients=_batches(made, REMOVED, text),
+        at_the_end=lambda world: [],
+        account=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,42 +94,70 @@ def _setup(mutant: str, violation: str, text: str) -> Listed:
 
 
 def _holdlock(mutant: str | None) -> Scenario:
-    return replace(lookup("updlock", dead=True, firings=0),
-                   prepare=lambda: deployed(hinted("updlock"), mutant=mutant))
+    return replace(
+        lookup("updlock", dead=True, firings=0),
+        prepare=lambda: deployed(hinted("updlock"), mutant=mutant),
+    )
 
 
 def _high(mutant: str | None) -> Scenario:
-    return replace(article(in_transaction=True),
-                   on_every_state=all_of(no_deadlock, no_sender_victim),
-                   prepare=lambda: deployed(small_config(), mutant=mutant))
+    return replace(
+        article(in_transaction=True),
+        on_every_state=all_of(no_deadlock, no_sender_victim),
+        prepare=lambda: deployed(small_config(), mutant=mutant),
+    )
 
 
 HISTORY: dict[int, Listed] = {
     1: _setup("no_lock_hint", "S2 message after EndOfStream", "senders=1"),
     2: Listed("holdlock", "deadlock", _holdlock),
-    3: _setup("one_transaction", "S1 deadlock of usp_Send, usp_SenderActivation, victim a sender",
-              "senders=1 caller=transaction"),
-    4: _setup("end_of_stream_before_delete", "S2 message after EndOfStream",
-              "senders=1 caller=transaction"),
+    3: _setup(
+        "one_transaction",
+        "S1 deadlock of usp_Send, usp_SenderActivation, victim a sender",
+        "senders=1 caller=transaction",
+    ),
+    4: _setup(
+        "end_of_stream_before_delete",
+        "S2 message after EndOfStream",
+        "senders=1 caller=transaction",
+    ),
     5: Listed("article_high_priority", "a sender is the victim", _high),
-    6: _setup("end_before_resend", "S3 acknowledged message lost",
-              "senders=1 firings=0 lifetimes=1"),
+    6: _setup(
+        "end_before_resend", "S3 acknowledged message lost", "senders=1 firings=0 lifetimes=1"
+    ),
     7: Listed("resend_one_byte", "acknowledged message lost", _long_bodies),
-    8: _setup("resend_out_of_order", "S4 out of order on a dialog",
-              "senders=1 messages=2 firings=0 lifetimes=1"),
+    8: _setup(
+        "resend_out_of_order",
+        "S4 out of order on a dialog",
+        "senders=1 messages=2 firings=0 lifetimes=1",
+    ),
     9: _setup("initiator_ends_first", "L1 a dialog is left half closed", "senders=1"),
     10: _setup("cleanup_in_activation", "L1 a recycled dialog is not closed", "senders=1"),
-    11: _setup("error_not_ended", "L1 a dialog nobody can find again",
-               "senders=1 firings=0 faults=error_message"),
-    12: Listed("dead_handle_dooms_caller", "S7 a caller is told of a dead dialog",
-               lambda mutant: _dead_before(mutant, f"SET XACT_ABORT ON; BEGIN TRANSACTION; "
-                                                   f"{send('A1')} COMMIT TRANSACTION;")),
-    13: _setup("row_kept", "S6 row of a dead dialog",
-               "key=pool senders=1 firings=0 faults=target_ends"),
-    14: _setup("minutes_for_seconds", "S5 a dialog lives longer than configured",
-               "senders=1 firings=0 warm=0"),
-    15: Listed("same_dead_handle", "S7 a caller is told of a dead dialog",
-               lambda mutant: _dead_before(mutant, send("A1"))),
+    11: _setup(
+        "error_not_ended",
+        "L1 a dialog nobody can find again",
+        "senders=1 firings=0 faults=error_message",
+    ),
+    12: Listed(
+        "dead_handle_dooms_caller",
+        "S7 a caller is told of a dead dialog",
+        lambda mutant: _dead_before(
+            mutant, f"SET XACT_ABORT ON; BEGIN TRANSACTION; {send('A1')} COMMIT TRANSACTION;"
+        ),
+    ),
+    13: _setup(
+        "row_kept", "S6 row of a dead dialog", "key=pool senders=1 firings=0 faults=target_ends"
+    ),
+    14: _setup(
+        "minutes_for_seconds",
+        "S5 a dialog lives longer than configured",
+        "senders=1 firings=0 warm=0",
+    ),
+    15: Listed(
+        "same_dead_handle",
+        "S7 a caller is told of a dead dialog",
+        lambda mutant: _dead_before(mutant, send("A1")),
+    ),
     16: _setup("stub_activation", "L1 a message nobody is started for", "senders=1"),
 }
 """Mistakes people have made since 2007, by their number in our list."""
@@ -148,8 +187,17 @@ def find_listed(number: int, most: int = MOST) -> Hit:
     took = time.process_time() - started
     found = result.violations.get(listed.violation)
     others = tuple(name for name in result.violations if name != listed.violation)
-    return Hit(number, listed.mutant, listed.violation if found else "", others, result.states,
-               result.transitions, took, found, result.scenario)
+    return Hit(
+        number,
+        listed.mutant,
+        listed.violation if found else "",
+        others,
+        result.states,
+        result.transitions,
+        took,
+        found,
+        result.scenario,
+    )
 
 
 def shortened(hit: Hit) -> Violation:

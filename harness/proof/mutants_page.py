@@ -68,12 +68,19 @@ def register(path: Path = REGISTER) -> list[Reason]:
 
 def reason_of(name: str, reasons: Iterable[Reason]) -> Reason:
     """What the register says; a mutant it does not know is open."""
-    return next((each for each in reasons if each.fits(name)),
-                Reason((name,), "open", "not looked into yet"))
+    return next(
+        (each for each in reasons if each.fits(name)),
+        Reason((name,), "open", "not looked into yet"),
+    )
 
 
-def text(hits: Iterable[Mapping[str, str]], found: Iterable[Found], reasons: list[Reason],
-         names: Iterable[str], how: str) -> str:
+def text(
+    hits: Iterable[Mapping[str, str]],
+    found: Iterable[Found],
+    reasons: list[Reason],
+    names: Iterable[str],
+    how: str,
+) -> str:
     """The page. hits: rows of the sixteen, as ``listed_row`` makes them. names: of all generated
     mutants there are. how: how this edition was made.
     """
@@ -83,30 +90,64 @@ def text(hits: Iterable[Mapping[str, str]], found: Iterable[Found], reasons: lis
     caught = [each for each in here if each.claim]
     left = [(each, reason_of(each.name, reasons)) for each in here if not each.claim]
     hits = list(hits)
-    lines = [HEAD.format(how=how, counts=_counts(hits, names, caught, left)),
-             LISTED, "", _row(*LISTED_COLUMNS), _row(*["---"] * len(LISTED_COLUMNS)),
-             *(_row(*(row[column] for column in LISTED_COLUMNS)) for row in hits),
-             "", MADE, "", _row(*COLUMNS), _row(*["---"] * len(COLUMNS)),
-             *(_row(f"`{f.name}`", f.case, f.claim, f.states, f.transitions, f.steps,
-                    f"{f.seconds:.1f}") for f in caught),
-             "", SURVIVING, "", _row(*LEFT), _row(*["---"] * len(LEFT)),
-             *(_row(f"`{f.name}`", why.verdict, why.reason, len(f.searched), f.states,
-                    f.transitions, f"{f.seconds:.1f}") for f, why in left), ""]
+    lines = [
+        HEAD.format(how=how, counts=_counts(hits, names, caught, left)),
+        LISTED,
+        "",
+        _row(*LISTED_COLUMNS),
+        _row(*["---"] * len(LISTED_COLUMNS)),
+        *(_row(*(row[column] for column in LISTED_COLUMNS)) for row in hits),
+        "",
+        MADE,
+        "",
+        _row(*COLUMNS),
+        _row(*["---"] * len(COLUMNS)),
+        *(
+            _row(
+                f"`{f.name}`", f.case, f.claim, f.states, f.transitions, f.steps, f"{f.seconds:.1f}"
+            )
+            for f in caught
+        ),
+        "",
+        SURVIVING,
+        "",
+        _row(*LEFT),
+        _row(*["---"] * len(LEFT)),
+        *(
+            _row(
+                f"`{f.name}`",
+                why.verdict,
+                why.reason,
+                len(f.searched),
+                f.states,
+                f.transitions,
+                f"{f.seconds:.1f}",
+            )
+            for f, why in left
+        ),
+        "",
+    ]
     return "\n".join(lines)
 
 
-def _counts(hits: list[Mapping[str, str]], names: list[str], caught: list[Found],
-            left: list[tuple[Found, Reason]]) -> str:
+def _counts(
+    hits: list[Mapping[str, str]],
+    names: list[str],
+    caught: list[Found],
+    left: list[tuple[Found, Reason]],
+) -> str:
     took = sum(float(row["seconds"]) for row in hits)
     listed = sum(bool(row["found"]) for row in hits)
     open_ = [each.name for each, why in left if why.verdict == "open"]
     done = {each.name for each in caught} | {each.name for each, _ in left}
     missing = [name for name in names if name not in done]
-    said = (f"The sixteen: {listed} found in {took:.1f} s together, installations included. "
-            f"Generated: {len(names)}; found {len(caught)} in "
-            f"{sum(each.seconds for each in caught):.0f} s, equivalent "
-            f"{_said(left, 'equivalent')}, beyond the model {_said(left, 'model')}, "
-            f"open {len(open_)}")
+    said = (
+        f"The sixteen: {listed} found in {took:.1f} s together, installations included. "
+        f"Generated: {len(names)}; found {len(caught)} in "
+        f"{sum(each.seconds for each in caught):.0f} s, equivalent "
+        f"{_said(left, 'equivalent')}, beyond the model {_said(left, 'model')}, "
+        f"open {len(open_)}"
+    )
     said += f": {', '.join(f'`{name}`' for name in open_)}." if open_ else "."
     if missing:
         said += f" Not hunted yet: {_named(missing, names)}."
@@ -119,8 +160,9 @@ def _named(missing: list[str], names: list[str]) -> str:
     left = Counter(name.partition(".")[0] for name in missing)
     whole = [each for each in left if left[each] == of[each] > 1]
     said = [f"all {left[each]} of `{each}`" for each in whole]
-    return ", ".join([*said, *(f"`{name}`" for name in missing
-                               if name.partition(".")[0] not in whole)])
+    return ", ".join(
+        [*said, *(f"`{name}`" for name in missing if name.partition(".")[0] not in whole)]
+    )
 
 
 def _said(left: list[tuple[Found, Reason]], verdict: str) -> int:
@@ -134,16 +176,32 @@ LEFT = ("mutant", "verdict", "reason", "cases", "states", "transitions", "second
 
 def listed_row(hit: Hit, turns: int, steps: int) -> dict[str, str]:
     """One of the sixteen as the page has it. turns, steps: of its shortest trace."""
-    return dict(zip(LISTED_COLUMNS, (
-        str(hit.number), f"`{hit.mutant}`", hit.violation, str(hit.states), str(hit.transitions),
-        str(turns), str(steps), f"{hit.seconds:.1f}"), strict=True))
+    return dict(
+        zip(
+            LISTED_COLUMNS,
+            (
+                str(hit.number),
+                f"`{hit.mutant}`",
+                hit.violation,
+                str(hit.states),
+                str(hit.transitions),
+                str(turns),
+                str(steps),
+                f"{hit.seconds:.1f}",
+            ),
+            strict=True,
+        )
+    )
 
 
 def kept(path: Path = PAGE) -> list[dict[str, str]]:
     """The rows of the sixteen on the page."""
     whole = path.read_text("utf-8") if path.exists() else ""
-    return [dict(zip(LISTED_COLUMNS, row, strict=True)) for row in _rows(whole, LISTED)
-            if len(row) == len(LISTED_COLUMNS)]
+    return [
+        dict(zip(LISTED_COLUMNS, row, strict=True))
+        for row in _rows(whole, LISTED)
+        if len(row) == len(LISTED_COLUMNS)
+    ]
 
 
 def stale(names: Iterable[str], found: Iterable[Found], path: Path = PAGE) -> list[str]:
@@ -152,19 +210,25 @@ def stale(names: Iterable[str], found: Iterable[Found], path: Path = PAGE) -> li
     """
     names, found, reasons = list(names), list(found), register()
     known = {each.name for each in found}
-    problems = [f"{name}: remembered, but no such mutant is made any more"
-                for name in known - set(names)]
+    problems = [
+        f"{name}: remembered, but no such mutant is made any more" for name in known - set(names)
+    ]
     said = {row["mutant"].strip("`") for row in kept(path) if row["found"]}
-    problems += [f"{each.mutant}: not found on the page" for each in HISTORY.values()
-                 if each.mutant not in said]
+    problems += [
+        f"{each.mutant}: not found on the page"
+        for each in HISTORY.values()
+        if each.mutant not in said
+    ]
     survivors = {each.name for each in found if not each.claim}
     for each in reasons:
         for pattern in each.names:
-            if not any(fnmatchcase(name, pattern)
-                       for name in survivors | (set(names) - known)):
+            if not any(fnmatchcase(name, pattern) for name in survivors | (set(names) - known)):
                 problems.append(f"{pattern}: in the register, but nothing of that name survives")
-    problems += [f"{name}: survives without an entry in the register" for name in survivors
-                 if not any(each.fits(name) for each in reasons)]
+    problems += [
+        f"{name}: survives without an entry in the register"
+        for name in survivors
+        if not any(each.fits(name) for each in reasons)
+    ]
     there = path.read_text("utf-8") if path.exists() else ""
     if text(kept(path), found, reasons, names, how_of(there)) != there:
         problems.append("the page does not say what is remembered: run invoke mutants --write")

@@ -21,22 +21,45 @@ NOTHING = "BEGIN IF 1 = 0 RETURN; END"
 """Stands where a statement was, whatever it stood in."""
 
 TAKEN_AWAY = {
-    t.BeginTransaction: "transaction", t.Commit: "transaction", t.Rollback: "transaction",
-    t.SaveTransaction: "transaction", t.Send: "statement", t.EndConversation: "statement",
-    t.BeginTimer: "statement", t.ExecuteProcedure: "statement", t.Insert: "statement",
-    t.Update: "statement", t.Delete: "statement", t.SetOption: "statement",
-    t.SetIsolationLevel: "statement", t.SetValue: "statement", t.Throw: "statement",
+    t.BeginTransaction: "transaction",
+    t.Commit: "transaction",
+    t.Rollback: "transaction",
+    t.SaveTransaction: "transaction",
+    t.Send: "statement",
+    t.EndConversation: "statement",
+    t.BeginTimer: "statement",
+    t.ExecuteProcedure: "statement",
+    t.Insert: "statement",
+    t.Update: "statement",
+    t.Delete: "statement",
+    t.SetOption: "statement",
+    t.SetIsolationLevel: "statement",
+    t.SetValue: "statement",
+    t.Throw: "statement",
 }
 """Statements that are taken away, each on its own, and what their mutants are called."""
 
-MOVED = (t.BeginTransaction, t.Commit, t.Rollback, t.Send, t.EndConversation, t.BeginTimer,
-         t.BeginDialog, t.ExecuteProcedure, t.Insert, t.Update, t.Delete, t.Receive,
-         t.SelectStatement)
+MOVED = (
+    t.BeginTransaction,
+    t.Commit,
+    t.Rollback,
+    t.Send,
+    t.EndConversation,
+    t.BeginTimer,
+    t.BeginDialog,
+    t.ExecuteProcedure,
+    t.Insert,
+    t.Update,
+    t.Delete,
+    t.Receive,
+    t.SelectStatement,
+)
 """A statement with one of these in it changes places with its neighbour of the same sort."""
 
 WORD = re.compile(r"@{0,2}\w+|<>|[<>]=?|=")
-QUIET = frozenset({"set", "begin", "end", "if", "execute", "audit", "as", "from", "where", "and",
-                   "or", "is", "n"})
+QUIET = frozenset(
+    {"set", "begin", "end", "if", "execute", "audit", "as", "from", "where", "and", "or", "is", "n"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +134,13 @@ class _Maker:
             self._change("cleanup", node, end, node.end, " WITH CLEANUP")
         if isinstance(node, t.BeginTimer):
             timeout = node.timeout
-            self._change("minutes", node, timeout.pos, timeout.end,
-                         f"{self.text[timeout.pos:timeout.end]} * 60")
+            self._change(
+                "minutes",
+                node,
+                timeout.pos,
+                timeout.end,
+                f"{self.text[timeout.pos : timeout.end]} * 60",
+            )
 
     # ------------------------------------------------------------------ kinds
     def _guard(self, node: t.If | t.While) -> None:
@@ -159,28 +187,35 @@ class _Maker:
     def _types(self, node: t.Node) -> None:
         if isinstance(node, t.DataType) and node.arguments == ("MAX",):
             short = self._slice(node).split("(")[0] + "(1)"
-            self._change("short", node, node.pos, node.end, short,
-                         self.text[:node.pos].split()[-1])
+            self._change(
+                "short", node, node.pos, node.end, short, self.text[: node.pos].split()[-1]
+            )
 
     def _swaps(self, statements: list[t.Statement]) -> None:
         for first, second in pairwise(statements):
             if _moves(first) and _moves(second):
-                between = self.text[first.end:second.pos]
-                self._change("swap", first, first.pos, second.end,
-                             self._slice(second) + between + self._slice(first),
-                             f"{self._words(first, 3)} and {self._words(second, 3)}")
+                between = self.text[first.end : second.pos]
+                self._change(
+                    "swap",
+                    first,
+                    first.pos,
+                    second.end,
+                    self._slice(second) + between + self._slice(first),
+                    f"{self._words(first, 3)} and {self._words(second, 3)}",
+                )
 
     # ------------------------------------------------------------------ making
     def _replace(self, kind: str, named: t.Node, node: t.Node, new: str) -> None:
         self._change(kind, named, node.pos, node.end, new)
 
-    def _change(self, kind: str, named: t.Node, start: int, end: int, new: str, words: str = ""
-                ) -> None:
+    def _change(
+        self, kind: str, named: t.Node, start: int, end: int, new: str, words: str = ""
+    ) -> None:
         said = _slug(words) if words else self._words(named)
         self.found.append((f"{self.procedure}.{kind}.{said}", kind, named.pos, start, end, new))
 
     def _slice(self, node: t.Node) -> str:
-        return self.text[node.pos:node.end]
+        return self.text[node.pos : node.end]
 
     def _words(self, node: t.Node, most: int = 4) -> str:
         return _slug(re.sub(r"/\*.*?\*/", " ", self._slice(node), flags=re.S), most)
@@ -189,8 +224,9 @@ class _Maker:
 def _slug(text: str, most: int = 6) -> str:
     """The first telling words of a text, joined by dashes."""
     said = {"<>": "not", "=": "is", "<": "below", ">": "above", ">=": "least", "<=": "most"}
-    words = [said.get(word, word.strip("@")) for word in WORD.findall(text)
-             if word.lower() not in QUIET]
+    words = [
+        said.get(word, word.strip("@")) for word in WORD.findall(text) if word.lower() not in QUIET
+    ]
     return "-".join(words[:most]) or "it"
 
 

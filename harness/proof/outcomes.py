@@ -12,13 +12,35 @@ from harness.explore.world import World
 from harness.proof.audit import DATABASE, rows, undelivered
 
 LOOKED_AT: Mapping[str, tuple[str, ...]] = {
-    "Landing": ("ConversationHandle", "RowVersion", "MessageType", "Body", "MessageSequence",
-                "KeySequence"),
-    "DeadLetter": ("ConversationHandle", "DeadLetterId", "Side", "MessageType", "Body", "Code",
-                   "MessageSequence", "Reason"),
+    "Landing": (
+        "ConversationHandle",
+        "RowVersion",
+        "MessageType",
+        "Body",
+        "MessageSequence",
+        "KeySequence",
+    ),
+    "DeadLetter": (
+        "ConversationHandle",
+        "DeadLetterId",
+        "Side",
+        "MessageType",
+        "Body",
+        "Code",
+        "MessageSequence",
+        "Reason",
+    ),
     "ErrorLog": ("ProcedureName", "ErrorNumber", "MessageSequence"),
-    "ConversationLog": ("ConversationKey", "EndOfStreamUtc", "EndedUtc", "Messages", "Resent",
-                        "DeadLettered", "Code", "Reason"),
+    "ConversationLog": (
+        "ConversationKey",
+        "EndOfStreamUtc",
+        "EndedUtc",
+        "Messages",
+        "Resent",
+        "DeadLettered",
+        "Code",
+        "Reason",
+    ),
     "SessionConversations": ("ConversationKey",),
     "PoisonAttempt": ("MessageSequence", "MessageType", "Attempts", "ErrorNumber"),
     "OperatorLog": ("Action", "Detail", "Reason"),
@@ -34,12 +56,17 @@ LOOKED_AT: Mapping[str, tuple[str, ...]] = {
 def outcome(world: World) -> str:
     """What somebody could find out about a state at rest, without ids and times of day."""
     database = world.instance.server.database(DATABASE)
-    found: list[object] = [world.progress.results, [
-        sink.said for sink in world.sinks if isinstance(sink, ListeningSink)
-    ], sorted(undelivered(world)), sorted(
-        (endpoint.is_initiator, message[2].name, repr(message[3]))
-        for endpoint in database.broker.endpoints.values()
-        for status, message, _ in endpoint.inbox.stored() if status == 1)]
+    found: list[object] = [
+        world.progress.results,
+        [sink.said for sink in world.sinks if isinstance(sink, ListeningSink)],
+        sorted(undelivered(world)),
+        sorted(
+            (endpoint.is_initiator, message[2].name, repr(message[3]))
+            for endpoint in database.broker.endpoints.values()
+            for status, message, _ in endpoint.inbox.stored()
+            if status == 1
+        ),
+    ]
     for table, columns in LOOKED_AT.items():
         schema = "dbo" if table == "Told" else "audit"
         if database.resolve(schema, table) is None:
@@ -48,19 +75,32 @@ def outcome(world: World) -> str:
         if columns[0] == "ConversationHandle":
             found.append(_by_dialog(there))
             continue
-        found.append(sorted(repr(tuple(
-            value is not None if name.endswith("Utc") else value
-            for name, value in zip(columns, row))) for row in there))
+        found.append(
+            sorted(
+                repr(
+                    tuple(
+                        value is not None if name.endswith("Utc") else value
+                        for name, value in zip(columns, row)
+                    )
+                )
+                for row in there
+            )
+        )
     broker = database.broker
     found.append(sorted((e.is_initiator, e.state()) for e in broker.endpoints.values()))
-    found.append([database.resolve("audit", name).enabled
-                  for name in ("InitiatorQueue", "TargetQueue")])
+    found.append(
+        [database.resolve("audit", name).enabled for name in ("InitiatorQueue", "TargetQueue")]
+    )
     clients = [s for s in world.clients if s.id in world.instance.sessions]
     found.append([(s.transaction is not None, s.options.xact_abort) for s in clients])
     now = world.instance.clock.seconds
-    found.append(sorted(round(due - now)
-                        for key, due in world.instance.engine.timers.entries.items()
-                        if key[0] == "ssb.timer"))
+    found.append(
+        sorted(
+            round(due - now)
+            for key, due in world.instance.engine.timers.entries.items()
+            if key[0] == "ssb.timer"
+        )
+    )
     return repr(found)
 
 
@@ -79,8 +119,9 @@ def waits(world: World) -> list[str]:
     found = []
     for session in world.instance.sessions.values():
         if session.wait is not None and session.wait.kind == "lock":
-            who = f"reader of {session.queue.name}" if session.background \
-                else world.name_of(session)
+            who = (
+                f"reader of {session.queue.name}" if session.background else world.name_of(session)
+            )
             found.append(f"{who} waits for {_what(world, session.wait.resource.key)}")
     return found
 

@@ -59,9 +59,12 @@ class Search:
 
     def holds(self, found: Collection[str]) -> bool:
         """Whether a search that found these names is what the answer says."""
-        return all(name.startswith(self.finds) for name in found) and all(
-            any(name.startswith(begin) for name in found) for begin in self.finds) \
-            if self.finds else not found
+        return (
+            all(name.startswith(self.finds) for name in found)
+            and all(any(name.startswith(begin) for name in found) for begin in self.finds)
+            if self.finds
+            else not found
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +91,31 @@ def together(world: World) -> list[str]:
     holding = set()
     for (kind, *_), resource in world.instance.engine.locks.resources.items():
         if kind == "CONVERSATION_GROUP":
-            holding |= {owner.owner.id for owner in resource.granted if owner.owner is not None
-                        and _in_the_target(owner.owner)}
+            holding |= {
+                owner.owner.id
+                for owner in resource.granted
+                if owner.owner is not None and _in_the_target(owner.owner)
+            }
     return [TOGETHER] if len(holding) > 1 else []
 
 
 def _in_the_target(session) -> bool:
-    return any(frame.program.full_name.endswith("usp_TargetActivation")
-               for frame in session.frames)
+    return any(frame.program.full_name.endswith("usp_TargetActivation") for frame in session.frames)
 
 
 def _ours(text: str, *more: Check) -> Made:
     """A setup of ours with every claim, every deadlock, and more checks of every state."""
+
     def make() -> Scenario:
         setup = Setup.parse(text)
         subject = setup.subject
         always = {name: claim for name, claim in ON_EVERY_STATE.items() if name != "S1"}
-        return replace(setup.scenario(), at_the_end=claims(subject, AT_REST),
-                       on_every_state=all_of(claims(subject, always), deadlocks, *more))
+        return replace(
+            setup.scenario(),
+            at_the_end=claims(subject, AT_REST),
+            on_every_state=all_of(claims(subject, always), deadlocks, *more),
+        )
+
     return Made(make, lambda: Setup.parse(text).config)
 
 
@@ -118,10 +128,16 @@ def _cell(text: str, **fields) -> Made:
 
 def _theirs(mutant: str, make: Callable[[], Scenario], *more: Check) -> Made:
     """Somebody else's text with his scenario's checks at rest, and deadlocks with who dies."""
+
     def made() -> Scenario:
         plain = make()
-        return replace(plain, on_every_state=all_of(deadlocks, queue_on, *more),
-                       at_the_end=all_of(plain.at_the_end, end_of_stream_once), livelock=LIVELOCK)
+        return replace(
+            plain,
+            on_every_state=all_of(deadlocks, queue_on, *more),
+            at_the_end=all_of(plain.at_the_end, end_of_stream_once),
+            livelock=LIVELOCK,
+        )
+
     return Made(made, mutant=mutant)
 
 
@@ -131,10 +147,15 @@ def _pair(mutant: str) -> Made:
 
 def _first_edition(caller: str, **fields) -> Made:
     """Seed 000 with the hint it had first, under the checks of the article's cells."""
+
     def make() -> Scenario:
         made = _cell(f"spid timer article updlock rc {caller}", **fields).scenario()
-        return replace(made, name=made.name.replace("article updlock", "article_holdlock"),
-                       prepare=lambda: deployed(small_config(), mutant="article_holdlock"))
+        return replace(
+            made,
+            name=made.name.replace("article updlock", "article_holdlock"),
+            prepare=lambda: deployed(small_config(), mutant="article_holdlock"),
+        )
+
     return Made(make, mutant="article_holdlock")
 
 
@@ -144,21 +165,37 @@ def _aged(*, job: bool) -> Made:
 
 def _polled(*, in_transaction: bool) -> Made:
     """His second idea: the same job, a send procedure that knows no age."""
+
     def make() -> Scenario:
         made = forum_aged(in_transaction=in_transaction, job=True)
-        return replace(made, name=made.name.replace("forum_aged", "forum_polling"),
-                       prepare=lambda: deployed(small_config(), mutant="forum_polling"))
+        return replace(
+            made,
+            name=made.name.replace("forum_aged", "forum_polling"),
+            prepare=lambda: deployed(small_config(), mutant="forum_polling"),
+        )
+
     return _theirs("forum_polling", make)
 
 
 def _shared() -> Scenario:
     """Seed 001: two applications in transactions of their own, a dialog that is there already."""
     clients = tuple(
-        Client(f"sender {n}", (f"BEGIN TRANSACTION; {send_shared(f'{n}1')} COMMIT TRANSACTION;",),
-               DATABASE, (send_shared("A0"),) if n == "A" else (), TIDY) for n in "AB")
-    return Scenario("shared_dialog, 2 callers in own transactions, RC",
-                    lambda: deployed(small_config(), mutant="shared_dialog"), clients,
-                    in_one_go=frozenset({"TargetQueue"}), notes=(TARGET_IN_ONE_GO,))
+        Client(
+            f"sender {n}",
+            (f"BEGIN TRANSACTION; {send_shared(f'{n}1')} COMMIT TRANSACTION;",),
+            DATABASE,
+            (send_shared("A0"),) if n == "A" else (),
+            TIDY,
+        )
+        for n in "AB"
+    )
+    return Scenario(
+        "shared_dialog, 2 callers in own transactions, RC",
+        lambda: deployed(small_config(), mutant="shared_dialog"),
+        clients,
+        in_one_go=frozenset({"TargetQueue"}),
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 SENT = ("A1A2A3", "B1B2B3")
@@ -171,16 +208,25 @@ def _resend() -> Scenario:
 
     def cut(world: World) -> list[str]:
         broker = world.instance.server.database(DATABASE).broker
-        pending = [row[2].hex().upper() for e in broker.endpoints.values()
-                   for row in e.pending.values() if row[2]]
+        pending = [
+            row[2].hex().upper()
+            for e in broker.endpoints.values()
+            for row in e.pending.values()
+            if row[2]
+        ]
         return ["resent body cut"] if pending and not set(pending) <= set(SENT) else []
 
     return Scenario(
         "published_resend, 2 messages pend, the database is restored",
         lambda: deployed(small_config(), mutant="published_resend", first=(off,)),
-        (Client("sender A", ("SELECT 1;",), DATABASE, warm),
-         Client("operator", (RESTORED,), DATABASE)),
-        at_the_end=cut, firings=0, in_one_go=frozenset({"TargetQueue"}))
+        (
+            Client("sender A", ("SELECT 1;",), DATABASE, warm),
+            Client("operator", (RESTORED,), DATABASE),
+        ),
+        at_the_end=cut,
+        firings=0,
+        in_one_go=frozenset({"TargetQueue"}),
+    )
 
 
 RESTORED = "ALTER DATABASE Redial SET ERROR_BROKER_CONVERSATIONS WITH ROLLBACK IMMEDIATE;"
@@ -205,20 +251,29 @@ QUESTIONS: dict[str, Question] = {
         "gives every session a dialog of its own; with pooled connections that is one for each "
         "connection, whoever uses it.",
         {
-            "pool-two-slots": Search("key pool, two slots, two senders in transactions",
-                                     _ours(POOL.format(2), sender_waits)),
-            "pool-one-slot": Search("the same with one slot",
-                                    _ours(POOL.format(1), sender_waits), (WAITS,)),
-            "a-session-each": Search("key spid, two senders in transactions",
-                                     _ours("warm=2 firings=0 caller=transaction", sender_waits)),
+            "pool-two-slots": Search(
+                "key pool, two slots, two senders in transactions",
+                _ours(POOL.format(2), sender_waits),
+            ),
+            "pool-one-slot": Search(
+                "the same with one slot", _ours(POOL.format(1), sender_waits), (WAITS,)
+            ),
+            "a-session-each": Search(
+                "key spid, two senders in transactions",
+                _ours("warm=2 firings=0 caller=transaction", sender_waits),
+            ),
             "two-readers-two-slots": Search(
                 "key pool, two slots, two senders, two readers of the target",
                 _ours("key=pool slots=2 warm=0 firings=0 target_readers=2", together),
-                (TOGETHER,)),
+                (TOGETHER,),
+            ),
             "two-readers-one-key": Search(
                 "key application, one key, two senders, two readers of the target",
-                _ours("key=application warm=0 firings=0 target_readers=2", together)),
-        }, ("pool * two_phase updlock *", "application * two_phase updlock *")),
+                _ours("key=application warm=0 firings=0 target_readers=2", together),
+            ),
+        },
+        ("pool * two_phase updlock *", "application * two_phase updlock *"),
+    ),
     "000-4": Question(
         "seed 000, comment 4 (John)",
         "The text says HOLDLOCK, the code UPDLOCK. Which one, and what is the difference?",
@@ -235,21 +290,36 @@ QUESTIONS: dict[str, Question] = {
             "holdlock-first-sends": Search(
                 "the first edition, two first sends in transactions",
                 _first_edition("transaction", warm=0, firings=0),
-                ("deadlock of usp_Send and usp_Send: ",), True),
+                ("deadlock of usp_Send and usp_Send: ",),
+                True,
+            ),
             "holdlock-recycled": Search(
                 "the first edition, a sender in a transaction, its timer fires",
-                _first_edition("transaction", senders=1), (ALIKE,), True),
+                _first_edition("transaction", senders=1),
+                (ALIKE,),
+                True,
+            ),
             "holdlock-autocommit": Search(
                 "the first edition, a sender without a transaction, its timer fires",
-                _first_edition("autocommit", senders=1), (LOST, "S3", "S7"), True),
+                _first_edition("autocommit", senders=1),
+                (LOST, "S3", "S7"),
+                True,
+            ),
             "updlock-recycled": Search(
                 "the edition we have, a sender in a transaction, its timer fires",
-                _cell("spid timer article updlock rc transaction", senders=1), (ALIKE,), True),
+                _cell("spid timer article updlock rc transaction", senders=1),
+                (ALIKE,),
+                True,
+            ),
             "updlock-autocommit": Search(
                 "the edition we have, without a transaction, its timer fires",
                 _cell("spid timer article updlock rc autocommit", senders=1),
-                (LOST, "S3", "S7"), True),
-        }, ("spid timer two_phase *", "application timer two_phase *")),
+                (LOST, "S3", "S7"),
+                True,
+            ),
+        },
+        ("spid timer two_phase *", "application timer two_phase *"),
+    ),
     "002": Question(
         "seed 002, the proposals of the asker and of his answer",
         "The send and the activated procedure deadlock. Is it my code or the pattern, and which "
@@ -269,47 +339,72 @@ QUESTIONS: dict[str, Question] = {
         "of that index. Ours (`aged_out` and usp_RetireIdle) finds the row by its key everywhere. "
         "`two_phase`, what we ship for timers, never asks for a row while it has a group.",
         {
-            "as-posted": Search("his code, two senders in transactions, a timer fires",
-                                _pair("forum_pair"),
-                                ("deadlock of usp_InitiatorQueueHandler and usp_SendMessage: ",),
-                                True),
+            "as-posted": Search(
+                "his code, two senders in transactions, a timer fires",
+                _pair("forum_pair"),
+                ("deadlock of usp_InitiatorQueueHandler and usp_SendMessage: ",),
+                True,
+            ),
             "priority-verbatim": Search(
                 "his code with SET DEADLOCK_PRIORITY LOW in the activated procedure",
                 _pair("forum_low_priority"),
                 ("deadlock of usp_InitiatorQueueHandler and usp_SendMessage: the activated",),
-                True),
+                True,
+            ),
             "priority-improved": Search(
                 "`low_priority`: ours, receives again after a rollback",
                 _cell("spid timer low_priority updlock rc transaction", senders=1),
-                (ALIKE + "the activated",)),
+                (ALIKE + "the activated",),
+            ),
             "timeout-verbatim": Search(
                 "his code with LOCK_TIMEOUT 0 and a CATCH block that rolls back",
                 _pair("forum_lock_timeout"),
-                ("queue switched off",), True),
+                ("queue switched off",),
+                True,
+            ),
             "timeout-improved": Search(
                 "`lock_timeout_rearm`, two senders in transactions",
-                _cell("spid timer lock_timeout_rearm updlock rc transaction", senders=2)),
+                _cell("spid timer lock_timeout_rearm updlock rc transaction", senders=2),
+            ),
             "polling-verbatim": Search(
                 "his code without timers, a job that deletes the row, then sends EndOfStream; "
-                "in a transaction", _polled(in_transaction=True), (), True),
+                "in a transaction",
+                _polled(in_transaction=True),
+                (),
+                True,
+            ),
             "polling-verbatim-autocommit": Search(
-                "the same without a transaction", _polled(in_transaction=False),
-                ("message after EndOfStream",), True),
-            "aged-verbatim": Search("his last version, without the nightly job",
-                                    _aged(job=False),
-                                    (), True),
+                "the same without a transaction",
+                _polled(in_transaction=False),
+                ("message after EndOfStream",),
+                True,
+            ),
+            "aged-verbatim": Search(
+                "his last version, without the nightly job", _aged(job=False), (), True
+            ),
             "aged-verbatim-job": Search(
                 "his last version, beside the nightly job",
                 _aged(job=True),
-                ("deadlock of usp_PurgeConversations and usp_SendMessage: ",), True),
+                ("deadlock of usp_PurgeConversations and usp_SendMessage: ",),
+                True,
+            ),
             "aged-improved": Search(
                 "`aged_out`: a sender past its age beside usp_RetireIdle, in transactions",
-                _cell("spid aged_out two_phase updlock rc transaction", senders=1, messages=2,
-                      firings=0, retire=True)),
+                _cell(
+                    "spid aged_out two_phase updlock rc transaction",
+                    senders=1,
+                    messages=2,
+                    firings=0,
+                    retire=True,
+                ),
+            ),
             "two-phase": Search(
                 "`two_phase`, what we ship: two senders in transactions, a timer fires",
-                _cell("spid timer two_phase updlock rc transaction")),
-        }, ("spid timer two_phase updlock *", "spid aged_out two_phase updlock *")),
+                _cell("spid timer two_phase updlock rc transaction"),
+            ),
+        },
+        ("spid timer two_phase updlock *", "spid aged_out two_phase updlock *"),
+    ),
     "001": Question(
         "seed 001, its warning",
         "Sending locks the dialog until the transaction commits, so reusing a dialog before that "
@@ -322,21 +417,36 @@ QUESTIONS: dict[str, Question] = {
         "transaction as may be. What it does not say: found by a query and not by a lock, two "
         "first users begin a dialog each.",
         {
-            "shared-verbatim": Search("the article's one dialog, two senders in transactions",
-                                      _theirs("shared_dialog", _shared, sender_waits),
-                                      (WAITS,), True),
-            "shared-first-users": Search("the article's one dialog, two first users",
-                                         Made(shared_dialog, mutant="shared_dialog"),
-                                         ("two dialogs",), True),
-            "single": Search("key single, two senders in transactions",
-                             _ours("key=single recycle=never firings=0 caller=transaction",
-                                   sender_waits), (WAITS,)),
-            "pool-free-slot": Search("key pool, two slots, two senders in transactions",
-                                     _ours(POOL.format(2), sender_waits)),
-            "message": Search("key message, two senders in transactions",
-                              _ours("key=message recycle=never warm=0 firings=0 "
-                                    "caller=transaction", sender_waits)),
-        }, ("single * two_phase updlock *", "message * two_phase updlock *")),
+            "shared-verbatim": Search(
+                "the article's one dialog, two senders in transactions",
+                _theirs("shared_dialog", _shared, sender_waits),
+                (WAITS,),
+                True,
+            ),
+            "shared-first-users": Search(
+                "the article's one dialog, two first users",
+                Made(shared_dialog, mutant="shared_dialog"),
+                ("two dialogs",),
+                True,
+            ),
+            "single": Search(
+                "key single, two senders in transactions",
+                _ours("key=single recycle=never firings=0 caller=transaction", sender_waits),
+                (WAITS,),
+            ),
+            "pool-free-slot": Search(
+                "key pool, two slots, two senders in transactions",
+                _ours(POOL.format(2), sender_waits),
+            ),
+            "message": Search(
+                "key message, two senders in transactions",
+                _ours(
+                    "key=message recycle=never warm=0 firings=0 caller=transaction", sender_waits
+                ),
+            ),
+        },
+        ("single * two_phase updlock *", "message * two_phase updlock *"),
+    ),
     "004-5": Question(
         "seed 004, comment 5 (Tim)",
         "usp_ResendPending takes an old and a new conversation, and the activated procedure has "
@@ -350,18 +460,34 @@ QUESTIONS: dict[str, Question] = {
         "and the key's next send begins the key's next dialog. Nothing is lost; a message may be "
         "there twice where its acknowledgement was not seen.",
         {
-            "resend-verbatim": Search("the published procedures, two messages pend",
-                                      Made(_resend, mutant="published_resend"),
-                                      ("resent body cut",), True),
+            "resend-verbatim": Search(
+                "the published procedures, two messages pend",
+                Made(_resend, mutant="published_resend"),
+                ("resent body cut",),
+                True,
+            ),
             "resend-ours": Search(
                 "ours, two messages to send while the lifetime of the dialog ends",
-                _cell("spid timer two_phase updlock rc autocommit", senders=1, messages=2,
-                      lifetimes=1, firings=0)),
+                _cell(
+                    "spid timer two_phase updlock rc autocommit",
+                    senders=1,
+                    messages=2,
+                    lifetimes=1,
+                    firings=0,
+                ),
+            ),
             "resend-ours-transaction": Search(
                 "the same in a caller's transaction, one message",
-                _cell("application timer two_phase updlock rcsi transaction", senders=1,
-                      lifetimes=1, firings=0)),
-        }, ("spid * two_phase updlock *",)),
+                _cell(
+                    "application timer two_phase updlock rcsi transaction",
+                    senders=1,
+                    lifetimes=1,
+                    firings=0,
+                ),
+            ),
+        },
+        ("spid * two_phase updlock *",),
+    ),
 }
 """Every question, in the page's order."""
 
@@ -372,6 +498,8 @@ def named(question: str, search: str) -> str:
 
 
 SEARCHES: dict[str, Search] = {
-    named(key, name): search for key, question in QUESTIONS.items()
-    for name, search in question.searches.items()}
+    named(key, name): search
+    for key, question in QUESTIONS.items()
+    for name, search in question.searches.items()
+}
 """Every search of every question, by name."""

@@ -29,8 +29,11 @@ class Reached:
         """
         if text != self.source:
             return True
-        around = [(last - first, ran) for first, last, ran in self.places
-                  if first <= start and end <= last]
+        around = [
+            (last - first, ran)
+            for first, last, ran in self.places
+            if first <= start and end <= last
+        ]
         smallest = min((size for size, _ in around), default=0)
         return not around or any(ran for size, ran in around if size == smallest)
 
@@ -85,5 +88,6 @@ class Watch:
                 for first, last, before in known.places:
                     ran[first, last] = ran.get((first, last), False) or before
             found[program.name] = Reached(
-                program.source.text, tuple((*place, done) for place, done in ran.items()))
+                program.source.text, tuple((*place, done) for place, done in ran.items())
+            )
         return found

@@ -20,8 +20,15 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "sql" / "mutants" / "found.json"
-SOURCES = ("harness/broker/engine", "harness/broker/exec", "harness/broker/ssb",
-           "harness/broker/instance", "harness/broker/catalog", "harness/explore", "harness/tsql")
+SOURCES = (
+    "harness/broker/engine",
+    "harness/broker/exec",
+    "harness/broker/ssb",
+    "harness/broker/instance",
+    "harness/broker/catalog",
+    "harness/explore",
+    "harness/tsql",
+)
 CHECKS = ("accounting", "audit", "claims", "hunt", "outcomes", "setups", "reached")
 """Modules of harness/proof that decide what a search finds."""
 
@@ -37,8 +44,9 @@ def sources(checks: tuple[str, ...] = CHECKS) -> str:
     finds.
     """
     files = [path for folder in SOURCES for path in (ROOT / folder).rglob("*.py")]
-    files += [path for name in checks
-              if (path := ROOT / "harness" / "proof" / f"{name}.py").exists()]
+    files += [
+        path for name in checks if (path := ROOT / "harness" / "proof" / f"{name}.py").exists()
+    ]
     return code(files, ROOT)
 
 
@@ -81,9 +89,11 @@ class _Bare(ast.NodeTransformer):
         for each in ast.walk(node):
             if isinstance(each, ast.ImportFrom) and each.module and not each.level:
                 folder = self.root.joinpath(*each.module.split("."))
-                self.modules |= {name.asname or name.name for name in each.names
-                                 if (folder / f"{name.name}.py").exists()
-                                 or (folder / name.name).is_dir()}
+                self.modules |= {
+                    name.asname or name.name
+                    for name in each.names
+                    if (folder / f"{name.name}.py").exists() or (folder / name.name).is_dir()
+                }
         return self._undocumented(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -124,8 +134,13 @@ def _defines(node: ast.stmt) -> list[str]:
     """Names a statement of a module gives."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else \
-        [node.target] if isinstance(node, ast.AnnAssign) else []
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
@@ -137,9 +152,13 @@ def _imported(tree: ast.Module, root: Path) -> list[tuple[Path, str, str]]:
             continue
         base = root.joinpath(*node.module.split("."))
         file = base.with_suffix(".py") if base.with_suffix(".py").exists() else base / "__init__.py"
-        found += [(file, name.name, name.asname or name.name) for name in node.names
-                  if file.exists() and not (base / f"{name.name}.py").exists()
-                  and not (base / name.name).is_dir()]
+        found += [
+            (file, name.name, name.asname or name.name)
+            for name in node.names
+            if file.exists()
+            and not (base / f"{name.name}.py").exists()
+            and not (base / name.name).is_dir()
+        ]
     return found
 
 
@@ -172,8 +191,10 @@ class Remembered:
                 for name, searches in json.loads(path.read_text("utf-8")).items():
                     self.found[name] = {case: _read(row) for case, row in searches.items()}
             except (AttributeError, TypeError, json.JSONDecodeError) as error:
-                raise ValueError(f"{path}: not what `invoke mutants` writes ({error}). Next: "
-                                 "remove it, all is searched anew") from None
+                raise ValueError(
+                    f"{path}: not what `invoke mutants` writes ({error}). Next: "
+                    "remove it, all is searched anew"
+                ) from None
 
     def search(self, name: str, case: str, key: str) -> Search | None:
         """What a search gave, where it still counts."""
@@ -202,8 +223,11 @@ class Remembered:
 
 def _row(search: Search) -> list | str:
     """As short as can be: most are cases that never come to the statement."""
-    return list(asdict(search).values())[:1] + list(asdict(search).values())[2:] \
-        if search.ran else search.key
+    return (
+        list(asdict(search).values())[:1] + list(asdict(search).values())[2:]
+        if search.ran
+        else search.key
+    )
 
 
 def _read(row: list | str) -> Search:

@@ -47,8 +47,9 @@ from harness.proof.claims import (
 from harness.proof.places import PLACES
 
 INITIATOR_QUEUE, TARGET_QUEUE = "audit.InitiatorQueue", "audit.TargetQueue"
-NAMES = ("N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', "
-         f"N'{EVENT}'")
+NAMES = (
+    f"N'//redial/audit/initiator', N'//redial/audit/target', N'//redial/audit/contract', N'{EVENT}'"
+)
 
 FAULTS: dict[str, Fault] = {
     "kill": Fault("kill"),
@@ -61,23 +62,34 @@ FAULTS: dict[str, Fault] = {
     "queue_off_and_on": queue_off_and_on(TARGET_QUEUE, DATABASE),
     "queue_on": queue_on(TARGET_QUEUE, DATABASE),
     "initiator_queue_off_and_on": Fault(
-        "initiator_queue_off_and_on", sql=queue_off_and_on(INITIATOR_QUEUE, DATABASE).sql,
-        database=DATABASE),
+        "initiator_queue_off_and_on",
+        sql=queue_off_and_on(INITIATOR_QUEUE, DATABASE).sql,
+        database=DATABASE,
+    ),
     "target_ends": target_ends(DATABASE, TARGET_QUEUE),
     "error_message": error_message(DATABASE, TARGET_QUEUE),
-    **{name: ends_now(name, DATABASE, initiator=initiator, how=how) for name, initiator, how in (
-        ("target_ends_now", False, ""), ("target_errors_now", False, WITH_ERROR),
-        ("target_cleaned", False, WITH_CLEANUP), ("initiator_ends_now", True, ""),
-        ("initiator_errors_now", True, WITH_ERROR), ("initiator_cleaned", True, WITH_CLEANUP))},
+    **{
+        name: ends_now(name, DATABASE, initiator=initiator, how=how)
+        for name, initiator, how in (
+            ("target_ends_now", False, ""),
+            ("target_errors_now", False, WITH_ERROR),
+            ("target_cleaned", False, WITH_CLEANUP),
+            ("initiator_ends_now", True, ""),
+            ("initiator_errors_now", True, WITH_ERROR),
+            ("initiator_cleaned", True, WITH_CLEANUP),
+        )
+    },
 }
 """Faults by name, as ``Setup.faults`` and the command line take them."""
 
 CALLERS = ("autocommit", "transaction", "trigger", "xact_abort")
 OWN_TRANSACTION = ("transaction", "xact_abort")
-ORDERS = ("CREATE TABLE dbo.Orders (Body varbinary(8) NOT NULL PRIMARY KEY);",
-          "CREATE TRIGGER dbo.Orders_Send ON dbo.Orders AFTER INSERT AS BEGIN SET NOCOUNT ON; "
-          "DECLARE @body varbinary(max) = (SELECT Body FROM inserted); "
-          f"EXECUTE audit.usp_Send {NAMES}, @body{{key}}; END;")
+ORDERS = (
+    "CREATE TABLE dbo.Orders (Body varbinary(8) NOT NULL PRIMARY KEY);",
+    "CREATE TRIGGER dbo.Orders_Send ON dbo.Orders AFTER INSERT AS BEGIN SET NOCOUNT ON; "
+    "DECLARE @body varbinary(max) = (SELECT Body FROM inserted); "
+    f"EXECUTE audit.usp_Send {NAMES}, @body{{key}}; END;",
+)
 RETIRE = "EXECUTE audit.usp_RetireIdle @olderThanSeconds = 1, @WhatIf = 0;"
 IDLE = (RETIRE, "UPDATE audit.IdleWatch SET SinceUtc = '2000-01-01';")
 LONG_AGO = "UPDATE audit.ConversationLog SET BegunUtc = '2000-01-01';"
@@ -141,10 +153,11 @@ class Setup:
             "target_readers: 0 to 3": 0 <= self.target_readers <= 3,
             "messages: 1 to 9": 1 <= self.messages <= 9,
             "sends: 1 to 9, messages times sends at most 9, more than 1 with caller "
-            f"{' or '.join(OWN_TRANSACTION)}": self.sends >= 1 and self.messages * self.sends <= 9
+            f"{' or '.join(OWN_TRANSACTION)}": self.sends >= 1
+            and self.messages * self.sends <= 9
             and (self.sends == 1 or self.caller in OWN_TRANSACTION),
-            "retries: 0 to 3, with delivery exactly_once": self.retries == 0 or (
-                self.retries <= 3 and self.delivery == "exactly_once"),
+            "retries: 0 to 3, with delivery exactly_once": self.retries == 0
+            or (self.retries <= 3 and self.delivery == "exactly_once"),
             "lifetimes or expiries, not both": not (self.lifetimes and self.expiries),
             f"faults: {', '.join(FAULTS)}": set(self.faults) <= set(FAULTS),
         }
@@ -155,8 +168,11 @@ class Setup:
     def __str__(self) -> str:
         """What differs from the default, in one line."""
         plain = Setup()
-        found = [f"{name} {getattr(self, name)}" for name in self.__slots__
-                 if getattr(self, name) != getattr(plain, name) or name == "key"]
+        found = [
+            f"{name} {getattr(self, name)}"
+            for name in self.__slots__
+            if getattr(self, name) != getattr(plain, name) or name == "key"
+        ]
         return ", ".join(found)
 
     @classmethod
@@ -169,8 +185,9 @@ class Setup:
         for word in text.split():
             name, equals, value = word.partition("=")
             if not equals or name not in cls.__slots__:
-                raise ValueError(f"setup {word!r}: write name=value; the names are "
-                                 f"{', '.join(cls.__slots__)}")
+                raise ValueError(
+                    f"setup {word!r}: write name=value; the names are {', '.join(cls.__slots__)}"
+                )
             default = getattr(plain, name)
             if name == "faults":
                 found[name] = tuple(value.split("+"))
@@ -190,8 +207,12 @@ class Setup:
     def config(self) -> Config:
         """The configuration: the small audit one with these choices."""
         data = small_config(self.strategy).model_dump(by_alias=True, mode="json")
-        data["conversation"] |= {"key": self.key, "recycle": self.recycle, "order": self.order,
-                                 "delivery": self.delivery}
+        data["conversation"] |= {
+            "key": self.key,
+            "recycle": self.recycle,
+            "order": self.order,
+            "delivery": self.delivery,
+        }
         data["aged_out"] |= {"after_seconds": 0, "after_messages": 1}
         data["pool"] |= {"size": self.slots}
         data["comparison"]["lookup_hint"] = self.hint
@@ -200,15 +221,20 @@ class Setup:
     @property
     def ledger(self) -> Ledger:
         """What the senders send, and what was sent before."""
-        batches = {(number, batch): bodies for number in range(self.senders)
-                   for batch, bodies in enumerate(self._batches(number))}
-        return Ledger(batches, PLACES, tuple(f"{letter}0" for letter in "ABCD"[:self.warm]))
+        batches = {
+            (number, batch): bodies
+            for number in range(self.senders)
+            for batch, bodies in enumerate(self._batches(number))
+        }
+        return Ledger(batches, PLACES, tuple(f"{letter}0" for letter in "ABCD"[: self.warm]))
 
     def _batches(self, number: int) -> list[tuple[str, ...]]:
         """What each batch of a sender sends; a retry is a batch of its own."""
         letter, each = "ABCD"[number], self.sends
-        found = [tuple(f"{letter}{batch * each + n + 1}" for n in range(each))
-                 for batch in range(self.messages)]
+        found = [
+            tuple(f"{letter}{batch * each + n + 1}" for n in range(each))
+            for batch in range(self.messages)
+        ]
         return found[:1] * self.retries + found
 
     def scenario(self) -> Scenario:
@@ -219,25 +245,34 @@ class Setup:
         kinds = {"ssb.timer": self.firings, "ssb.lifetime": ends}
         one_go = frozenset() if self.target_readers else frozenset({"TargetQueue"})
         return Scenario(
-            str(self), lambda: deployed(config, rcsi=self.isolation == "rcsi", first=self.first,
-                                        mutant=self.mutant),
+            str(self),
+            lambda: deployed(
+                config, rcsi=self.isolation == "rcsi", first=self.first, mutant=self.mutant
+            ),
             (*self._senders(), *self._others()),
             on_every_state=claims(subject, self.always),
             at_the_end=all_of(claims(subject, self.at_rest), nothing_left_behind),
-            in_one_go=one_go, firings=self.firings + ends,
+            in_one_go=one_go,
+            firings=self.firings + ends,
             timer_kinds=frozenset(kind for kind, times in kinds.items() if times),
             timer_limits={kind: times for kind, times in kinds.items() if times},
-            faults=tuple(FAULTS[name] for name in self.faults), switches=self.switches,
-            notes=(TARGET_IN_ONE_GO,) if one_go else (), account=ledger, livelock=LIVELOCK,
-            asked=DATABASE, watched=watched)
+            faults=tuple(FAULTS[name] for name in self.faults),
+            switches=self.switches,
+            notes=(TARGET_IN_ONE_GO,) if one_go else (),
+            account=ledger,
+            livelock=LIVELOCK,
+            asked=DATABASE,
+            watched=watched,
+        )
 
     @property
     def first(self) -> tuple[str, ...]:
         """T-SQL run after the installation, before anybody sends."""
         key = ", @key = N'k'" if self.key == "application" else ""
         found = (ORDERS[0], ORDERS[1].format(key=key)) if self.caller == "trigger" else ()
-        return found + ((f"ALTER QUEUE {TARGET_QUEUE} WITH STATUS = OFF;",) if self.lifetimes
-                        else ())
+        return found + (
+            (f"ALTER QUEUE {TARGET_QUEUE} WITH STATUS = OFF;",) if self.lifetimes else ()
+        )
 
     @property
     def subject(self) -> Subject:
@@ -245,14 +280,22 @@ class Setup:
         ours = self.key == "application" and self.shared
         every = sum(map(len, self.ledger.batches.values())) + self.warm
         keys = {"pool": self.slots, "single": 1, "message": every}.get(
-            self.key, 1 if ours else self.senders)
+            self.key, 1 if ours else self.senders
+        )
         return Subject(
-            self.ledger, frozenset(f"sender {letter}" for letter in "ABCD"[:self.senders]),
-            alone=self.key in ("spid", "message"), keys=keys, numbered=self.order == "key",
+            self.ledger,
+            frozenset(f"sender {letter}" for letter in "ABCD"[: self.senders]),
+            alone=self.key in ("spid", "message"),
+            keys=keys,
+            numbered=self.order == "key",
             resends=bool(self.lifetimes or self.expiries or DIED & set(self.faults)),
-            retried=bool(self.retries), one_dialog=self.key != "message",
-            rows=self.config.has_rows and not self.foreign, pool=self.key == "pool",
-            ends=not self.lifetimes and not self.foreign, oldest=self._oldest)
+            retried=bool(self.retries),
+            one_dialog=self.key != "message",
+            rows=self.config.has_rows and not self.foreign,
+            pool=self.key == "pool",
+            ends=not self.lifetimes and not self.foreign,
+            oldest=self._oldest,
+        )
 
     @property
     def foreign(self) -> bool:
@@ -262,14 +305,20 @@ class Setup:
     @property
     def always(self) -> dict[str, Claim]:
         """What must hold in every state, by its name."""
-        return {name: claim for name, claim in ON_EVERY_STATE.items()
-                if not self.foreign or name != "S5"}
+        return {
+            name: claim
+            for name, claim in ON_EVERY_STATE.items()
+            if not self.foreign or name != "S5"
+        }
 
     @property
     def at_rest(self) -> dict[str, Claim]:
         """What must hold when nobody can go on, by its name."""
-        return {name: claim for name, claim in AT_REST.items()
-                if not self.foreign or name not in ("S6", "L1")}
+        return {
+            name: claim
+            for name, claim in AT_REST.items()
+            if not self.foreign or name not in ("S6", "L1")
+        }
 
     @property
     def _oldest(self) -> int:
@@ -278,7 +327,7 @@ class Setup:
 
     def _senders(self) -> tuple[Client, ...]:
         clients = []
-        for number, letter in enumerate("ABCD"[:self.senders]):
+        for number, letter in enumerate("ABCD"[: self.senders]):
             warm = (self._text(number, f"{letter}0"),) if number < self.warm else ()
             if self.retire and not number:
                 warm += IDLE
@@ -290,10 +339,14 @@ class Setup:
 
     def _text(self, number: int, *bodies: str) -> str:
         """One batch of a sender."""
-        key = f", @key = N'{'k' if self.shared else 'ABCD'[number]}'" \
-            if self.key == "application" else ""
-        calls = " ".join(f"EXECUTE audit.usp_Send {NAMES}, 0x{body}{key}{self._id(body)};"
-                         for body in bodies)
+        key = (
+            f", @key = N'{'k' if self.shared else 'ABCD'[number]}'"
+            if self.key == "application"
+            else ""
+        )
+        calls = " ".join(
+            f"EXECUTE audit.usp_Send {NAMES}, 0x{body}{key}{self._id(body)};" for body in bodies
+        )
         return {
             "autocommit": calls,
             "transaction": f"BEGIN TRANSACTION; {calls} COMMIT TRANSACTION;",
@@ -306,10 +359,14 @@ class Setup:
         return f", @messageId = '00000000-0000-0000-0000-0000000000{body}'" if self.retries else ""
 
     def _others(self) -> tuple[Client, ...]:
-        others = [Client(f"reader {n}", ("EXECUTE audit.usp_SenderActivation;",), DATABASE)
-                  for n in range(2, self.readers + 1)]
-        others += [Client(f"target reader {n}", ("EXECUTE audit.usp_TargetActivation;",), DATABASE)
-                   for n in range(2, self.target_readers + 1)]
+        others = [
+            Client(f"reader {n}", ("EXECUTE audit.usp_SenderActivation;",), DATABASE)
+            for n in range(2, self.readers + 1)
+        ]
+        others += [
+            Client(f"target reader {n}", ("EXECUTE audit.usp_TargetActivation;",), DATABASE)
+            for n in range(2, self.target_readers + 1)
+        ]
         if self.retire:
             others.append(Client("job", (RETIRE,), DATABASE))
         if self.drain:

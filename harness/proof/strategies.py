@@ -45,11 +45,15 @@ def strategy(
     mode = "own transactions" if in_transaction else "autocommit"
     return Scenario(
         f"{name}, {len(clients)} caller(s) in {mode}, {'RCSI' if rcsi else 'RC'}, firings 1",
-        lambda: deployed(small_config(name), rcsi=rcsi), clients,
+        lambda: deployed(small_config(name), rcsi=rcsi),
+        clients,
         on_every_state=all_of(no_deadlock, no_sender_victim),
-        at_the_end=all_of(accounted(bodies), end_of_stream_once, nothing_left_behind,
-                          no_orphan_dialog, queue_on),
-        in_one_go=frozenset({"TargetQueue"}), notes=(TARGET_IN_ONE_GO,))
+        at_the_end=all_of(
+            accounted(bodies), end_of_stream_once, nothing_left_behind, no_orphan_dialog, queue_on
+        ),
+        in_one_go=frozenset({"TargetQueue"}),
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 def hinted(hint: str) -> Config:
@@ -61,13 +65,17 @@ def hinted(hint: str) -> Config:
 
 
 def _send(body: str) -> str:
-    return ("EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-            f"N'//redial/audit/contract', N'{EVENT}', 0x{body}, @key = N'k';")
+    return (
+        "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+        f"N'//redial/audit/contract', N'{EVENT}', 0x{body}, @key = N'k';"
+    )
 
 
-_DIES = ("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);",
-         "DECLARE @h uniqueidentifier = (SELECT ce.conversation_handle "
-         "FROM sys.conversation_endpoints AS ce WHERE ce.is_initiator = 0); END CONVERSATION @h;")
+_DIES = (
+    "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);",
+    "DECLARE @h uniqueidentifier = (SELECT ce.conversation_handle "
+    "FROM sys.conversation_endpoints AS ce WHERE ce.is_initiator = 0); END CONVERSATION @h;",
+)
 
 
 def lookup(
@@ -80,18 +88,27 @@ def lookup(
     before = (_send("A0"), *(_DIES if dead else ()))
 
     def text(body: str) -> str:
-        return f"BEGIN TRANSACTION; {_send(body)} COMMIT TRANSACTION;" if in_transaction \
+        return (
+            f"BEGIN TRANSACTION; {_send(body)} COMMIT TRANSACTION;"
+            if in_transaction
             else _send(body)
+        )
 
     clients = tuple(
         Client(f"sender {name}", (text(body),), DATABASE, before if name == "A" else (), TIDY)
-        for name, body in (("A", "A1"), ("B", "B1")))
+        for name, body in (("A", "A1"), ("B", "B1"))
+    )
     return Scenario(
         f"lookup_hint {hint}, 2 callers of one key, {'dead' if dead else 'live'} dialog, "
         f"firings {firings}",
-        lambda: deployed(hinted(hint)), clients, on_every_state=no_deadlock,
+        lambda: deployed(hinted(hint)),
+        clients,
+        on_every_state=no_deadlock,
         at_the_end=all_of(accounted({(0, 0): "A1", (1, 0): "B1"}), end_of_stream_once),
-        in_one_go=frozenset({"TargetQueue"}), firings=firings, notes=(TARGET_IN_ONE_GO,))
+        in_one_go=frozenset({"TargetQueue"}),
+        firings=firings,
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 def dying(mutant: str | None = None) -> Scenario:
@@ -101,11 +118,20 @@ def dying(mutant: str | None = None) -> Scenario:
     """
     off, ends = _DIES
     caller = Client(
-        "sender A", (f"BEGIN TRANSACTION; {send('A1')} COMMIT TRANSACTION;",), DATABASE,
-        (send("A0"), off, ends), TIDY)
+        "sender A",
+        (f"BEGIN TRANSACTION; {send('A1')} COMMIT TRANSACTION;",),
+        DATABASE,
+        (send("A0"), off, ends),
+        TIDY,
+    )
     dba = Client("DBA", (off.replace("OFF", "ON"),), DATABASE)
     return Scenario(
         f"{mutant or 'two_phase'}, 1 caller in own transaction, its dialog dead, RC",
-        lambda: deployed(small_config(), mutant=mutant), (caller, dba), on_every_state=no_deadlock,
+        lambda: deployed(small_config(), mutant=mutant),
+        (caller, dba),
+        on_every_state=no_deadlock,
         at_the_end=all_of(accounted({(0, 0): "A1"}), nothing_left_behind, no_orphan_dialog),
-        in_one_go=frozenset({"TargetQueue"}), firings=0, notes=(TARGET_IN_ONE_GO,))
+        in_one_go=frozenset({"TargetQueue"}),
+        firings=0,
+        notes=(TARGET_IN_ONE_GO,),
+    )

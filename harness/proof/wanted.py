@@ -9,29 +9,42 @@ from harness.proof.setups import NAMES
 
 OFF = "ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);"
 BLIND = "ALTER ROLE db_owner DROP MEMBER audit_module;"
-POISON = ("CREATE TRIGGER audit.Mark ON audit.ConversationLog AFTER UPDATE AS IF UPDATE (EndedUtc) "
-          "THROW 50999, N'a fault', 1;")
-HANDLE = ("DECLARE @h uniqueidentifier = (SELECT TOP (1) ce.conversation_handle FROM "
-          "sys.conversation_endpoints AS ce WHERE ce.is_initiator = {} AND ce.state <> 'CD'); ")
-OTHER = ("INSERT INTO audit.SessionConversations (ConfigId, ConversationKey, Handle) "
-         "VALUES (1, N'other', NEWID());")
-NO_TIMER = ("ALTER PROCEDURE audit.usp_ArmTimer @handle uniqueidentifier, @seconds int AS "
-            "THROW 50999, N'a fault', 1;")
+POISON = (
+    "CREATE TRIGGER audit.Mark ON audit.ConversationLog AFTER UPDATE AS IF UPDATE (EndedUtc) "
+    "THROW 50999, N'a fault', 1;"
+)
+HANDLE = (
+    "DECLARE @h uniqueidentifier = (SELECT TOP (1) ce.conversation_handle FROM "
+    "sys.conversation_endpoints AS ce WHERE ce.is_initiator = {} AND ce.state <> 'CD'); "
+)
+OTHER = (
+    "INSERT INTO audit.SessionConversations (ConfigId, ConversationKey, Handle) "
+    "VALUES (1, N'other', NEWID());"
+)
+NO_TIMER = (
+    "ALTER PROCEDURE audit.usp_ArmTimer @handle uniqueidentifier, @seconds int AS "
+    "THROW 50999, N'a fault', 1;"
+)
 NO_CLOSING = POISON.replace("EndedUtc", "EndOfStreamUtc")
 ONE_LOG = "ALTER TABLE audit.ConversationLog ADD CONSTRAINT UQ_Fault UNIQUE (ConfigId);"
 REMOVE = HANDLE.format(1) + "END CONVERSATION @h WITH CLEANUP;"
 NOTHING = ("SELECT 1;",)
 READS = "switches=endpoint_reads_wait:true+transmission_reads_wait:true"
-NO_LOG = ("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Fault CHECK "
-          "(ConversationKey = N'x');")
-CAUGHT = ("SET XACT_ABORT {1}; BEGIN TRANSACTION; BEGIN TRY {0} END TRY BEGIN CATCH SELECT 1; "
-          "END CATCH; IF XACT_STATE() = 1 COMMIT TRANSACTION; "
-          "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; SET XACT_ABORT OFF;")
+NO_LOG = "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Fault CHECK (ConversationKey = N'x');"
+CAUGHT = (
+    "SET XACT_ABORT {1}; BEGIN TRANSACTION; BEGIN TRY {0} END TRY BEGIN CATCH SELECT 1; "
+    "END CATCH; IF XACT_STATE() = 1 COMMIT TRANSACTION; "
+    "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; SET XACT_ABORT OFF;"
+)
 """A caller who goes on after our error and commits what he can."""
 CALLS = (
-    *(f"EXECUTE audit.usp_Send {', '.join(names)}, 0xC1;" for names in (
-        ["N'x'" if at == wrong else name for at, name in enumerate(NAMES.split(", "))]
-        for wrong in range(4))),
+    *(
+        f"EXECUTE audit.usp_Send {', '.join(names)}, 0xC1;"
+        for names in (
+            ["N'x'" if at == wrong else name for at, name in enumerate(NAMES.split(", "))]
+            for wrong in range(4)
+        )
+    ),
     f"EXECUTE audit.usp_Send {NAMES}, 0xC1, @key = N'k';",
     f"EXECUTE audit.usp_Send {NAMES}, 0xC1, @messageId = '00000000-0000-0000-0000-000000000001';",
     f"EXECUTE audit.usp_Send {NAMES.replace('event', 'EVENT')}, 0xC1;",
@@ -56,10 +69,12 @@ CALLS = (
 
 
 TARGET = "ALTER QUEUE audit.TargetQueue WITH STATUS = {};"
-STRAY = ("DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
-         "[//redial/audit/initiator] TO SERVICE N'//redial/audit/target' ON CONTRACT "
-         "[//redial/audit/contract] WITH ENCRYPTION = OFF; SEND ON CONVERSATION @x MESSAGE TYPE "
-         "[//redial/audit/event] (0xDD);")
+STRAY = (
+    "DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
+    "[//redial/audit/initiator] TO SERVICE N'//redial/audit/target' ON CONTRACT "
+    "[//redial/audit/contract] WITH ENCRYPTION = OFF; SEND ON CONVERSATION @x MESSAGE TYPE "
+    "[//redial/audit/event] (0xDD);"
+)
 """Somebody else's dialog with a message pending."""
 NO_COUNT = "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Fault CHECK (Resent = -1);"
 SENDS = (send("A1A2A3"), send("A1").replace("0xA1", "NULL"), send("B1"))
@@ -79,39 +94,58 @@ NOTES = "DECLARE @n uniqueidentifier = NEWID(); EXECUTE audit.usp_RecordPoison @
 """A reader that notes an attempt at something else."""
 ENDS = HANDLE.format(0) + "END CONVERSATION @h;"
 READER = "EXECUTE audit.usp_SenderActivation;"
-FAILS_IN_IT = ("ALTER PROCEDURE audit.usp_ArmTimer @handle uniqueidentifier, @seconds int AS "
-               "BEGIN IF @@TRANCOUNT > 0 THROW 50999, N'a fault', 1; "
-               "BEGIN CONVERSATION TIMER (@handle) TIMEOUT = @seconds; END;")
+FAILS_IN_IT = (
+    "ALTER PROCEDURE audit.usp_ArmTimer @handle uniqueidentifier, @seconds int AS "
+    "BEGIN IF @@TRANCOUNT > 0 THROW 50999, N'a fault', 1; "
+    "BEGIN CONVERSATION TIMER (@handle) TIMEOUT = @seconds; END;"
+)
 """A timer that cannot be armed in the transaction that received, and can outside."""
-SEVERE = ("CREATE TRIGGER audit.Severe ON audit.ConversationLog AFTER UPDATE AS IF UPDATE "
-          "(EndedUtc) RAISERROR (N'no room', 17, 1);")
+SEVERE = (
+    "CREATE TRIGGER audit.Severe ON audit.ConversationLog AFTER UPDATE AS IF UPDATE "
+    "(EndedUtc) RAISERROR (N'no room', 17, 1);"
+)
 """What is said to be the server's trouble."""
-NO_RESEND = ("CREATE TRIGGER audit.NoResend ON audit.ConversationLog AFTER INSERT AS IF EXISTS "
-             "(SELECT 1 FROM inserted WHERE ResendOf IS NOT NULL) THROW 50999, N'a fault', 1;")
-DEAD_TRIGGER = ("CREATE TRIGGER audit.Dead ON audit.SessionConversations AFTER DELETE AS BEGIN "
-                "DECLARE @h uniqueidentifier = NEWID(); END CONVERSATION @h; END;")
+NO_RESEND = (
+    "CREATE TRIGGER audit.NoResend ON audit.ConversationLog AFTER INSERT AS IF EXISTS "
+    "(SELECT 1 FROM inserted WHERE ResendOf IS NOT NULL) THROW 50999, N'a fault', 1;"
+)
+DEAD_TRIGGER = (
+    "CREATE TRIGGER audit.Dead ON audit.SessionConversations AFTER DELETE AS BEGIN "
+    "DECLARE @h uniqueidentifier = NEWID(); END CONVERSATION @h; END;"
+)
 """A trigger of a DBA's that meets a dead dialog."""
-STRANGER = ("CREATE SERVICE [//stranger] ON QUEUE audit.InitiatorQueue ([DEFAULT]);",
-            "ALTER SERVICE [//redial/audit/initiator] (ADD CONTRACT [DEFAULT]);")
+STRANGER = (
+    "CREATE SERVICE [//stranger] ON QUEUE audit.InitiatorQueue ([DEFAULT]);",
+    "ALTER SERVICE [//redial/audit/initiator] (ADD CONTRACT [DEFAULT]);",
+)
 """A service of somebody else's on our queue, and ours as a target."""
-SAYS = ("DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE [//stranger] TO "
-        "SERVICE N'{}' ON CONTRACT [DEFAULT] WITH ENCRYPTION = OFF; "
-        "SEND ON CONVERSATION @x (0xEE);")
-TWICE = ("CREATE TRIGGER audit.Twice ON audit.DeadLetter AFTER INSERT AS IF NOT EXISTS (SELECT 1 "
-         "FROM audit.PoisonAttempt WHERE Attempts > 1) THROW 50999, N'a fault', 1;")
+SAYS = (
+    "DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE [//stranger] TO "
+    "SERVICE N'{}' ON CONTRACT [DEFAULT] WITH ENCRYPTION = OFF; "
+    "SEND ON CONVERSATION @x (0xEE);"
+)
+TWICE = (
+    "CREATE TRIGGER audit.Twice ON audit.DeadLetter AFTER INSERT AS IF NOT EXISTS (SELECT 1 "
+    "FROM audit.PoisonAttempt WHERE Attempts > 1) THROW 50999, N'a fault', 1;"
+)
 """What is set aside cannot be, the first two times."""
-OLD_OTHER = ("INSERT INTO audit.ConversationLog (Handle, ConfigId, BegunUtc) "
-             "VALUES (NEWID(), 1, '2001-01-01');")
+OLD_OTHER = (
+    "INSERT INTO audit.ConversationLog (Handle, ConfigId, BegunUtc) "
+    "VALUES (NEWID(), 1, '2001-01-01');"
+)
 """Another dialog that is overdue."""
 GIVES_UP = "EXECUTE audit.usp_ResendPending @h, 0;"
 OTHER_CONTRACT = (
     "DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
     "[//redial/audit/initiator] TO SERVICE N'//redial/audit/target' ON CONTRACT [DEFAULT] WITH "
-    "ENCRYPTION = OFF; UPDATE audit.SessionConversations SET Handle = @x;")
+    "ENCRYPTION = OFF; UPDATE audit.SessionConversations SET Handle = @x;"
+)
 """Somebody puts a dialog that does not know our message types into the row."""
-NEVER_SENT = ("DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
-              "[//redial/audit/initiator] TO SERVICE N'//redial/audit/target' ON CONTRACT "
-              "[//redial/audit/contract] WITH ENCRYPTION = OFF;")
+NEVER_SENT = (
+    "DECLARE @x uniqueidentifier; BEGIN DIALOG CONVERSATION @x FROM SERVICE "
+    "[//redial/audit/initiator] TO SERVICE N'//redial/audit/target' ON CONTRACT "
+    "[//redial/audit/contract] WITH ENCRYPTION = OFF;"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,15 @@ from harness.render.renderer import RenderError, render, signed_modules
 from harness.render.sides import Side, sides
 
 __all__ = [
-    "Mutant", "RenderError", "Side", "check", "comparator_names", "find_mutant", "mutant_names",
-    "render", "sides", "signed_modules", "write",
+    "Mutant",
+    "RenderError",
+    "Side",
+    "check",
+    "comparator_names",
+    "find_mutant",
+    "mutant_names",
+    "render",
+    "sides",
+    "signed_modules",
+    "write",
 ]

@@ -290,10 +290,14 @@ def _unseen(config: Config) -> dict[str, str]:
     """Why a module may not see sys.transmission_queue (F-113), and the next command."""
     module = config.roles.module
     if config.security.signing == Signing.CERTIFICATE:
-        return {"why": "it is not signed any more, as after every change of its text",
-                "next": "deploy again, which signs it"}
-    return {"why": f"user '{module}' must be a member of db_owner",
-            "next": f"ALTER ROLE db_owner ADD MEMBER {quote_name(module)}"}
+        return {
+            "why": "it is not signed any more, as after every change of its text",
+            "next": "deploy again, which signs it",
+        }
+    return {
+        "why": f"user '{module}' must be a member of db_owner",
+        "next": f"ALTER ROLE db_owner ADD MEMBER {quote_name(module)}",
+    }
 
 
 def _render_one(

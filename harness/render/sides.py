@@ -67,12 +67,15 @@ def sides(config: Config) -> list[Side]:
     def side(sends: bool, lands: bool, folder: str) -> Side:
         pairs = [(initiator, False)] * sends + [(target, True)] * lands
         return Side(
-            sends, lands, folder,
+            sends,
+            lands,
+            folder,
             queues=tuple(queue for (queue, _), _ in pairs),
             services=tuple((service, queue, open_) for (queue, service), open_ in pairs),
-            own_key=keys[not sends], other_key=keys[sends],
+            own_key=keys[not sends],
+            other_key=keys[sends],
             database=config.target.database or "target",
-        )  # fmt: skip
+        )
 
     if config.target.database is None:
         return [side(True, True, "")]

@@ -17,8 +17,19 @@ from harness.scenarios import (
 )
 from harness.scenarios.story import Scenario
 
-STORIES = (deadlock_storm, recycle_race, resend_under_load, poison, leak_and_clean_up, target_down,
-           day, pool_contention, long_transactions, reader_crash_loop, hot_keys)
+STORIES = (
+    deadlock_storm,
+    recycle_race,
+    resend_under_load,
+    poison,
+    leak_and_clean_up,
+    target_down,
+    day,
+    pool_contention,
+    long_transactions,
+    reader_crash_loop,
+    hot_keys,
+)
 
 SCENARIOS: dict[str, Scenario] = {story.SCENARIO.name: story.SCENARIO for story in STORIES}
 

@@ -133,13 +133,21 @@ def _start(
     """Start one client process; its lines go to the queue, an empty one at its end."""
     clients = list(range(number, load.clients, load.processes))
     job = Job(
-        server.odbc, call_text(config), clients, load.clients, load.records, load.in_transaction,
+        server.odbc,
+        call_text(config),
+        clients,
+        load.clients,
+        load.records,
+        load.in_transaction,
         load.seconds,
-    )  # fmt: skip
+    )
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.scenarios.sender"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
     assert process.stdin is not None
     process.stdin.write(json.dumps(asdict(job)) + "\n")
     process.stdin.close()

@@ -37,7 +37,12 @@ def tell(story: Story) -> None:
 
 
 SCENARIO = Scenario(
-    "day", tell, mutant="minutes_for_seconds", scale=20_000,
-    differs=("a server takes the whole day", "the scale is 1:20,000; invoke bench --what spikes "
-             "plays the full rates"),
-)  # fmt: skip
+    "day",
+    tell,
+    mutant="minutes_for_seconds",
+    scale=20_000,
+    differs=(
+        "a server takes the whole day",
+        "the scale is 1:20,000; invoke bench --what spikes plays the full rates",
+    ),
+)

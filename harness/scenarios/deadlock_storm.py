@@ -22,9 +22,15 @@ def tell(story: Story) -> None:
 
 
 SCENARIO = Scenario(
-    "deadlock-storm", tell, mutant="one_transaction",
-    changes={"timer": {"after_seconds": 1, "spread_seconds": 0, "retry_seconds": 1},
-             "initiator": {"readers": 4}},
-    differs=("how often the race is met: embedded, sessions take turns statement by statement on "
-             "a virtual clock, some 140 messages a second; a server does as many as it can",),
-)  # fmt: skip
+    "deadlock-storm",
+    tell,
+    mutant="one_transaction",
+    changes={
+        "timer": {"after_seconds": 1, "spread_seconds": 0, "retry_seconds": 1},
+        "initiator": {"readers": 4},
+    },
+    differs=(
+        "how often the race is met: embedded, sessions take turns statement by statement on "
+        "a virtual clock, some 140 messages a second; a server does as many as it can",
+    ),
+)

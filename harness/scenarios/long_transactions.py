@@ -34,8 +34,10 @@ def tell(story: Story) -> None:
 
 
 SCENARIO = Scenario(
-    "long-transactions", tell, mutant="one_transaction",
+    "long-transactions",
+    tell,
+    mutant="one_transaction",
     changes={"timer": {"after_seconds": AGE, "spread_seconds": 5, "retry_seconds": 5}},
     expected=Expected(kills=True),
     differs=("a real server takes two minutes; its log cannot be truncated meanwhile",),
-)  # fmt: skip
+)

@@ -37,8 +37,13 @@ def tell(story: Story) -> None:
 
 
 SCENARIO = Scenario(
-    "pool-contention", tell, mutant="slot_waited_for_ever",
-    changes={"conversation": {"key": "pool"}, "pool": {"size": SLOTS, "wait_ms": 3000},
-             "timer": {"after_seconds": 6, "spread_seconds": 4, "retry_seconds": 1}},
+    "pool-contention",
+    tell,
+    mutant="slot_waited_for_ever",
+    changes={
+        "conversation": {"key": "pool"},
+        "pool": {"size": SLOTS, "wait_ms": 3000},
+        "timer": {"after_seconds": 6, "spread_seconds": 4, "retry_seconds": 1},
+    },
     expected=Expected(errors=frozenset({50101}), kills=True),
-)  # fmt: skip
+)

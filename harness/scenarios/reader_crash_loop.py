@@ -56,11 +56,17 @@ def revive(story: Story) -> None:
 
 
 SCENARIO = Scenario(
-    "reader-crash-loop", tell, mutant="no_rearm",
-    changes={"timer": {"after_seconds": 1, "spread_seconds": 1, "retry_seconds": 1},
-             "initiator": {"readers": 4}},
-    differs=("whether a queue whose reader was killed before its first RECEIVE starts another is "
-             "unknown (F-255): where it does not, the story switches activation off and on",
-             "where a reader is when it dies: embedded, after a fixed number of statements; on a "
-             "server wherever it has come in 20 ms",),
-)  # fmt: skip
+    "reader-crash-loop",
+    tell,
+    mutant="no_rearm",
+    changes={
+        "timer": {"after_seconds": 1, "spread_seconds": 1, "retry_seconds": 1},
+        "initiator": {"readers": 4},
+    },
+    differs=(
+        "whether a queue whose reader was killed before its first RECEIVE starts another is "
+        "unknown (F-255): where it does not, the story switches activation off and on",
+        "where a reader is when it dies: embedded, after a fixed number of statements; on a "
+        "server wherever it has come in 20 ms",
+    ),
+)

@@ -23,14 +23,21 @@ def tell(story: Story) -> None:
     behind = story.count(
         f"Landing AS l WHERE EXISTS (SELECT 1 FROM {story.schema}.Landing AS e "
         "WHERE e.ConversationId = l.ConversationId AND e.MessageType = N'EndOfStream' "
-        "AND e.MessageSequence < l.MessageSequence)")
+        "AND e.MessageSequence < l.MessageSequence)"
+    )
     story.insists(behind == 0, f"{behind} messages were sent behind EndOfStream")
 
 
 SCENARIO = Scenario(
-    "recycle-race", tell, mutant="autocommit_send",
-    changes={"initiator": {"readers": 4},
-             "timer": {"after_seconds": 1, "spread_seconds": 0, "retry_seconds": 1}},
-    differs=("how often the race is met depends on the server's speed: a mutant that is caught "
-             "on the virtual clock may need several runs on a fast server",),
-)  # fmt: skip
+    "recycle-race",
+    tell,
+    mutant="autocommit_send",
+    changes={
+        "initiator": {"readers": 4},
+        "timer": {"after_seconds": 1, "spread_seconds": 0, "retry_seconds": 1},
+    },
+    differs=(
+        "how often the race is met depends on the server's speed: a mutant that is caught "
+        "on the virtual clock may need several runs on a fast server",
+    ),
+)

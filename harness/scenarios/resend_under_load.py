@@ -29,9 +29,15 @@ def tell(story: Story) -> None:
 
 
 SCENARIO = Scenario(
-    "resend-under-load", tell, mutant="resend_one_byte",
-    changes={"timer": {"after_seconds": 6, "spread_seconds": 1, "retry_seconds": 1},
-             "conversation": {"lifetime_seconds": LIFETIME, "longest_transaction_seconds": 5}},
-    differs=("a server may find out that a lifetime is over some seconds late; then fewer "
-             "messages are resent, and the others just wait",),
-)  # fmt: skip
+    "resend-under-load",
+    tell,
+    mutant="resend_one_byte",
+    changes={
+        "timer": {"after_seconds": 6, "spread_seconds": 1, "retry_seconds": 1},
+        "conversation": {"lifetime_seconds": LIFETIME, "longest_transaction_seconds": 5},
+    },
+    differs=(
+        "a server may find out that a lifetime is over some seconds late; then fewer "
+        "messages are resent, and the others just wait",
+    ),
+)

@@ -87,8 +87,9 @@ class Sender:
         """The answer to what it started, entered in the ledger."""
         answer, ledger = self.client.answer(), self.story.ledger
         told = {n for low, high, over in answer.rows if over for n in range(low, high + 1)}
-        self._open += [n for low, high, over in answer.rows if not over
-                       for n in range(low, high + 1)]
+        self._open += [
+            n for low, high, over in answer.rows if not over for n in range(low, high + 1)
+        ]
         ledger.acknowledged |= {(self.number, n) for n in told}
         if not answer.broken:  # else what the driver says of the break differs; unknown counts it
             ledger.errors += answer.errors
@@ -110,15 +111,22 @@ class Sender:
 
     def _burst(self, first: int, in_transaction: int) -> str:
         key = literal(self.key) if self.key is not None else "NULL"
-        return (f"EXECUTE dbo.Burst @client = {self.number}, @first = {first}, "
-                f"@last = {self.next - 1}, @size = {in_transaction}, @key = {key};")
+        return (
+            f"EXECUTE dbo.Burst @client = {self.number}, @first = {first}, "
+            f"@last = {self.next - 1}, @size = {in_transaction}, @key = {key};"
+        )
 
 
 class Story:
     """A configuration installed on a server, its callers, and their ledger."""
 
-    def __init__(self, scenario: Scenario, port: Port, mutant: str | None = None,
-                 say: Callable[[str], None] = lambda text: None) -> None:
+    def __init__(
+        self,
+        scenario: Scenario,
+        port: Port,
+        mutant: str | None = None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
         self.scenario, self.port, self.say, self.scale = scenario, port, say, scenario.scale
         self.config = scenario.model
         self.schema = quote_name(self.config.schema_name)
@@ -126,8 +134,10 @@ class Story:
         self.problems: list[str] = []
         self.senders: list[Sender] = []
         self.booked: dict[str, int] = {}
-        self.say(f"installing configuration {self.config.name} on {port.label}"
-                 + (f", COMPARISON ONLY: {mutant}" if mutant else ""))
+        self.say(
+            f"installing configuration {self.config.name} on {port.label}"
+            + (f", COMPARISON ONLY: {mutant}" if mutant else "")
+        )
         port.install(self.config, mutant)
         self.dba = port.client()
         self.sql(_burst_procedure(self.config))
@@ -194,9 +204,13 @@ class Story:
 
     def readers(self) -> list[int]:
         """Sessions of activated readers, of either side."""
-        return [row[0] for row in self.sql(
-            "SELECT bt.spid FROM sys.dm_broker_activated_tasks AS bt "
-            "WHERE bt.database_id = DB_ID() ORDER BY bt.spid;")]
+        return [
+            row[0]
+            for row in self.sql(
+                "SELECT bt.spid FROM sys.dm_broker_activated_tasks AS bt "
+                "WHERE bt.database_id = DB_ID() ORDER BY bt.spid;"
+            )
+        ]
 
     def count(self, source: str) -> int:
         """Rows of a table or queue of the configuration: ``Landing``, ``Landing WHERE ...``."""
@@ -235,12 +249,14 @@ class Story:
         names = f"{literal(self.config.services.initiator)}, {literal(self.config.services.target)}"
         queues = " + ".join(
             f"(SELECT COUNT(*) FROM {self.schema}.{quote_name(name)} WITH (NOLOCK))"
-            for name in (self.config.queues.initiator, self.config.queues.target))
+            for name in (self.config.queues.initiator, self.config.queues.target)
+        )
         return self.sql(
             f"SELECT {queues} + (SELECT COUNT(*) FROM sys.transmission_queue) + "
             "(SELECT COUNT(*) FROM sys.conversation_endpoints AS ce INNER JOIN sys.services AS s "
             f"ON s.service_id = ce.service_id WHERE s.name IN ({names}) "
-            "AND ce.state_desc <> N'CLOSED');") == [(0,)]
+            "AND ce.state_desc <> N'CLOSED');"
+        ) == [(0,)]
 
     def evidence(self) -> Evidence:
         """What the server can be asked."""
@@ -256,20 +272,25 @@ class Story:
         of_callers = f"MessageType = {literal(self.config.message_types[0].name)}"
         ranks = []
         for conversation, sequence, body, rank in self.sql(
-                "SELECT ConversationId, MessageSequence, Body, LandedRank = CAST(RowVersion AS "
-                f"bigint) FROM {self.schema}.Landing WHERE {of_callers} "
-                "ORDER BY ConversationId, MessageSequence;"):
+            "SELECT ConversationId, MessageSequence, Body, LandedRank = CAST(RowVersion AS "
+            f"bigint) FROM {self.schema}.Landing WHERE {of_callers} "
+            "ORDER BY ConversationId, MessageSequence;"
+        ):
             name, place = identity(body), str(conversation).upper()
             if sequence != self.booked.get(place, 0) or name not in self.ledger.acknowledged:
-                self.problems.append(f"books: number {sequence} of {place} is {name}, which is not "
-                                     "the next one, or nobody was told that it is sent")
+                self.problems.append(
+                    f"books: number {sequence} of {place} is {name}, which is not "
+                    "the next one, or nobody was told that it is sent"
+                )
             self.booked[place] = sequence + 1
             self.ledger.acknowledged.discard(name)
             self.ledger.attempted.discard(name)
             ranks.append(rank)
         if ranks:
-            self.sql(f"DELETE {self.schema}.Landing WHERE {of_callers} "
-                     f"AND CAST(RowVersion AS bigint) <= {max(ranks)};")
+            self.sql(
+                f"DELETE {self.schema}.Landing WHERE {of_callers} "
+                f"AND CAST(RowVersion AS bigint) <= {max(ranks)};"
+            )
 
     def verdict(self) -> TotalQueue:
         """Come to rest and account for everything."""
@@ -287,8 +308,12 @@ class Story:
         self.expected = replace(self.expected, dead=self.expected.dead | frozenset(messages))
 
 
-def told(scenario: Scenario, port: Port, mutant: str | None = None,
-         say: Callable[[str], None] = lambda text: None) -> TotalQueue:
+def told(
+    scenario: Scenario,
+    port: Port,
+    mutant: str | None = None,
+    say: Callable[[str], None] = lambda text: None,
+) -> TotalQueue:
     """Tell the story and judge it. Raises StoryError, DeployError or what a driver raises."""
     story = Story(scenario, port, mutant, say)
     with leaving(story):
@@ -333,9 +358,15 @@ def _burst_procedure(config: Config) -> str:
     One row per commit: first and last number of what it acknowledges, and whether it is over or
     hangs on a transaction of the caller's.
     """
-    call = ", ".join(literal(value) for value in (
-        config.services.initiator, config.services.target, config.contract.name,
-        config.message_types[0].name))
+    call = ", ".join(
+        literal(value)
+        for value in (
+            config.services.initiator,
+            config.services.target,
+            config.contract.name,
+            config.message_types[0].name,
+        )
+    )
     key = ", @key" if config.conversation.key.value == "application" else ""
     return f"""CREATE PROCEDURE dbo.Burst
     @client int, @first int, @last int, @size int, @key nvarchar(200)
@@ -358,5 +389,3 @@ BEGIN
     END;
     SET @n += 1;
 END;"""
-
-

@@ -30,7 +30,9 @@ def tell(story: Story) -> None:
 
 
 SCENARIO = Scenario(
-    "target-down", tell, mutant="initiator_ends_first",
+    "target-down",
+    tell,
+    mutant="initiator_ends_first",
     changes={"timer": {"after_seconds": 900, "spread_seconds": 60, "retry_seconds": 30}},
     differs=("a server takes the whole hour",),
-)  # fmt: skip
+)

@@ -84,14 +84,20 @@ ROWS = (
 )
 """Field and what it counts."""
 
-_BAD = ("pending", "lost", "duplicated", "unexpected", "out_of_order", "leaked", "deadlocks",
-        "victims")
+_BAD = (
+    "pending",
+    "lost",
+    "duplicated",
+    "unexpected",
+    "out_of_order",
+    "leaked",
+    "deadlocks",
+    "victims",
+)
 """Counts that are 0 in every clean run."""
 
 
-def total_queue(
-    ledger: Ledger, evidence: Evidence, expected: Expected, quiet: bool
-) -> TotalQueue:
+def total_queue(ledger: Ledger, evidence: Evidence, expected: Expected, quiet: bool) -> TotalQueue:
     """The verdict of one story. ``quiet``: it came to rest before it was looked at."""
     unknown = ledger.unknown if expected.kills else set()
     seen = judge(Clients(ledger.acknowledged, ledger.unknown, ledger.errors), evidence, quiet)
@@ -102,11 +108,22 @@ def total_queue(
     strange = everywhere - ledger.acknowledged - ledger.unknown
     alive = {e.conversation for e in evidence.endpoints if e.state != "CLOSED"}
     found = TotalQueue(
-        len(ledger.attempted), len(ledger.acknowledged), seen.landed, seen.pending,
-        len(evidence.dead), seen.lost, seen.duplicated, len(strange), seen.out_of_order,
-        len(alive), seen.deadlocks, sum(number == 1205 for number, _ in ledger.errors),
-        len(ledger.errors), seen.dialogs_begun, seen.recycled,
-    )  # fmt: skip
+        len(ledger.attempted),
+        len(ledger.acknowledged),
+        seen.landed,
+        seen.pending,
+        len(evidence.dead),
+        seen.lost,
+        seen.duplicated,
+        len(strange),
+        seen.out_of_order,
+        len(alive),
+        seen.deadlocks,
+        sum(number == 1205 for number, _ in ledger.errors),
+        len(ledger.errors),
+        seen.dialogs_begun,
+        seen.recycled,
+    )
     found.problems = [text for text in seen.problems if not _meant(text)]
     if alive and not seen.leaked:
         found.problems.append(f"leaked: {len(alive)} dialogs were never recycled")
@@ -137,9 +154,7 @@ def _compare(
         )
 
 
-def _numbers(
-    found: TotalQueue, who: str, errors: list, allowed: frozenset[int]
-) -> None:
+def _numbers(found: TotalQueue, who: str, errors: list, allowed: frozenset[int]) -> None:
     """Errors nobody expects."""
     others = [(number, text) for number, text in errors if number not in allowed]
     if others:

@@ -18,9 +18,16 @@ from harness.torture.journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
 from harness.torture.plan import Client, Plan
 
 STYLES = {
-    "autocommit": 6, "transaction": 6, "one batch": 4, "savepoint": 2, "rollback": 2,
-    "goes on": 2, "nested": 1, "implicit": 1, "leaves": 1,
-}  # fmt: skip
+    "autocommit": 6,
+    "transaction": 6,
+    "one batch": 4,
+    "savepoint": 2,
+    "rollback": 2,
+    "goes on": 2,
+    "nested": 1,
+    "implicit": 1,
+    "leaves": 1,
+}
 """How a unit of work is a transaction, by weight."""
 
 ATTEMPTS = 4
@@ -85,9 +92,14 @@ class Unit:
 class Caller:
     """One client of a plan."""
 
-    def __init__(self, plan: Plan, client: Client, calls: Calls, hooked: bool = False,
-                 saves: Callable[[Sequence[Entry], bool], None] = lambda entries, over: None
-                 ) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        client: Client,
+        calls: Calls,
+        hooked: bool = False,
+        saves: Callable[[Sequence[Entry], bool], None] = lambda entries, over: None,
+    ) -> None:
         """hooked: poison is refused at the target. saves: told of each unit of work before it
         begins and when it is over. since: when the clock of its answers stood at nothing.
         """
@@ -128,16 +140,27 @@ class Caller:
             name = (self.client.number, number, place)
             filler = draw.choice((0, 0, 0, 30, 300)) if draw.random() < 0.98 else 9000
             poison = self.hooked and draw.random() < 0.04
-            message_id = str(uuid.UUID(int=draw.getrandbits(128), version=4)).upper() \
-                if self.calls.with_ids and draw.random() < 0.8 else None
-            entries.append(Entry(name, key, 0.0, way, style, FAILED, message_id=message_id,
-                                 poison=poison))
+            message_id = (
+                str(uuid.UUID(int=draw.getrandbits(128), version=4)).upper()
+                if self.calls.with_ids and draw.random() < 0.8
+                else None
+            )
+            entries.append(
+                Entry(name, key, 0.0, way, style, FAILED, message_id=message_id, poison=poison)
+            )
             messages.append(Message(body_of(name, filler, poison), key, message_id))
         pauses = [0.0] * count
         if draw.random() < 0.25:
             pauses = [draw.random() * self.longest * 0.7 / count for _ in range(count)]
-        return Unit(style, way, entries, messages, pauses, again=draw.random() < 0.6,
-                    twice=draw.random() < 0.15)
+        return Unit(
+            style,
+            way,
+            entries,
+            messages,
+            pauses,
+            again=draw.random() < 0.6,
+            twice=draw.random() < 0.15,
+        )
 
     def _unit(self, unit: Unit) -> Work:
         self.journal.entries += unit.entries
@@ -167,8 +190,11 @@ class Caller:
                 if not (identified and unit.twice and not once_ok and done == {OK}):
                     return
                 once_ok = True
-            elif not unit.again or (UNKNOWN in done and not identified) or (
-                    OK in done and not identified):
+            elif (
+                not unit.again
+                or (UNKNOWN in done and not identified)
+                or (OK in done and not identified)
+            ):
                 return
             yield Pause(0.5 * attempt)
 
@@ -189,28 +215,43 @@ class Caller:
         if self.client.xact_abort:
             sql = f"BEGIN TRANSACTION; {calls} COMMIT TRANSACTION;"
         else:
-            sql = (f"BEGIN TRY BEGIN TRANSACTION; {calls} COMMIT TRANSACTION; END TRY "
-                   "BEGIN CATCH IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; THROW; END CATCH;")
+            sql = (
+                f"BEGIN TRY BEGIN TRANSACTION; {calls} COMMIT TRANSACTION; END TRY "
+                "BEGIN CATCH IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; THROW; END CATCH;"
+            )
         said = yield from self._ask(sql)
         _tell(unit.entries, OK if said.clean else FAILED if _refused(said) else UNKNOWN)
         if not said.clean:
             yield from self._settles(said)
 
-    def _transaction(self, unit: Unit, begin: str = "BEGIN TRANSACTION;", depth: int = 1,
-                     commit: str = "COMMIT TRANSACTION;", goes_on: bool = False) -> Work:
+    def _transaction(
+        self,
+        unit: Unit,
+        begin: str = "BEGIN TRANSACTION;",
+        depth: int = 1,
+        commit: str = "COMMIT TRANSACTION;",
+        goes_on: bool = False,
+    ) -> Work:
         """BEGIN, calls, COMMIT, each in a batch of its own."""
         sent = yield from self._sends(unit, begin, depth, goes_on)
         if sent:
             yield from self._commits(sent, depth, commit)
 
     def _nested(self, unit: Unit) -> Work:
-        yield from self._transaction(unit, "BEGIN TRANSACTION; BEGIN TRANSACTION;", 2,
-                                     "COMMIT TRANSACTION; COMMIT TRANSACTION;")
+        yield from self._transaction(
+            unit,
+            "BEGIN TRANSACTION; BEGIN TRANSACTION;",
+            2,
+            "COMMIT TRANSACTION; COMMIT TRANSACTION;",
+        )
 
     def _implicit(self, unit: Unit) -> Work:
         yield from self._transaction(
-            unit, "SET IMPLICIT_TRANSACTIONS ON; SELECT TOP (1) Id FROM dbo.Work;", 1,
-            "COMMIT TRANSACTION; SET IMPLICIT_TRANSACTIONS OFF;")
+            unit,
+            "SET IMPLICIT_TRANSACTIONS ON; SELECT TOP (1) Id FROM dbo.Work;",
+            1,
+            "COMMIT TRANSACTION; SET IMPLICIT_TRANSACTIONS OFF;",
+        )
 
     def _goes_on(self, unit: Unit) -> Work:
         """An error of one call is taken note of, and the transaction committed without it."""
@@ -230,10 +271,24 @@ class Caller:
     def _savepoint(self, unit: Unit) -> Work:
         """What was sent since the savepoint is taken back; the rest is committed."""
         half = (len(unit.entries) + 1) // 2
-        first = Unit(unit.style, unit.way, unit.entries[:half], unit.messages[:half],
-                     unit.pauses[:half], False, False)
-        second = Unit(unit.style, unit.way, unit.entries[half:], unit.messages[half:],
-                      unit.pauses[half:], False, False)
+        first = Unit(
+            unit.style,
+            unit.way,
+            unit.entries[:half],
+            unit.messages[:half],
+            unit.pauses[:half],
+            False,
+            False,
+        )
+        second = Unit(
+            unit.style,
+            unit.way,
+            unit.entries[half:],
+            unit.messages[half:],
+            unit.pauses[half:],
+            False,
+            False,
+        )
         sent = yield from self._sends(first)
         if not sent:
             return
@@ -248,8 +303,14 @@ class Caller:
         yield from self._commits(sent, 1, "COMMIT TRANSACTION;")
 
     # ------------------------------------------------------------------ steps of a transaction
-    def _sends(self, unit: Unit, begin: str = "BEGIN TRANSACTION;", depth: int = 1,
-               goes_on: bool = False, begun: bool = False) -> Work:
+    def _sends(
+        self,
+        unit: Unit,
+        begin: str = "BEGIN TRANSACTION;",
+        depth: int = 1,
+        goes_on: bool = False,
+        begun: bool = False,
+    ) -> Work:
         """BEGIN and the calls; the entries that are in the transaction, none if it is over."""
         if self.client.level == "SNAPSHOT" and not begun:
             begin += " SELECT COUNT(*) FROM dbo.Work;"
@@ -279,7 +340,8 @@ class Caller:
     def _commits(self, sent: list[Entry], depth: int, commit: str) -> Work:
         said = yield from self._ask(
             f"IF @@TRANCOUNT <> {depth} THROW 50250, N'Not the transaction that was begun.', 1; "
-            + commit)
+            + commit
+        )
         _tell(sent, OK if said.clean else FAILED if _refused(said) else UNKNOWN)
         if not said.clean:
             if 50250 in said.errors:
@@ -289,10 +351,15 @@ class Caller:
     def _steps(self, unit: Unit) -> list[tuple[list[Entry], str, float]]:
         """What each call of the unit sends, its statement, the pause before it."""
         if unit.way in BATCHES:
-            return [(unit.entries, self.calls.of(unit.way, unit.messages), unit.pauses[0])] \
-                if unit.entries else []
-        return [([entry], self.calls.of(unit.way, [message]), pause)
-                for entry, message, pause in zip(unit.entries, unit.messages, unit.pauses)]
+            return (
+                [(unit.entries, self.calls.of(unit.way, unit.messages), unit.pauses[0])]
+                if unit.entries
+                else []
+            )
+        return [
+            ([entry], self.calls.of(unit.way, [message]), pause)
+            for entry, message, pause in zip(unit.entries, unit.messages, unit.pauses)
+        ]
 
     # ------------------------------------------------------------------ the connection
     def _ask(self, sql: str) -> Work:
@@ -308,15 +375,18 @@ class Caller:
                 break
             said = yield from self._ask(
                 "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; SET IMPLICIT_TRANSACTIONS OFF; "
-                "SELECT @@TRANCOUNT;")
+                "SELECT @@TRANCOUNT;"
+            )
             if said.clean and said.rows[-1][0] == 0:
                 return
         yield from self._connects(again=True)
 
     def _connects(self, again: bool = False) -> Work:
         """A connection with this caller's options."""
-        options = (f"SET XACT_ABORT {'ON' if self.client.xact_abort else 'OFF'}; "
-                   f"SET TRANSACTION ISOLATION LEVEL {self.client.level};")
+        options = (
+            f"SET XACT_ABORT {'ON' if self.client.xact_abort else 'OFF'}; "
+            f"SET TRANSACTION ISOLATION LEVEL {self.client.level};"
+        )
         if self.client.lock_timeout_ms >= 0:
             options += f" SET LOCK_TIMEOUT {self.client.lock_timeout_ms};"
         while True:

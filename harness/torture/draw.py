@@ -19,15 +19,39 @@ from harness.torture.plan import LEVELS, Client, Event, Plan
 assert Instance  # all switches are declared once the instance is loaded
 
 SWITCH_NAMES = (
-    "enqueue_at", "end_over_open_send", "send_over_open_end", "expiry_waits_for_sender",
-    "error_receiver_state", "initiator_end_acknowledged", "fire_and_forget_retention",
-    "retry_delay_s", "timer_in_dead_state", "poison_counts", "poison_reset", "receive_order",
-    "relaunch", "killed_reader", "end_keeps_pending", "timer_while_off", "group_lock_timeout",
-    "error_body_bom", "broker_error_dooms", "xact_abort_counts", "endpoint_reads_wait",
-    "transmission_reads_wait", "failed_statement_locks", "savepoint_locks", "bad_optimizer",
-    "snapshot_level_taken", "insert_rowversions", "applock_when_doomed", "own_message_visible",
-    "receive_unknown", "implicit_transactions_266", "system_message_sequence",
-)  # fmt: skip
+    "enqueue_at",
+    "end_over_open_send",
+    "send_over_open_end",
+    "expiry_waits_for_sender",
+    "error_receiver_state",
+    "initiator_end_acknowledged",
+    "fire_and_forget_retention",
+    "retry_delay_s",
+    "timer_in_dead_state",
+    "poison_counts",
+    "poison_reset",
+    "receive_order",
+    "relaunch",
+    "killed_reader",
+    "end_keeps_pending",
+    "timer_while_off",
+    "group_lock_timeout",
+    "error_body_bom",
+    "broker_error_dooms",
+    "xact_abort_counts",
+    "endpoint_reads_wait",
+    "transmission_reads_wait",
+    "failed_statement_locks",
+    "savepoint_locks",
+    "bad_optimizer",
+    "snapshot_level_taken",
+    "insert_rowversions",
+    "applock_when_doomed",
+    "own_message_visible",
+    "receive_unknown",
+    "implicit_transactions_266",
+    "system_message_sequence",
+)
 """Switches of what matters to sending, receiving, ending and landing."""
 
 FIRST = ("enqueue_at", "end_over_open_send", "send_over_open_end", "expiry_waits_for_sender")
@@ -50,12 +74,18 @@ def settings() -> dict[str, dict[str, Any]]:
     for variant in listing().variants:
         if not variant.comparison:
             found[variant.name] = variant.config.model_dump(by_alias=True, mode="json")
-    for name in ("hurried-audit", "hurried-etl", "hurried-orders", "hurried-logging",
-                 "application-timer-key-exactly_once-anonymous-land-batch",
-                 "message-never-conversation-at_least_once-anonymous-land-batch",
-                 "pool-timer-conversation-exactly_once-who-hook-batch"):
+    for name in (
+        "hurried-audit",
+        "hurried-etl",
+        "hurried-orders",
+        "hurried-logging",
+        "application-timer-key-exactly_once-anonymous-land-batch",
+        "message-never-conversation-at_least_once-anonymous-land-batch",
+        "pool-timer-conversation-exactly_once-who-hook-batch",
+    ):
         base = found.get(name) or next(
-            data for known, data in found.items() if known.startswith(name.rpartition("-")[0]))
+            data for known, data in found.items() if known.startswith(name.rpartition("-")[0])
+        )
         found[f"{name}-two_databases"] = _changed(base, target={"database": TARGET_DATABASE})
         found[f"{name}-signing"] = _changed(base, security={"signing": "certificate"})
     return {name: data for name, data in found.items() if _valid(data)}
@@ -75,10 +105,18 @@ def _hurried(data: dict[str, Any]) -> dict[str, Any]:
         return _changed(data, conversation=conversation)
     aged = data["aged_out"]
     return _changed(
-        data, conversation=conversation, timer=HURRY, pool={"size": 3, "wait_ms": 1000},
-        aged_out={"after_seconds": 60 if aged["after_seconds"] else 0, "spread_seconds": 10,
-                  "after_messages": 20 if aged["after_messages"] else 0, "spread_messages": 0,
-                  "idle_seconds": 30})
+        data,
+        conversation=conversation,
+        timer=HURRY,
+        pool={"size": 3, "wait_ms": 1000},
+        aged_out={
+            "after_seconds": 60 if aged["after_seconds"] else 0,
+            "spread_seconds": 10,
+            "after_messages": 20 if aged["after_messages"] else 0,
+            "spread_messages": 0,
+            "idle_seconds": 30,
+        },
+    )
 
 
 def _valid(data: dict[str, Any]) -> bool:
@@ -89,8 +127,9 @@ def _valid(data: dict[str, Any]) -> bool:
     return True
 
 
-def drawn(seed: int, name: str = "", mutant: str | None = None, messages: int = 1000,
-          trouble: float = 1.0) -> Plan:
+def drawn(
+    seed: int, name: str = "", mutant: str | None = None, messages: int = 1000, trouble: float = 1.0
+) -> Plan:
     """The plan of a seed.
 
     name: a setting; '' for the one whose turn it is. messages: about how many are sent. trouble:
@@ -102,10 +141,20 @@ def drawn(seed: int, name: str = "", mutant: str | None = None, messages: int = 
     config = _shorter_lifetime(known[name], draw)
     seconds = _seconds(draw, config)
     clients = _clients(draw, messages, seconds)
-    events = [_event(draw, seconds) for _ in range(int(messages * draw.uniform(0.01, 0.06)
-                                                       * trouble))]
-    return Plan(seed, name, config, mutant, _switches(draw), draw.random() < 0.4, seconds,
-                clients, tuple(sorted(events, key=lambda event: event.at)))
+    events = [
+        _event(draw, seconds) for _ in range(int(messages * draw.uniform(0.01, 0.06) * trouble))
+    ]
+    return Plan(
+        seed,
+        name,
+        config,
+        mutant,
+        _switches(draw),
+        draw.random() < 0.4,
+        seconds,
+        clients,
+        tuple(sorted(events, key=lambda event: event.at)),
+    )
 
 
 def _switches(draw: Random) -> dict[str, Any]:
@@ -146,14 +195,22 @@ def _clients(draw: Random, messages: int, seconds: float) -> tuple[Client, ...]:
     units = max(1, round(messages / 2.2 / count))
     levels = cycle(draw.sample(LEVELS, len(LEVELS)))
     return tuple(
-        Client(number, draw.choice(("READ COMMITTED", next(levels))), draw.random() < 0.5,
-               draw.choice((-1, -1, 500, 5000)), keys, round(seconds / units, 3),
-               tuple(range(units)))
-        for number in range(count))
+        Client(
+            number,
+            draw.choice(("READ COMMITTED", next(levels))),
+            draw.random() < 0.5,
+            draw.choice((-1, -1, 500, 5000)),
+            keys,
+            round(seconds / units, 3),
+            tuple(range(units)),
+        )
+        for number in range(count)
+    )
 
 
 def _event(draw: Random, seconds: float) -> Event:
     kinds = {name: kind.weight for name, kind in KINDS.items()}
     kind = draw.choices(list(kinds), list(kinds.values()))[0]
-    return Event(round(draw.uniform(0, seconds), 1), draw.randint(0, 400), kind,
-                 draw.randrange(1000))
+    return Event(
+        round(draw.uniform(0, seconds), 1), draw.randint(0, 400), kind, draw.randrange(1000)
+    )

@@ -52,15 +52,18 @@ def java(command: str, jar: Path, jdbc: str) -> Language:
 def fits(config: Config) -> bool:
     """Whether the examples can send: they know the names of the shipped configurations."""
     first = f"//redial/{config.schema_name}/"
-    return config.services.initiator == f"{first}initiator" \
+    return (
+        config.services.initiator == f"{first}initiator"
         and config.message_types[0].name == f"{first}event"
+    )
 
 
 class Example:
     """One process and its journal. client: its number, which no other caller has."""
 
-    def __init__(self, language: Language, config: Config, client: int, mode: str,
-                 seconds: float) -> None:
+    def __init__(
+        self, language: Language, config: Config, client: int, mode: str, seconds: float
+    ) -> None:
         self.journal = Journal(client)
         self.language, self.mode, self._seconds = language, mode, seconds
         self._key = f"example {client}" if config.conversation.key == Key.APPLICATION else None
@@ -68,8 +71,12 @@ class Example:
         arguments = ["-", config.schema_name, self._key or "-", mode]
         self.process = subprocess.Popen(
             [*language.starts, *arguments, *(["once"] if self._once else [])],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            env=os.environ | {"REDIAL_SERVER": language.server})
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"REDIAL_SERVER": language.server},
+        )
         self._thread = threading.Thread(target=self._talks, daemon=True)
         self._thread.start()
 
@@ -88,8 +95,9 @@ class Example:
         while time.monotonic() < until:
             unit += 1
             if not self._unit(unit, asks, answers):
-                self.journal.notes.append(f"{self.language.name} went after unit {unit}: "
-                                          f"{self._last_words()}")
+                self.journal.notes.append(
+                    f"{self.language.name} went after unit {unit}: {self._last_words()}"
+                )
                 return
         asks.close()
         self.process.wait()
@@ -102,8 +110,14 @@ class Example:
         for number in range(size):
             name = (self.journal.client, unit, number)
             known = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self.language.name} {name}"))
-            entries[known] = Entry(name, self._key, began, self.language.name, self.mode,
-                                   message_id=known if self._once else None)
+            entries[known] = Entry(
+                name,
+                self._key,
+                began,
+                self.language.name,
+                self.mode,
+                message_id=known if self._once else None,
+            )
             lines.append(f"{known} {body_of(name).decode()}\n")
         self.journal.entries += entries.values()
         try:

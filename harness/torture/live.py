@@ -48,15 +48,21 @@ class Live:
     """One trial. server: its database is the trial's own, and empty. seconds: of sending.
     java: Java's command and Microsoft's driver, for docs/callers/Send.java; None without."""
 
-    def __init__(self, plan: Plan, server: Server, seconds: float,
-                 java: tuple[str, Path] | None = None) -> None:
+    def __init__(
+        self, plan: Plan, server: Server, seconds: float, java: tuple[str, Path] | None = None
+    ) -> None:
         shorter = seconds / plan.seconds
         config = deepcopy(plan.config)
         config["conversation"]["longest_transaction_seconds"] = max(1, round(seconds / 3))
         self.plan = replace(
-            plan, config=config, seconds=seconds, switches={}, rcsi=False,
+            plan,
+            config=config,
+            seconds=seconds,
+            switches={},
+            rcsi=False,
             clients=tuple(replace(c, pace=c.pace * shorter) for c in plan.clients),
-            events=tuple(replace(e, at=e.at * shorter) for e in plan.events))
+            events=tuple(replace(e, at=e.at * shorter) for e in plan.events),
+        )
         self.server, self.config, self.java = server, Config.model_validate(config), java
         self.files = tuple(render(self.config, mutant=plan.mutant))
         self.struck: Counter[str] = Counter()
@@ -88,8 +94,15 @@ class Live:
         findings = [one for one in verdict.findings if one.kind != "leaked"]
         verdict.counts["left to its lifetime"] = len(there.leaked) + len(there.one_sided)
         errors: Counter[int] = sum((journal.errors for journal in journals), Counter())
-        return Result(self.plan, findings, verdict.counts, self.struck, errors,
-                      acknowledged(self.plan, journals), time.monotonic() - began)
+        return Result(
+            self.plan,
+            findings,
+            verdict.counts,
+            self.struck,
+            errors,
+            acknowledged(self.plan, journals),
+            time.monotonic() - began,
+        )
 
     # ------------------------------------------------------------------ callers
     def _examples(self, odbc: str, port: int) -> list[Example]:
@@ -99,11 +112,15 @@ class Live:
         languages = [(python(odbc), mode) for mode in MODES]
         if self.java is not None:
             database = self._ask("SELECT DB_NAME();", "")[0][0]
-            jdbc = (f"jdbc:sqlserver://127.0.0.1:{port};databaseName={database};user={LOGIN};"
-                    f"password={PASSWORD};encrypt=false;trustServerCertificate=true")
+            jdbc = (
+                f"jdbc:sqlserver://127.0.0.1:{port};databaseName={database};user={LOGIN};"
+                f"password={PASSWORD};encrypt=false;trustServerCertificate=true"
+            )
             languages.append((java(*self.java, jdbc), "transaction"))
-        return [Example(language, self.config, FIRST_EXAMPLE + place, mode, self.plan.seconds)
-                for place, (language, mode) in enumerate(languages)]
+        return [
+            Example(language, self.config, FIRST_EXAMPLE + place, mode, self.plan.seconds)
+            for place, (language, mode) in enumerate(languages)
+        ]
 
     def _callers(self, folder: Path, odbc: str, proxy: Proxy) -> list[Journal]:
         """Start them all, let the nemesis strike, read what they have written."""
@@ -114,8 +131,17 @@ class Live:
             files[client.number] = folder / f"{client.number}.jsonl"
             with files[client.number].open("w") as out:
                 processes[client.number] = subprocess.Popen(
-                    [sys.executable, "-m", "harness.torture.process", str(plan),
-                     str(client.number)], stdin=subprocess.PIPE, stdout=out, text=True)
+                    [
+                        sys.executable,
+                        "-m",
+                        "harness.torture.process",
+                        str(plan),
+                        str(client.number),
+                    ],
+                    stdin=subprocess.PIPE,
+                    stdout=out,
+                    text=True,
+                )
             stdin = processes[client.number].stdin
             assert stdin is not None
             stdin.write(odbc + "\n")
@@ -176,9 +202,11 @@ class Live:
 
     def _aside(self, name: str, work: Callable[[], Any]) -> None:
         """On a thread of its own; an operator's error is his own."""
+
         def runs() -> None:
             with suppress(Exception):
                 work()
+
         self.struck[name] += 1
         thread = threading.Thread(target=runs, daemon=True)
         self._threads.append(thread)
@@ -186,19 +214,31 @@ class Live:
 
     def _victims(self, whom: str) -> list[int]:
         if whom == SENDER:
-            return [row[0] for row in self._ask(
-                "SELECT session_id FROM sys.dm_exec_sessions WHERE login_name = "
-                f"{literal(LOGIN)} ORDER BY session_id;", "")]
+            return [
+                row[0]
+                for row in self._ask(
+                    "SELECT session_id FROM sys.dm_exec_sessions WHERE login_name = "
+                    f"{literal(LOGIN)} ORDER BY session_id;",
+                    "",
+                )
+            ]
         if whom == READER:
-            return [row[0] for row in self._ask(
-                "SELECT spid FROM sys.dm_broker_activated_tasks ORDER BY spid;", "")]
+            return [
+                row[0]
+                for row in self._ask(
+                    "SELECT spid FROM sys.dm_broker_activated_tasks ORDER BY spid;", ""
+                )
+            ]
         return []
 
     # ------------------------------------------------------------------ the server
     def _prepare(self) -> None:
         apply(self.config, connect_odbc(self.server.odbc), mutant=self.plan.mutant)
-        self._ask(f"IF SUSER_ID({literal(LOGIN)}) IS NULL CREATE LOGIN {quote_name(LOGIN)} "
-                  f"WITH PASSWORD = {literal(PASSWORD)};", "")
+        self._ask(
+            f"IF SUSER_ID({literal(LOGIN)}) IS NULL CREATE LOGIN {quote_name(LOGIN)} "
+            f"WITH PASSWORD = {literal(PASSWORD)};",
+            "",
+        )
         name = self._ask("SELECT DB_NAME();", "")[0][0]
         self._ask(f"ALTER DATABASE {quote_name(name)} SET ALLOW_SNAPSHOT_ISOLATION ON;", "")
         for sql in Calls(self.config, self.files).application([LOGIN]):
@@ -208,8 +248,11 @@ class Live:
         """Everything on, the jobs, until nothing is on its way."""
         place = Place(self.config, 0, self.files)
         target = self.config.target.database or ""
-        self._quietly("", "IF (SELECT is_broker_enabled FROM sys.databases WHERE database_id = "
-                      "DB_ID()) = 0 ALTER DATABASE CURRENT SET ENABLE_BROKER;")
+        self._quietly(
+            "",
+            "IF (SELECT is_broker_enabled FROM sys.databases WHERE database_id = "
+            "DB_ID()) = 0 ALTER DATABASE CURRENT SET ENABLE_BROKER;",
+        )
         for side, database in (("initiator", ""), ("target", target)):
             queue = place.own(getattr(self.config.queues, side))
             for setting in ("ACTIVATION (STATUS = OFF)", "STATUS = ON, ACTIVATION (STATUS = ON)"):

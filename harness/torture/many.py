@@ -46,8 +46,7 @@ def chosen(words: str) -> tuple[str, ...]:
     exact = [name for name in wanted if name in settings()]
     if wanted and len(exact) == len(wanted):
         return tuple(exact)
-    return tuple(name for name in settings()
-                 if not wanted or any(word in name for word in wanted))
+    return tuple(name for name in settings() if not wanted or any(word in name for word in wanted))
 
 
 def results(order: Order, said: Callable[[], float] = time.monotonic) -> Iterator[Result]:

@@ -50,6 +50,7 @@ class Kind:
 
 def ends(initiator: bool, how: str = "") -> Callable[[Place], list[Step]]:
     """END CONVERSATION of one of the open dialogs, whatever is on its way."""
+
     def script(place: Place) -> list[Step]:
         services = place.config.services
         service = literal(services.initiator if initiator else services.target)
@@ -60,43 +61,56 @@ def ends(initiator: bool, how: str = "") -> Callable[[Place], list[Step]]:
             f"s ON s.service_id = ce.service_id WHERE s.name = {service} AND ce.state IN ('CO', "
             "'SO')) SELECT @h = d.Handle FROM d "
             f"WHERE d.Place = {place.pick} % d.Open_ + 1; "
-            f"IF @h IS NOT NULL END CONVERSATION @h{how}; SELECT @h;"]
+            f"IF @h IS NOT NULL END CONVERSATION @h{how}; SELECT @h;"
+        ]
+
     return script
 
 
 def queue(side: str, off: str, on: str) -> Callable[[Place], list[Step]]:
     """ALTER QUEUE, and some seconds later back again."""
+
     def script(place: Place) -> list[Step]:
         name = place.own(getattr(place.config.queues, side))
-        return [f"ALTER QUEUE {name} WITH {off};", float(place.pick % 40),
-                f"ALTER QUEUE {name} WITH {on};"]
+        return [
+            f"ALTER QUEUE {name} WITH {off};",
+            float(place.pick % 40),
+            f"ALTER QUEUE {name} WITH {on};",
+        ]
+
     return script
 
 
 def calls(name: str, arguments: str = "", then: str = "") -> Callable[[Place], list[Step]]:
     """An operator's procedure, where it is installed."""
+
     def script(place: Place) -> list[Step]:
         if not place.installed(name):
             return []
         steps: list[Step] = [f"EXECUTE {place.own(name)} {arguments};"]
         return [*steps, f"EXECUTE {place.own(then)} @reason = N'it is over';"] if then else steps
+
     return script
 
 
 def _replay(place: Place) -> list[Step]:
     if not place.installed("usp_ReplayDeadLetter"):
         return []
-    return ["DECLARE @id bigint = (SELECT MAX(DeadLetterId) FROM "
-            f"{place.own('vw_DeadLetters')} WHERE HandledUtc IS NULL); IF @id IS NOT NULL EXECUTE "
-            f"{place.own('usp_ReplayDeadLetter')} @deadLetterId = @id, @reason = N'again', "
-            "@WhatIf = 0;"]
+    return [
+        "DECLARE @id bigint = (SELECT MAX(DeadLetterId) FROM "
+        f"{place.own('vw_DeadLetters')} WHERE HandledUtc IS NULL); IF @id IS NOT NULL EXECUTE "
+        f"{place.own('usp_ReplayDeadLetter')} @deadLetterId = @id, @reason = N'again', "
+        "@WhatIf = 0;"
+    ]
 
 
 def _broker_off(place: Place) -> list[Step]:
     """All sessions of the database are cut off, as a restart would."""
-    return ["ALTER DATABASE CURRENT SET DISABLE_BROKER WITH ROLLBACK IMMEDIATE;",
-            float(place.pick % 10),
-            "ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;"]
+    return [
+        "ALTER DATABASE CURRENT SET DISABLE_BROKER WITH ROLLBACK IMMEDIATE;",
+        float(place.pick % 10),
+        "ALTER DATABASE CURRENT SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;",
+    ]
 
 
 def _new_broker(place: Place) -> list[Step]:
@@ -127,16 +141,26 @@ KINDS: dict[str, Kind] = {
     "initiator activation off": Kind(3, script=queue("initiator", *ACTIVATION)),
     "broker off": Kind(2, script=_broker_off),
     "new broker": Kind(1, script=_new_broker, redeploy="same"),
-    "drain": Kind(2, script=calls("usp_Drain", "@reason = N'torture', @waitSeconds = 20, "
-                                  "@WhatIf = 0", then="usp_OpenGate")),
+    "drain": Kind(
+        2,
+        script=calls(
+            "usp_Drain", "@reason = N'torture', @waitSeconds = 20, @WhatIf = 0", then="usp_OpenGate"
+        ),
+    ),
     "retire": Kind(3, script=calls("usp_RetireIdle", "@olderThanSeconds = 5, @WhatIf = 0")),
     "end leaked": Kind(4, script=calls("usp_EndLeaked", "@WhatIf = 0")),
     "resend stranded": Kind(5, script=calls("usp_ResendStranded", "@olderThanSeconds = 0")),
-    "purge": Kind(2, script=lambda place: [
-        *calls("usp_PurgeLogs", "@WhatIf = 0")(place),
-        *calls("usp_PurgePoison", "@WhatIf = 0")(place),
-        *calls("usp_PurgeSendLedger", "@WhatIf = 0")(place),
-        *calls("usp_PurgeDeadLetter", "@olderThanDays = 1, @reason = N'old', @WhatIf = 0")(place)]),
+    "purge": Kind(
+        2,
+        script=lambda place: [
+            *calls("usp_PurgeLogs", "@WhatIf = 0")(place),
+            *calls("usp_PurgePoison", "@WhatIf = 0")(place),
+            *calls("usp_PurgeSendLedger", "@WhatIf = 0")(place),
+            *calls("usp_PurgeDeadLetter", "@olderThanDays = 1, @reason = N'old', @WhatIf = 0")(
+                place
+            ),
+        ],
+    ),
     "replay": Kind(3, script=_replay),
     "health": Kind(1, script=calls("usp_Health")),
     "redeploy": Kind(1, redeploy="same"),

@@ -75,8 +75,10 @@ class Plan:
     def with_units(self, kept: Iterable[tuple[int, int]]) -> Plan:
         """Only these units of work; a client without any is left out."""
         wanted = set(kept)
-        clients = (replace(c, units=tuple(u for u in c.units if (c.number, u) in wanted))
-                   for c in self.clients)
+        clients = (
+            replace(c, units=tuple(u for u in c.units if (c.number, u) in wanted))
+            for c in self.clients
+        )
         return replace(self, clients=tuple(c for c in clients if c.units))
 
     def to_json(self) -> str:
@@ -90,7 +92,8 @@ class Plan:
             data = json.loads(text)
             data["clients"] = tuple(
                 Client(**{**c, "keys": tuple(c["keys"]), "units": tuple(c["units"])})
-                for c in data["clients"])
+                for c in data["clients"]
+            )
             data["events"] = tuple(Event(**event) for event in data["events"])
             return Plan(**data)
         except (KeyError, TypeError) as error:

@@ -54,8 +54,12 @@ class Connection:
             state, text = str(error.args[0]), str(error.args[-1])
             errors = tuple(int(number) for number in NUMBER.findall(text) if int(number))
             cancelled = state == CANCELLED
-            gone = state.startswith(GONE) or 596 in errors or self._open is None or (
-                not errors and not cancelled)
+            gone = (
+                state.startswith(GONE)
+                or 596 in errors
+                or self._open is None
+                or (not errors and not cancelled)
+            )
             if gone:
                 errors = tuple(number for number in errors if number == 596)  # the rest: sockets'
                 self.leave()
@@ -98,8 +102,12 @@ def line(**what: Any) -> None:
 
 def save(entries: Sequence[Entry], over: bool) -> None:
     """A unit of work; before it is over, nobody knows what becomes of it."""
-    line(entries=[asdict(entry) | ({} if over else {"outcome": UNKNOWN, "answered": None})
-                  for entry in entries])
+    line(
+        entries=[
+            asdict(entry) | ({} if over else {"outcome": UNKNOWN, "answered": None})
+            for entry in entries
+        ]
+    )
 
 
 def main(plan_file: str, number: str) -> None:

@@ -45,7 +45,7 @@ def comes_to_rest(trial: Trial) -> list[str]:
     beyond = lifetime if lifetime < LONGEST else 0
     for seconds in (2 * age, 2 * age, beyond + 2 * age):
         _wait(trial, seconds)
-        _stays_on(trial, place)     # what came again in that time may have switched a queue off
+        _stays_on(trial, place)  # what came again in that time may have switched a queue off
         problems += _jobs(trial, place)
     _wait(trial, 2 * age)
     _stays_on(trial, place)
@@ -87,9 +87,13 @@ def _everything_on(trial: Trial, place: Place) -> list[str]:
     config = place.config
     found = []
     for name in trial.stage.databases:
-        found += _does(trial, "master", "IF EXISTS (SELECT 1 FROM sys.databases WHERE name = "
-                       f"N'{name}' AND is_broker_enabled = 0) ALTER DATABASE {quote_name(name)} "
-                       "SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;")
+        found += _does(
+            trial,
+            "master",
+            "IF EXISTS (SELECT 1 FROM sys.databases WHERE name = "
+            f"N'{name}' AND is_broker_enabled = 0) ALTER DATABASE {quote_name(name)} "
+            "SET ENABLE_BROKER WITH ROLLBACK IMMEDIATE;",
+        )
     for side, database in _queues(place):
         queue = place.own(getattr(config.queues, side))
         # Off and on: what usp_Health says where a reader was killed before its RECEIVE (F-255).
@@ -109,15 +113,24 @@ def _stays_on(trial: Trial, place: Place) -> None:
     """Switch on again what has switched itself off; how often is counted."""
     for _ in range(ROUNDS):
         _wait(trial, 30)
-        off = [(side, database) for side, database in _queues(place) if trial.ask(
-            "SELECT 1 FROM sys.service_queues WHERE is_receive_enabled = 0 AND name = "
-            f"{literal(getattr(place.config.queues, side))};", database)]
+        off = [
+            (side, database)
+            for side, database in _queues(place)
+            if trial.ask(
+                "SELECT 1 FROM sys.service_queues WHERE is_receive_enabled = 0 AND name = "
+                f"{literal(getattr(place.config.queues, side))};",
+                database,
+            )
+        ]
         if not off:
             return
         trial.switched_off += len(off)
         for side, database in off:
-            _does(trial, database, f"ALTER QUEUE {place.own(getattr(place.config.queues, side))} "
-                                   "WITH STATUS = ON;")
+            _does(
+                trial,
+                database,
+                f"ALTER QUEUE {place.own(getattr(place.config.queues, side))} WITH STATUS = ON;",
+            )
 
 
 def _queues(place: Place) -> list[tuple[str, str]]:
@@ -128,14 +141,21 @@ def _queues(place: Place) -> list[tuple[str, str]]:
 def _jobs(trial: Trial, place: Place) -> list[str]:
     """What an operator's calendar holds."""
     found = []
-    for name, arguments in (("usp_ResendStranded", ""), ("usp_RetireIdle", "@WhatIf = 0"),
-                            ("usp_EndLeaked", "@WhatIf = 0")):
+    for name, arguments in (
+        ("usp_ResendStranded", ""),
+        ("usp_RetireIdle", "@WhatIf = 0"),
+        ("usp_EndLeaked", "@WhatIf = 0"),
+    ):
         if place.installed(name):
             found += _does(trial, DATABASE, f"EXECUTE {place.own(name)} {arguments};")
     target = place.config.target.database
     if target:
-        found += _does(trial, target, f"IF OBJECT_ID(N'{place.own('usp_EndLeaked')}') IS NOT NULL "
-                                      f"EXECUTE {place.own('usp_EndLeaked')} @WhatIf = 0;")
+        found += _does(
+            trial,
+            target,
+            f"IF OBJECT_ID(N'{place.own('usp_EndLeaked')}') IS NOT NULL "
+            f"EXECUTE {place.own('usp_EndLeaked')} @WhatIf = 0;",
+        )
     return found
 
 

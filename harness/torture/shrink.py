@@ -62,7 +62,7 @@ def fewer(items: Sequence[Item], still: Callable[[list[Item]], bool]) -> list[It
     while kept:
         place, changed = 0, False
         while place < len(kept):
-            without = kept[:place] + kept[place + size:]
+            without = kept[:place] + kept[place + size :]
             if without and still(without):
                 kept, changed = without, True
             else:
@@ -80,8 +80,10 @@ def story(outcome: Outcome, longest: int = 400) -> str:
         f"{plan.name}, seed {plan.seed}" + (f", text of {plan.mutant}" if plan.mutant else ""),
         f"read committed snapshot: {'on' if plan.rcsi else 'off'}; {len(plan.clients)} clients, "
         f"{len(plan.units)} units of work, {len(plan.events)} events",
-        *(f"switch {name} = {_word(value)}" for name, value in plan.switches.items()), "",
-        *(f"FOUND {finding.kind}: {finding.what}" for finding in outcome.verdict.findings), "",
+        *(f"switch {name} = {_word(value)}" for name, value in plan.switches.items()),
+        "",
+        *(f"FOUND {finding.kind}: {finding.what}" for finding in outcome.verdict.findings),
+        "",
     ]
     for seconds, who, what in outcome.told:
         text = " ".join(what.split())

@@ -36,9 +36,12 @@ REFUSING_HOOK = """
 def deploy_steps(config: Config, mutant: str | None) -> list[tuple[str, str]]:
     """(database, batch) of an installation, in order."""
     files = render(config, mutant=mutant)
-    return [(config.target.database or DATABASE if "/" in name else DATABASE, sql)
-            for name in installation(files)
-            for sql, _, count in split_batches(files[name]) for _ in range(count)]
+    return [
+        (config.target.database or DATABASE if "/" in name else DATABASE, sql)
+        for name in installation(files)
+        for sql, _, count in split_batches(files[name])
+        for _ in range(count)
+    ]
 
 
 class Stage:
@@ -53,15 +56,16 @@ class Stage:
         self.databases = [DATABASE, *filter(None, [self.config.target.database])]
         for name in self.databases:
             self.run("master", f"CREATE DATABASE {quote_name(name)};")
-            self.run("master", f"ALTER DATABASE {quote_name(name)} "
-                               "SET ALLOW_SNAPSHOT_ISOLATION ON;")
+            self.run(
+                "master", f"ALTER DATABASE {quote_name(name)} SET ALLOW_SNAPSHOT_ISOLATION ON;"
+            )
             if plan.rcsi:
-                self.run("master", f"ALTER DATABASE {quote_name(name)} "
-                                   "SET READ_COMMITTED_SNAPSHOT ON;")
+                self.run(
+                    "master", f"ALTER DATABASE {quote_name(name)} SET READ_COMMITTED_SNAPSHOT ON;"
+                )
         for database, sql in deploy_steps(self.config, plan.mutant):
             self.run(database, sql)  # a session each: no batch of ours leaves anything to the next
-        self.run("master", f"CREATE LOGIN {quote_name(LOGIN)} WITH PASSWORD = "
-                           f"{literal(PASSWORD)};")
+        self.run("master", f"CREATE LOGIN {quote_name(LOGIN)} WITH PASSWORD = {literal(PASSWORD)};")
         for sql in self.calls.application([LOGIN]):
             self.run(DATABASE, sql)
         if self.hooked:
@@ -89,8 +93,10 @@ class Stage:
         hook = f"{quote_name(self.config.schema_name)}.{quote_name(self.config.target.hook)}"
         text = self.run(database, f"SELECT OBJECT_DEFINITION(OBJECT_ID({literal(hook)}));")[0][0]
         head, begin, rest = text.partition("    SET NOCOUNT ON;\n")
-        self.run(database, head.replace("CREATE PROCEDURE", "ALTER PROCEDURE", 1) + begin
-                 + REFUSING_HOOK + rest)
+        self.run(
+            database,
+            head.replace("CREATE PROCEDURE", "ALTER PROCEDURE", 1) + begin + REFUSING_HOOK + rest,
+        )
 
 
 _LAST: dict[str, Stage] = {}
@@ -103,7 +109,7 @@ def stage_of(plan: Plan) -> Stage:
     made_of = json.dumps([plan.seed, plan.config, plan.mutant, plan.switches, plan.rcsi])
     if made_of not in _LAST:
         _LAST.clear()
-        gc.collect()    # an instance is full of circles, and nobody else looks during a trial
+        gc.collect()  # an instance is full of circles, and nobody else looks during a trial
         _LAST[made_of] = Stage(plan)
     _LAST[made_of].moment.restore()
     return _LAST[made_of]

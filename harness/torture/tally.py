@@ -34,8 +34,15 @@ def result(outcome: Outcome) -> Result:
     errors: Counter[int] = Counter()
     for journal in outcome.journals:
         errors.update(journal.errors)
-    return Result(outcome.plan, outcome.verdict.findings, outcome.verdict.counts, outcome.struck,
-                  errors, acknowledged(outcome.plan, outcome.journals), outcome.seconds)
+    return Result(
+        outcome.plan,
+        outcome.verdict.findings,
+        outcome.verdict.counts,
+        outcome.struck,
+        errors,
+        acknowledged(outcome.plan, outcome.journals),
+        outcome.seconds,
+    )
 
 
 def acknowledged(plan: Plan, journals: list[Journal]) -> Counter[tuple[str, str]]:
@@ -44,7 +51,7 @@ def acknowledged(plan: Plan, journals: list[Journal]) -> Counter[tuple[str, str]
     clients = {client.number: client for client in plan.clients}
     chosen = {name: plan.switches.get(name, SWITCHES[name].default) for name in SWITCH_NAMES}
     for journal in journals:
-        client = clients.get(journal.client)    # None: an example of docs/callers
+        client = clients.get(journal.client)  # None: an example of docs/callers
         level = client.level if client else "READ COMMITTED"
         xact_abort = client is None or client.xact_abort
         for entry in journal.entries:
@@ -90,23 +97,37 @@ class Tally:
         self.counts.update(one.counts)
         self.struck.update(one.struck)
         self.errors.update(one.errors)
-        self.acknowledged.update({met: number for met, number in one.acknowledged.items()
-                                  if met[0] != "switch" or self.switches})
+        self.acknowledged.update(
+            {
+                met: number
+                for met, number in one.acknowledged.items()
+                if met[0] != "switch" or self.switches
+            }
+        )
         self.found.update({finding.kind for finding in one.findings})
 
     def wanted(self) -> dict[str, list[str]]:
         """Everything that could be met, by what it is."""
         return {
-            "variant": list(self.variants), "way": list(WAYS), "style": [
-                name for name in STYLES if name not in {"rollback", "leaves"}],
-            "level": list(LEVELS), "XACT_ABORT": ["ON", "OFF"],
+            "variant": list(self.variants),
+            "way": list(WAYS),
+            "style": [name for name in STYLES if name not in {"rollback", "leaves"}],
+            "level": list(LEVELS),
+            "XACT_ABORT": ["ON", "OFF"],
             "read committed snapshot": ["on", "off"],
-            "switch": [f"{name} = {shown(value)}" for name in self.switches
-                       for value in SWITCHES[name].values],
+            "switch": [
+                f"{name} = {shown(value)}"
+                for name in self.switches
+                for value in SWITCHES[name].values
+            ],
         }
 
     def missed(self) -> list[str]:
         """What no acknowledged message met, and what trouble never struck."""
-        found = [f"{what} {which}" for what, every in self.wanted().items() for which in every
-                 if not self.acknowledged[what, which]]
+        found = [
+            f"{what} {which}"
+            for what, every in self.wanted().items()
+            for which in every
+            if not self.acknowledged[what, which]
+        ]
         return found + [f"event {name}" for name in KINDS if not self.struck[name]]

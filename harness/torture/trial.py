@@ -63,8 +63,7 @@ class Seat:
     def here(self) -> bool:
         """Whether its connection is still there."""
         session = self.session
-        return session is not None and \
-            self.trial.stage.instance.sessions.get(session.id) is session
+        return session is not None and self.trial.stage.instance.sessions.get(session.id) is session
 
     @property
     def busy(self) -> bool:
@@ -137,9 +136,12 @@ class Seat:
     def _said(self, **what: Any) -> Said:
         said = Said(**what, now=self.trial.now(), tick=self.trial.next_tick())
         if not said.clean:
-            self.trial.tells(self.who, f"-- {list(said.errors) or ''}"
-                             f"{' connection gone' if said.gone else ''}"
-                             f"{' cancelled' if said.cancelled else ''}")
+            self.trial.tells(
+                self.who,
+                f"-- {list(said.errors) or ''}"
+                f"{' connection gone' if said.gone else ''}"
+                f"{' cancelled' if said.cancelled else ''}",
+            )
         return said
 
     def _leave(self) -> None:
@@ -163,8 +165,9 @@ class Trial:
         self.deploy_again = False
         self.switched_off = 0
         self._tick = 0
-        callers = [Caller(plan, client, self.stage.calls, self.stage.hooked)
-                   for client in plan.clients]
+        callers = [
+            Caller(plan, client, self.stage.calls, self.stage.hooked) for client in plan.clients
+        ]
         self.seats = [Seat(self, caller) for caller in callers]
         self.patience = 60 + 2 * callers[0].longest if callers else 60.0
         self._events = list(plan.events)
@@ -177,21 +180,34 @@ class Trial:
         worked = self.now()
         try:
             problems = comes_to_rest(self)
-        except RestlessError as restless:   # nobody can be asked anything: they would wait too
+        except RestlessError as restless:  # nobody can be asked anything: they would wait too
             return self._outcome(Evidence(), Verdict([Finding("no rest", str(restless))]), worked)
         evidence = collect(self.stage.config, self.ask, LOGIN)
         if self.plan.switches.get("poison_reset") != "never":
             evidence.switched_off = self.switched_off  # else any five rollbacks do it (F-118)
-        verdict = judge(self.stage.config, [seat.caller.journal for seat in self.seats], evidence,
-                        mutant=bool(self.plan.mutant))
+        verdict = judge(
+            self.stage.config,
+            [seat.caller.journal for seat in self.seats],
+            evidence,
+            mutant=bool(self.plan.mutant),
+        )
         verdict.findings += [Finding("no rest", problem) for problem in problems]
-        verdict.findings += [Finding("broker broke", f"{where}: {text}")
-                             for where, text in self.stage.instance.defects.found]
+        verdict.findings += [
+            Finding("broker broke", f"{where}: {text}")
+            for where, text in self.stage.instance.defects.found
+        ]
         return self._outcome(evidence, verdict, worked)
 
     def _outcome(self, evidence: Evidence, verdict: Verdict, worked: float) -> Outcome:
-        return Outcome(self.plan, [seat.caller.journal for seat in self.seats], evidence, verdict,
-                       self.struck, self.told, worked)
+        return Outcome(
+            self.plan,
+            [seat.caller.journal for seat in self.seats],
+            evidence,
+            verdict,
+            self.struck,
+            self.told,
+            worked,
+        )
 
     # ------------------------------------------------------------------ for all who take part
     def now(self) -> float:

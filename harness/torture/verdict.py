@@ -64,8 +64,9 @@ class Verdict:
         return {finding.kind for finding in self.findings}
 
 
-def judge(config: Config, journals: Sequence[Journal], there: Evidence,
-          mutant: bool = False) -> Verdict:
+def judge(
+    config: Config, journals: Sequence[Journal], there: Evidence, mutant: bool = False
+) -> Verdict:
     """Hold what callers were told against what is there. mutant: error numbers may be others."""
     verdict = Verdict()
     entries = {entry.name: entry for journal in journals for entry in journal.entries}
@@ -92,8 +93,10 @@ def judge(config: Config, journals: Sequence[Journal], there: Evidence,
     verdict.counts["landed"] = len(landed)
     verdict.counts["dead letters"] = len(dead - {None})
     verdict.counts["strangers"] = there.strangers
-    finds("lost", (f"{name} landed, and no caller has sent it" for name in landed
-                   if name not in entries))
+    finds(
+        "lost",
+        (f"{name} landed, and no caller has sent it" for name in landed if name not in entries),
+    )
     finds("misordered in a dialog", _in_dialogs(there, entries, dead))
     finds("split", _split(config, there, entries, dead))
     if config.conversation.order.value == "key":
@@ -110,8 +113,13 @@ def judge(config: Config, journals: Sequence[Journal], there: Evidence,
     finds("connection left", there.held)
     for journal in journals:
         if journal.open_at_end:
-            finds("connection left", [f"client {journal.client}: @@TRANCOUNT "
-                                      f"{journal.open_at_end} when its work was done"])
+            finds(
+                "connection left",
+                [
+                    f"client {journal.client}: @@TRANCOUNT "
+                    f"{journal.open_at_end} when its work was done"
+                ],
+            )
         if not journal.finished:
             finds("waits for ever", [f"client {journal.client}"])
         finds("odd transaction", (f"client {journal.client}: {note}" for note in journal.notes))
@@ -133,8 +141,10 @@ def documented() -> frozenset[int]:
 
 def _told(entry: Entry) -> str:
     name = ".".join(map(str, entry.name))
-    return (f"message {name} ({entry.way}, {entry.style}, told {entry.outcome}, "
-            f"{entry.attempts} attempts)")
+    return (
+        f"message {name} ({entry.way}, {entry.style}, told {entry.outcome}, "
+        f"{entry.attempts} attempts)"
+    )
 
 
 def _comparable(row: Landed, entries: dict[Name, Entry], dead: set[Name | None]) -> Entry | None:
@@ -151,8 +161,11 @@ def _in_dialogs(there: Evidence, entries: dict[Name, Entry], dead: set[Name | No
         dialogs[row.conversation].append(row)
     for conversation, rows in dialogs.items():
         rows.sort(key=lambda row: row.sequence)
-        found += [f"dialog {conversation}: number {row.sequence} landed twice"
-                  for row, after in pairwise(rows) if row.sequence == after.sequence]
+        found += [
+            f"dialog {conversation}: number {row.sequence} landed twice"
+            for row, after in pairwise(rows)
+            if row.sequence == after.sequence
+        ]
         known = [(row.name, entry) for row in rows if (entry := _comparable(row, entries, dead))]
         found += _against_time(f"dialog {conversation}", known)
     return found
@@ -175,8 +188,9 @@ def _against_time(where: str, known: list[tuple[Name, Entry]]) -> list[str]:
     return found
 
 
-def _split(config: Config, there: Evidence, entries: dict[Name, Entry],
-           dead: set[Name | None]) -> list[str]:
+def _split(
+    config: Config, there: Evidence, entries: dict[Name, Entry], dead: set[Name | None]
+) -> list[str]:
     """A transaction keeps its dialog, unless a message was sent again or its dialog was dead."""
     if config.conversation.key.value != "pool":
         return []
@@ -189,8 +203,11 @@ def _split(config: Config, there: Evidence, entries: dict[Name, Entry],
             again.add(row.name[:2])
         elif entry.style != "autocommit":
             dialogs[row.name[:2]].add(row.conversation)
-    return [f"unit of work {unit}: {len(on)} dialogs" for unit, on in dialogs.items()
-            if len(on) > 1 and unit not in again and not there.private]
+    return [
+        f"unit of work {unit}: {len(on)} dialogs"
+        for unit, on in dialogs.items()
+        if len(on) > 1 and unit not in again and not there.private
+    ]
 
 
 def _numbers(there: Evidence) -> dict[Number, set[Name | None]]:
@@ -209,13 +226,20 @@ def _gaps(there: Evidence) -> list[str]:
     last: dict[str, int] = {}
     for key, number in seen:
         last[key] = max(number, last.get(key, 0))
-    return [f"key {key}: number {number} of {top}" for key, top in sorted(last.items())
-            for number in range(1, top + 1) if (key, number) not in seen]
+    return [
+        f"key {key}: number {number} of {top}"
+        for key, top in sorted(last.items())
+        for number in range(1, top + 1)
+        if (key, number) not in seen
+    ]
 
 
 def _given_twice(there: Evidence) -> list[str]:
-    return [f"key {key}, number {number}: {sorted(map(str, names))}"
-            for (key, number), names in sorted(_numbers(there).items()) if len(names) > 1]
+    return [
+        f"key {key}, number {number}: {sorted(map(str, names))}"
+        for (key, number), names in sorted(_numbers(there).items())
+        if len(names) > 1
+    ]
 
 
 def _by_key(there: Evidence, entries: dict[Name, Entry]) -> list[str]:
@@ -224,6 +248,10 @@ def _by_key(there: Evidence, entries: dict[Name, Entry]) -> list[str]:
         entry = _comparable(row, entries, set())
         if row.number and entry:
             keys[row.number[0]].append((row.number[1], row.name, entry))
-    return [text for key, rows in sorted(keys.items())
-            for text in _against_time(f"key {key}", [(n, e) for _, n, e in sorted(
-                rows, key=lambda row: row[0])])]
+    return [
+        text
+        for key, rows in sorted(keys.items())
+        for text in _against_time(
+            f"key {key}", [(n, e) for _, n, e in sorted(rows, key=lambda row: row[0])]
+        )
+    ]

@@ -20,8 +20,11 @@ def totals(counted):
 
 def more(totals, design, base="queue_only"):
     """What a message costs more than under another design."""
-    return {kind: totals[design][kind] - totals[base][kind] for kind in KINDS
-            if totals[design][kind] != totals[base][kind]}
+    return {
+        kind: totals[design][kind] - totals[base][kind]
+        for kind in KINDS
+        if totals[design][kind] != totals[base][kind]
+    }
 
 
 def test_a_message_kept_in_queues_only_is_written_twice_and_deleted_once(totals):
@@ -37,17 +40,28 @@ def test_a_copy_is_one_row_more_that_is_written_and_deleted(totals):
     found = more(totals, "copies")
     assert found["rows inserted"] == found["rows deleted"] == found["rows changed"] == 1
     assert found["bodies stored"] == 1
-    assert set(found) == {"statements", "locks", "rows inserted", "rows changed", "rows deleted",
-                          "rows read", "bodies stored"}
+    assert set(found) == {
+        "statements",
+        "locks",
+        "rows inserted",
+        "rows changed",
+        "rows deleted",
+        "rows read",
+        "bodies stored",
+    }
 
 
 def test_the_copy_is_written_by_the_send_and_deleted_by_the_landing(counted):
     """Nothing is left to do for it when the dialog ends."""
     plain, copies = counted["queue_only"], counted["copies"]
-    inserted = {stage: copies[stage].each["rows inserted"] - plain[stage].each["rows inserted"]
-                for stage in STAGES}
-    deleted = {stage: copies[stage].each["rows deleted"] - plain[stage].each["rows deleted"]
-               for stage in STAGES}
+    inserted = {
+        stage: copies[stage].each["rows inserted"] - plain[stage].each["rows inserted"]
+        for stage in STAGES
+    }
+    deleted = {
+        stage: copies[stage].each["rows deleted"] - plain[stage].each["rows deleted"]
+        for stage in STAGES
+    }
     assert inserted == {"send": 1, "land": 0, "recycle": 0}
     assert deleted == {"send": 0, "land": 1, "recycle": 0}
     assert set(copies["recycle"].each.values()) == {0}

@@ -52,8 +52,9 @@ def switched(*names: str) -> Any:
     """Parametrise ``switches`` over every combination of values of the switches named."""
     every = product(*(SWITCHES[name].values for name in names))
     choices = [dict(zip(names, values)) for values in every]
-    ids = ["-".join(shown(value).replace(" ", "_") for value in choice.values())
-           for choice in choices]
+    ids = [
+        "-".join(shown(value).replace(" ", "_") for value in choice.values()) for choice in choices
+    ]
     return pytest.mark.parametrize("switches", choices, ids=ids)
 
 
@@ -95,7 +96,8 @@ class Stage:
         text = self.config.model_dump_json(by_alias=True)
         switches = switches or {}
         self.instance, moment = _deployed(
-            text, tuple((name, value) for name, value in switches.items() if name in WHEN_COMPILED))
+            text, tuple((name, value) for name, value in switches.items() if name in WHEN_COMPILED)
+        )
         moment.restore()
         self.instance.engine.switches = check(switches)
         self.dba = Caller(self)
@@ -108,23 +110,34 @@ class Stage:
     def send(self, body: str, key: str = "k1") -> str:
         """A call of usp_Send (or usp_SendBatch) as this key wants it. body: hexadecimal digits."""
         if self.batch:
-            element = {"ordinal": 1, "type": "//redial/audit/event",
-                       "body": base64.b64encode(bytes.fromhex(body)).decode(),
-                       "key": key if self.key == "application" else None}
-            return ("EXECUTE audit.usp_SendBatch @fromService = N'//redial/audit/initiator', "
-                    "@toService = N'//redial/audit/target', @onContract = "
-                    f"N'//redial/audit/contract', @json = N'[{json.dumps(element)}]';")
+            element = {
+                "ordinal": 1,
+                "type": "//redial/audit/event",
+                "body": base64.b64encode(bytes.fromhex(body)).decode(),
+                "key": key if self.key == "application" else None,
+            }
+            return (
+                "EXECUTE audit.usp_SendBatch @fromService = N'//redial/audit/initiator', "
+                "@toService = N'//redial/audit/target', @onContract = "
+                f"N'//redial/audit/contract', @json = N'[{json.dumps(element)}]';"
+            )
         last = f", N'{key}'" if self.key == "application" else ""
-        return ("EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-                f"N'//redial/audit/contract', N'//redial/audit/event', 0x{body}{last};")
+        return (
+            "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+            f"N'//redial/audit/contract', N'//redial/audit/event', 0x{body}{last};"
+        )
 
     # ------------------------------------------------------------------ what happens to dialogs
     def dialogs(self) -> list[str]:
         """Handles of the initiator's side."""
-        return [handle for (handle,) in self.dba.rows(
-            "SELECT ce.conversation_handle FROM sys.services AS s INNER JOIN "
-            "sys.conversation_endpoints AS ce ON ce.service_id = s.service_id WHERE s.name = "
-            "N'//redial/audit/initiator';")]
+        return [
+            handle
+            for (handle,) in self.dba.rows(
+                "SELECT ce.conversation_handle FROM sys.services AS s INNER JOIN "
+                "sys.conversation_endpoints AS ce ON ce.service_id = s.service_id WHERE s.name = "
+                "N'//redial/audit/initiator';"
+            )
+        ]
 
     def forget_dialogs(self) -> None:
         """A DBA ends every dialog of the initiator WITH CLEANUP: rows lead to dead handles."""
@@ -137,16 +150,22 @@ class Stage:
         how: ``WITH ERROR = ...`` or nothing.
         """
         self.dba.does("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
-        for (handle,) in self.dba.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                                       "WHERE is_initiator = 0 AND state <> 'CD';"):
+        for (handle,) in self.dba.rows(
+            "SELECT conversation_handle FROM sys.conversation_endpoints "
+            "WHERE is_initiator = 0 AND state <> 'CD';"
+        ):
             self.dba.does(f"END CONVERSATION '{handle}' {how};")
 
     # ------------------------------------------------------------------ what is there
     def landed(self) -> list[str]:
         """Bodies of the landed user messages in order, as hexadecimal digits."""
-        return [row[0].hex() for row in self.dba.rows(
-            "SELECT Body FROM audit.Landing WHERE MessageType = N'//redial/audit/event' "
-            "ORDER BY RowVersion;")]
+        return [
+            row[0].hex()
+            for row in self.dba.rows(
+                "SELECT Body FROM audit.Landing WHERE MessageType = N'//redial/audit/event' "
+                "ORDER BY RowVersion;"
+            )
+        ]
 
     def orders(self) -> list[int]:
         """Rows of the caller's own table."""
@@ -156,7 +175,8 @@ class Stage:
         """Locks and transactions there are, as a DBA sees them and as the engine has them."""
         locks = self.dba.rows(
             "SELECT request_session_id, resource_type, request_mode FROM sys.dm_tran_locks "
-            "WHERE resource_type <> N'DATABASE';")
+            "WHERE resource_type <> N'DATABASE';"
+        )
         held = list(self.instance.engine.locks.resources)
         transactions = [s.id for s in self.instance.sessions.values() if s.transaction is not None]
         return {"locks": locks, "held": held, "transactions": transactions}
@@ -181,7 +201,8 @@ class Stage:
             "AND NOT EXISTS (SELECT 1 FROM "
             "audit.SessionConversations AS sc WHERE sc.Handle = ce.conversation_handle) AND NOT "
             "EXISTS (SELECT 1 FROM audit.ConversationLog AS cl WHERE cl.Handle = "
-            "ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL);")
+            "ce.conversation_handle AND cl.EndOfStreamUtc IS NOT NULL);"
+        )
 
 
 class Caller:
@@ -206,12 +227,15 @@ class Caller:
         """
         dba = Caller(self.stage)
         handles = handles or tuple(self.stage.dialogs())
-        dba.does("BEGIN TRANSACTION;" + "".join(
-            f"BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 60;" for handle in handles))
+        dba.does(
+            "BEGIN TRANSACTION;"
+            + "".join(f"BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 60;" for handle in handles)
+        )
         out = self.starts(sql)
         assert self.stage.key == "message" or self.waits_for() == "CONVERSATION_GROUP"
-        dba.does("".join(f"END CONVERSATION '{handle}' WITH CLEANUP;" for handle in handles)
-                 + "COMMIT;")
+        dba.does(
+            "".join(f"END CONVERSATION '{handle}' WITH CLEANUP;" for handle in handles) + "COMMIT;"
+        )
         dba.leaves()
         return out
 

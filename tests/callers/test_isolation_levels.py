@@ -30,10 +30,12 @@ def test_it_sends_under_every_level_and_gives_the_callers_back(key, rcsi, level)
     stage = on_stage(key, rcsi)
     t1 = stage.caller()
     t1.does(f"SET TRANSACTION ISOLATION LEVEL {level};" + stage.send("01"))
-    seen = t1.rows("SELECT CASE transaction_isolation_level WHEN 1 THEN 'READ UNCOMMITTED' WHEN 2 "
-                   "THEN 'READ COMMITTED' WHEN 3 THEN 'REPEATABLE READ' WHEN 4 THEN "
-                   "'SERIALIZABLE' WHEN 5 THEN 'SNAPSHOT' END FROM sys.dm_exec_sessions "
-                   "WHERE session_id = @@SPID;")
+    seen = t1.rows(
+        "SELECT CASE transaction_isolation_level WHEN 1 THEN 'READ UNCOMMITTED' WHEN 2 "
+        "THEN 'READ COMMITTED' WHEN 3 THEN 'REPEATABLE READ' WHEN 4 THEN "
+        "'SERIALIZABLE' WHEN 5 THEN 'SNAPSHOT' END FROM sys.dm_exec_sessions "
+        "WHERE session_id = @@SPID;"
+    )
     assert seen == [(level,)]
     t1.does("BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);" + stage.send("02") + "COMMIT;")
     assert (stage.orders(), stage.landed()) == ([1], ["01", "02"])
@@ -51,8 +53,10 @@ def test_the_callers_level_ties_no_other_key_to_it(key, rcsi, level):
     """
     stage = on_stage(key, rcsi)
     t1, t2 = stage.caller(), stage.caller()
-    t1.does(f"SET TRANSACTION ISOLATION LEVEL {level}; BEGIN TRANSACTION; "
-            "SELECT COUNT(*) FROM dbo.Orders;" + stage.send("01", "k1"))
+    t1.does(
+        f"SET TRANSACTION ISOLATION LEVEL {level}; BEGIN TRANSACTION; "
+        "SELECT COUNT(*) FROM dbo.Orders;" + stage.send("01", "k1")
+    )
     sql = f"SET TRANSACTION ISOLATION LEVEL {level};" + stage.send("02", "k2")
     if stage.key == "single":
         t2.blocks(sql)
@@ -65,14 +69,20 @@ def test_the_callers_level_ties_no_other_key_to_it(key, rcsi, level):
 
 
 @ways
-@switched("snapshot_level_taken", "snapshot_3952_ends", "snapshot_updlock_conflict",
-          "snapshot_insert_over_deleted")
+@switched(
+    "snapshot_level_taken",
+    "snapshot_3952_ends",
+    "snapshot_updlock_conflict",
+    "snapshot_insert_over_deleted",
+)
 def test_a_snapshot_caller_that_has_read_sends_and_goes_on(key, switches):
     """F-144: 1 T1, SNAPSHOT, reads. 2 It sends. 3 It reads and writes on under its snapshot."""
     stage = on_stage(key, switches=switches)
     t1 = stage.caller()
-    t1.does("SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION; "
-            "SELECT COUNT(*) FROM dbo.Orders;" + stage.send("01"))
+    t1.does(
+        "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION; "
+        "SELECT COUNT(*) FROM dbo.Orders;" + stage.send("01")
+    )
     stage.dba.does("INSERT INTO dbo.Orders VALUES (1);")
     t1.does("SELECT COUNT(*) FROM dbo.Orders;")
     assert t1.out.result_sets[-1].rows == [(0,)]
@@ -111,11 +121,14 @@ def test_a_row_changed_since_a_callers_snapshot_raises_no_3960(key, switches):
     stage = on_stage(key, switches=switches)
     t1 = stage.caller()
     t1.does(stage.send("01"))
-    t1.does("SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION; "
-            "SELECT COUNT(*) FROM dbo.Orders;")
+    t1.does(
+        "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; BEGIN TRANSACTION; "
+        "SELECT COUNT(*) FROM dbo.Orders;"
+    )
     ((handle,),) = stage.dba.rows(
         "SELECT sc.Handle FROM audit.SessionConversations AS sc INNER JOIN "
-        "sys.conversation_endpoints AS ce ON ce.conversation_handle = sc.Handle;")
+        "sys.conversation_endpoints AS ce ON ce.conversation_handle = sc.Handle;"
+    )
     stage.dba.does(f"EXECUTE audit.usp_RecycleConversation '{handle}', 1;")
     t1.does(stage.send("02") + "COMMIT;")
     assert stage.landed() == ["01", "02"]
@@ -133,8 +146,10 @@ def test_a_dead_dialog_under_a_strict_level_is_replaced_or_an_error_raised(key, 
     stage = on_stage(key, switches=switches)
     t1 = stage.caller()
     t1.does(stage.send("01"))
-    t1.loses_dialogs(f"SET TRANSACTION ISOLATION LEVEL {level}; BEGIN TRANSACTION; "
-              f"INSERT INTO dbo.Orders VALUES (1); {stage.send('02')} COMMIT;")
+    t1.loses_dialogs(
+        f"SET TRANSACTION ISOLATION LEVEL {level}; BEGIN TRANSACTION; "
+        f"INSERT INTO dbo.Orders VALUES (1); {stage.send('02')} COMMIT;"
+    )
     refused = t1.errors
     t1.does("IF XACT_STATE() <> 0 ROLLBACK;")
     assert not refused or (switches["broker_error_dooms"] and refused[0] == 8426)

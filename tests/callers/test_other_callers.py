@@ -35,18 +35,22 @@ def relayed(key, switches=None):
     call = stage.send("00").replace("0x00", "@body")
     stage.dba.does("CREATE USER relay WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER relay;")
     stage.dba.does(RELAY % call)
-    stage.dba.does("CREATE QUEUE dbo.InQueue WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = "
-                   "dbo.Relay, MAX_QUEUE_READERS = 1, EXECUTE AS OWNER); CREATE QUEUE dbo.OutQueue;"
-                   "CREATE SERVICE InService ON QUEUE dbo.InQueue ([DEFAULT]); "
-                   "CREATE SERVICE OutService ON QUEUE dbo.OutQueue;")
+    stage.dba.does(
+        "CREATE QUEUE dbo.InQueue WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = "
+        "dbo.Relay, MAX_QUEUE_READERS = 1, EXECUTE AS OWNER); CREATE QUEUE dbo.OutQueue;"
+        "CREATE SERVICE InService ON QUEUE dbo.InQueue ([DEFAULT]); "
+        "CREATE SERVICE OutService ON QUEUE dbo.OutQueue;"
+    )
     return stage
 
 
 def feed(stage, *bodies):
     """Messages for the relay, on a dialog of their own."""
     sends = " ".join(f"SEND ON CONVERSATION @h (0x{body});" for body in bodies)
-    stage.dba.does("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE OutService TO "
-                   f"SERVICE N'InService' WITH ENCRYPTION = OFF; {sends}")
+    stage.dba.does(
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE OutService TO "
+        f"SERVICE N'InService' WITH ENCRYPTION = OFF; {sends}"
+    )
     stage.instance.advance(10)
 
 
@@ -70,17 +74,22 @@ def test_an_activated_caller_on_a_dead_dialog_loses_nothing(key, switches):
     feed(stage, "01")
     stage.forget_dialogs()
     feed(stage, "02")
-    waiting = [row[0] for row in stage.dba.rows(
-        "SELECT CONVERT(varchar(10), message_body, 2) FROM dbo.InQueue "
-        "WHERE message_body IS NOT NULL;")]
+    waiting = [
+        row[0]
+        for row in stage.dba.rows(
+            "SELECT CONVERT(varchar(10), message_body, 2) FROM dbo.InQueue "
+            "WHERE message_body IS NOT NULL;"
+        )
+    ]
     assert (stage.landed(), waiting) in ((["01", "02"], []), (["01"], ["02"]))
     assert switches["broker_error_dooms"] or waiting == []
     stage.is_clean()
 
 
 @ways
-@pytest.mark.parametrize("first", ["EXECUTE AS USER = N'app';", "EXECUTE AS USER = N'app' WITH NO "
-                                                                "REVERT;"])
+@pytest.mark.parametrize(
+    "first", ["EXECUTE AS USER = N'app';", "EXECUTE AS USER = N'app' WITH NO REVERT;"]
+)
 def test_an_impersonating_caller_sends_and_stays_who_it_was(key, first):
     """1 T1 becomes a user of the sender role. 2 It sends. 3 It is still that user."""
     stage = Stage(key)
@@ -107,8 +116,10 @@ def test_a_caller_from_another_database_sends(key):
 def test_thirty_levels_down_it_still_sends(key):
     """1 A procedure calls itself 25 times, then sends: the nesting limit of 32 leaves room."""
     stage = Stage(key)
-    stage.dba.does("CREATE PROCEDURE dbo.Down @n int AS BEGIN SET @n = @n - 1; "
-                   f"IF @n > 0 EXECUTE dbo.Down @n; ELSE {stage.send('01')} END;")
+    stage.dba.does(
+        "CREATE PROCEDURE dbo.Down @n int AS BEGIN SET @n = @n - 1; "
+        f"IF @n > 0 EXECUTE dbo.Down @n; ELSE {stage.send('01')} END;"
+    )
     t1 = stage.caller()
     t1.does("EXECUTE dbo.Down 25;")
     assert stage.landed() == ["01"]
@@ -120,8 +131,10 @@ def test_thirty_levels_down_it_still_sends(key):
 def test_at_the_nesting_limit_a_clear_error_comes_and_nothing_is_sent(key, own):
     """1 A procedure nests as deep as it goes, then sends: 217, no message. 2 T1 rolls back."""
     stage = Stage(key)
-    stage.dba.does("CREATE PROCEDURE dbo.Down @n int AS BEGIN SET @n = @n - 1; "
-                   f"IF @n > 0 EXECUTE dbo.Down @n; ELSE {stage.send('01')} END;")
+    stage.dba.does(
+        "CREATE PROCEDURE dbo.Down @n int AS BEGIN SET @n = @n - 1; "
+        f"IF @n > 0 EXECUTE dbo.Down @n; ELSE {stage.send('01')} END;"
+    )
     t1 = stage.caller()
     t1.starts(("" if own else "BEGIN TRANSACTION;") + "EXECUTE dbo.Down 31;")
     assert t1.out.finished and t1.errors[0] == 217

@@ -8,18 +8,37 @@ from .stage import Stage, keys, switched, ways
 
 pytestmark = pytest.mark.sampled(every=4)
 
-OPTIONS = ("QUOTED_IDENTIFIER OFF", "ARITHABORT OFF", "ANSI_NULL_DFLT_ON OFF",
-           "CURSOR_CLOSE_ON_COMMIT ON", "IMPLICIT_TRANSACTIONS ON", "NOCOUNT ON", "XACT_ABORT ON",
-           "DATEFIRST 1", "DEADLOCK_PRIORITY LOW")
+OPTIONS = (
+    "QUOTED_IDENTIFIER OFF",
+    "ARITHABORT OFF",
+    "ANSI_NULL_DFLT_ON OFF",
+    "CURSOR_CLOSE_ON_COMMIT ON",
+    "IMPLICIT_TRANSACTIONS ON",
+    "NOCOUNT ON",
+    "XACT_ABORT ON",
+    "DATEFIRST 1",
+    "DEADLOCK_PRIORITY LOW",
+)
 
-UNKNOWN_HERE = ("ANSI_NULLS OFF", "ANSI_PADDING OFF", "ANSI_WARNINGS OFF",
-                "CONCAT_NULL_YIELDS_NULL OFF", "NUMERIC_ROUNDABORT ON", "ANSI_DEFAULTS OFF",
-                "DATEFORMAT dmy", "LANGUAGE Deutsch", "ROWCOUNT 1", "TEXTSIZE 1")
+UNKNOWN_HERE = (
+    "ANSI_NULLS OFF",
+    "ANSI_PADDING OFF",
+    "ANSI_WARNINGS OFF",
+    "CONCAT_NULL_YIELDS_NULL OFF",
+    "NUMERIC_ROUNDABORT ON",
+    "ANSI_DEFAULTS OFF",
+    "DATEFORMAT dmy",
+    "LANGUAGE Deutsch",
+    "ROWCOUNT 1",
+    "TEXTSIZE 1",
+)
 """The embedded broker refuses these by name. What a server would make of them is ruled out below:
 1934 needs an object that wants its options, ROWCOUNT a statement that takes more than a row."""
 
-WANTS_OPTIONS = ("an index on a view or on a computed column, a filtered index, a method of xml: "
-                 "all raise 1934 under a caller's ANSI_WARNINGS OFF (set-statements page)")
+WANTS_OPTIONS = (
+    "an index on a view or on a computed column, a filtered index, a method of xml: "
+    "all raise 1934 under a caller's ANSI_WARNINGS OFF (set-statements page)"
+)
 
 
 @pytest.mark.parametrize("option", UNKNOWN_HERE)
@@ -37,12 +56,20 @@ def test_nothing_a_sender_touches_wants_a_callers_options(key):
     """
     stage = Stage(key)
     for view, column in (("indexes", "has_filter"), ("columns", "is_computed")):
-        assert stage.dba.rows(f"SELECT 1 FROM sys.{view} AS x WHERE x.{column} = 1 "
-                              "AND OBJECT_SCHEMA_NAME(x.object_id) = N'audit';") == []
+        assert (
+            stage.dba.rows(
+                f"SELECT 1 FROM sys.{view} AS x WHERE x.{column} = 1 "
+                "AND OBJECT_SCHEMA_NAME(x.object_id) = N'audit';"
+            )
+            == []
+        )
     for name, text in stage.dba.rows(
-            "SELECT OBJECT_NAME(m.object_id), m.definition FROM sys.sql_modules AS m;"):
-        if name.startswith(("usp_Send", "usp_Begin", "usp_Acquire", "ufn_", "Outbox")) \
-                and name != "usp_SenderActivation":
+        "SELECT OBJECT_NAME(m.object_id), m.definition FROM sys.sql_modules AS m;"
+    ):
+        if (
+            name.startswith(("usp_Send", "usp_Begin", "usp_Acquire", "ufn_", "Outbox"))
+            and name != "usp_SenderActivation"
+        ):
             found = re.findall(r"\.(value|nodes|query|exist|modify)\s*\(", text)
             assert found == [], f"{name}: {WANTS_OPTIONS}"
 
@@ -56,9 +83,11 @@ def test_whatever_the_option_the_message_arrives_whole_and_the_option_stays(key,
     """
     stage = Stage(key)
     t1 = stage.caller()
-    t1.does(f"SET {option}; DECLARE @before int = @@OPTIONS; {stage.send('0102')} "
-            f"{stage.send('0304')} IF @@OPTIONS <> @before THROW 50999, N'changed', 1;"
-            "WHILE @@TRANCOUNT > 0 COMMIT;")
+    t1.does(
+        f"SET {option}; DECLARE @before int = @@OPTIONS; {stage.send('0102')} "
+        f"{stage.send('0304')} IF @@OPTIONS <> @before THROW 50999, N'changed', 1;"
+        "WHILE @@TRANCOUNT > 0 COMMIT;"
+    )
     assert stage.landed() == ["0102", "0304"]
     stage.is_clean()
 
@@ -73,8 +102,11 @@ def test_a_dead_dialog_is_replaced_whatever_the_option(key, option, switches):
     t1.does(stage.send("01"))
     t1.loses_dialogs(f"SET {option}; BEGIN TRANSACTION; {stage.send('02')} COMMIT;")
     refused = t1.errors
-    t1.does("IF XACT_STATE() <> 0 AND @@TRANCOUNT > 0 ROLLBACK;"
-            if refused else "WHILE @@TRANCOUNT > 0 COMMIT;")
+    t1.does(
+        "IF XACT_STATE() <> 0 AND @@TRANCOUNT > 0 ROLLBACK;"
+        if refused
+        else "WHILE @@TRANCOUNT > 0 COMMIT;"
+    )
     assert stage.landed() == (["01"] if refused else ["01", "02"])
     assert not refused or (switches["broker_error_dooms"] and refused[0] == 8426)
     stage.is_clean()
@@ -88,8 +120,10 @@ def test_a_wrapper_made_with_its_options_off_sends(key, abort, switches):
     dialog; 3 XACT_ABORT of its caller is what it was (@@OPTIONS, bit 16384)."""
     stage = Stage(key, switches)
     stage.dba.does("SET QUOTED_IDENTIFIER OFF; ")
-    stage.dba.does("CREATE PROCEDURE dbo.Wrapper AS BEGIN DECLARE @text nvarchar(20) = \"x\"; "
-                   f"{stage.send('01')} END;")
+    stage.dba.does(
+        'CREATE PROCEDURE dbo.Wrapper AS BEGIN DECLARE @text nvarchar(20) = "x"; '
+        f"{stage.send('01')} END;"
+    )
     t1 = stage.caller()
     bit = 16384 if abort == "ON" else 0
     t1.does(f"SET XACT_ABORT {abort}; EXECUTE dbo.Wrapper;")

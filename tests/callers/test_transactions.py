@@ -21,9 +21,11 @@ def test_inside_a_callers_try_it_is_sent_or_the_catch_hears_of_it(key, abort, sw
     t1 = stage.caller()
     t1.does(stage.send("01"))
     stage.forget_dialogs()
-    t1.does(f"SET XACT_ABORT {abort}; BEGIN TRY BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES "
-            f"(1); {stage.send('02')} COMMIT; SELECT 0; END TRY BEGIN CATCH SELECT ERROR_NUMBER(); "
-            "IF XACT_STATE() = 1 COMMIT; IF XACT_STATE() = -1 ROLLBACK; END CATCH;")
+    t1.does(
+        f"SET XACT_ABORT {abort}; BEGIN TRY BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES "
+        f"(1); {stage.send('02')} COMMIT; SELECT 0; END TRY BEGIN CATCH SELECT ERROR_NUMBER(); "
+        "IF XACT_STATE() = 1 COMMIT; IF XACT_STATE() = -1 ROLLBACK; END CATCH;"
+    )
     ((error,),) = t1.out.result_sets[-1].rows
     if error == 0:
         assert (stage.orders(), stage.landed()) == ([1], ["01", "02"])
@@ -47,7 +49,8 @@ def test_in_a_doomed_transaction_a_clear_error_comes_and_no_message(key, abort):
     t1.starts(
         f"SET XACT_ABORT {abort}; BEGIN TRANSACTION; BEGIN TRY SELECT CONVERT(xml, N'<a'); END TRY "
         f"BEGIN CATCH IF XACT_STATE() <> -1 THROW 50999, N'not doomed', 1; {stage.send('02')} "
-        "END CATCH;")
+        "END CATCH;"
+    )
     assert t1.out.finished and t1.errors[0] == 3930
     assert t1.value("@@TRANCOUNT") == 0
     assert stage.landed() == []
@@ -67,7 +70,8 @@ def test_in_a_doomed_transaction_with_a_dialog_the_error_can_be_caught(key, abor
     t1.does(
         f"SET XACT_ABORT {abort}; BEGIN TRANSACTION; BEGIN TRY SELECT CONVERT(xml, N'<a'); END TRY "
         f"BEGIN CATCH BEGIN TRY {stage.send('02')} SELECT 0; END TRY BEGIN CATCH "
-        "SELECT ERROR_NUMBER(); END CATCH; ROLLBACK; END CATCH;")
+        "SELECT ERROR_NUMBER(); END CATCH; ROLLBACK; END CATCH;"
+    )
     assert t1.out.result_sets[-1].rows == [(3930,)]
     assert stage.landed() == ["01"]
     stage.is_clean()
@@ -118,12 +122,16 @@ def test_a_savepoint_the_caller_rolls_back_takes_the_message_only(key, abort, sw
     """1 T1 writes, saves, sends, rolls back to the savepoint, sends again, commits (F-320)."""
     stage = Stage(key, switches)
     t1 = stage.caller()
-    t1.does(f"SET XACT_ABORT {abort}; BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1); "
-            f"SAVE TRANSACTION s; {stage.send('01')} ROLLBACK TRANSACTION s; {stage.send('02')} "
-            "COMMIT;")
+    t1.does(
+        f"SET XACT_ABORT {abort}; BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1); "
+        f"SAVE TRANSACTION s; {stage.send('01')} ROLLBACK TRANSACTION s; {stage.send('02')} "
+        "COMMIT;"
+    )
     assert (stage.orders(), stage.landed()) == ([1], ["02"])
-    t1.does(f"BEGIN TRANSACTION; {stage.send('03')} SAVE TRANSACTION s; {stage.send('04')} "
-            f"ROLLBACK TRANSACTION s; {stage.send('05')} COMMIT;")
+    t1.does(
+        f"BEGIN TRANSACTION; {stage.send('03')} SAVE TRANSACTION s; {stage.send('04')} "
+        f"ROLLBACK TRANSACTION s; {stage.send('05')} COMMIT;"
+    )
     assert sorted(stage.landed()) == ["02", "03", "05"]
     stage.is_clean()
 
@@ -135,8 +143,10 @@ def test_a_first_send_that_is_rolled_back_to_a_savepoint_leaves_no_row_and_no_di
     stage = Stage(key, switches)
     t1 = stage.caller()
     before = stage.dba.rows("SELECT Handle FROM audit.SessionConversations;")
-    t1.does(f"BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1); SAVE TRANSACTION s; "
-            f"{stage.send('01')} ROLLBACK TRANSACTION s; COMMIT;")
+    t1.does(
+        f"BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1); SAVE TRANSACTION s; "
+        f"{stage.send('01')} ROLLBACK TRANSACTION s; COMMIT;"
+    )
     assert stage.dba.rows("SELECT Handle FROM audit.SessionConversations;") == before
     assert stage.dba.rows("SELECT 1 FROM sys.conversation_endpoints;") == []
     t1.does(stage.send("02"))
@@ -173,8 +183,10 @@ def test_inside_insert_exec_it_sends_and_inserts_no_row(key, abort):
     stage = Stage(key)
     stage.dba.does(f"CREATE PROCEDURE dbo.Ask AS BEGIN {stage.send('01')} SELECT 7; END;")
     t1 = stage.caller()
-    t1.does(f"SET XACT_ABORT {abort}; DECLARE @t table (Id int); INSERT INTO @t EXECUTE dbo.Ask; "
-            "INSERT INTO dbo.Orders SELECT Id FROM @t;")
+    t1.does(
+        f"SET XACT_ABORT {abort}; DECLARE @t table (Id int); INSERT INTO @t EXECUTE dbo.Ask; "
+        "INSERT INTO dbo.Orders SELECT Id FROM @t;"
+    )
     assert (stage.orders(), stage.landed()) == ([7], ["01"])
     t1.does(f"INSERT INTO dbo.Orders {stage.send('02')}")
     assert (stage.orders(), stage.landed()) == ([7], ["01", "02"])
@@ -210,10 +222,13 @@ def test_procedures_within_procedures_keep_their_counts(key, abort):
     2 Outer rollback.
     """
     stage = Stage(key)
-    stage.dba.does(f"CREATE PROCEDURE dbo.P3 AS BEGIN BEGIN TRANSACTION; {stage.send('01')} "
-                   "COMMIT; END;")
-    stage.dba.does("CREATE PROCEDURE dbo.P2 AS BEGIN SET NOCOUNT ON; BEGIN TRANSACTION; "
-                   "EXECUTE dbo.P3; INSERT INTO dbo.Orders VALUES (@@TRANCOUNT); COMMIT; END;")
+    stage.dba.does(
+        f"CREATE PROCEDURE dbo.P3 AS BEGIN BEGIN TRANSACTION; {stage.send('01')} COMMIT; END;"
+    )
+    stage.dba.does(
+        "CREATE PROCEDURE dbo.P2 AS BEGIN SET NOCOUNT ON; BEGIN TRANSACTION; "
+        "EXECUTE dbo.P3; INSERT INTO dbo.Orders VALUES (@@TRANCOUNT); COMMIT; END;"
+    )
     t1 = stage.caller()
     t1.does(f"SET XACT_ABORT {abort}; EXECUTE dbo.P2;")
     t1.does("BEGIN TRANSACTION; DELETE FROM dbo.Orders; EXECUTE dbo.P2; ROLLBACK;")
@@ -232,10 +247,13 @@ def test_a_deadlock_victim_inside_its_callers_transaction_leaves_nothing(key):
     stage.dba.does("INSERT INTO dbo.Orders VALUES (1), (2);")
     t1, t2 = stage.caller(), stage.caller()
     t2.does("SET DEADLOCK_PRIORITY LOW;")
-    t1.does("BEGIN TRANSACTION; UPDATE dbo.Orders SET Id = 1 WHERE Id = 1;"
-            + stage.send("01", "k1"))
-    t2.does("BEGIN TRANSACTION; UPDATE dbo.Orders SET Id = 2 WHERE Id = 2;"
-            + (stage.send("02", "k2") if stage.key != "single" else ""))
+    t1.does(
+        "BEGIN TRANSACTION; UPDATE dbo.Orders SET Id = 1 WHERE Id = 1;" + stage.send("01", "k1")
+    )
+    t2.does(
+        "BEGIN TRANSACTION; UPDATE dbo.Orders SET Id = 2 WHERE Id = 2;"
+        + (stage.send("02", "k2") if stage.key != "single" else "")
+    )
     t1.blocks("UPDATE dbo.Orders SET Id = 2 WHERE Id = 2;")
     t2.fails("UPDATE dbo.Orders SET Id = 1 WHERE Id = 1;", 1205)
     t1.has_ended()

@@ -16,8 +16,10 @@ WAYS = pytest.mark.parametrize("way", ["cleaned up", "ended by the target", "end
 
 def with_trigger(stage, when="INSERT", first=""):
     """A trigger on dbo.Orders that sends the event for every statement."""
-    stage.dba.does(f"CREATE TRIGGER dbo.OrdersAudit ON dbo.Orders AFTER {when} AS BEGIN "
-                   f"{first} {stage.send('07')} END;")
+    stage.dba.does(
+        f"CREATE TRIGGER dbo.OrdersAudit ON dbo.Orders AFTER {when} AS BEGIN "
+        f"{first} {stage.send('07')} END;"
+    )
 
 
 def kill_dialogs(stage, way):
@@ -52,8 +54,10 @@ def test_a_dead_dialog_costs_no_row(key, way, switches, transaction, abort):
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (1);")
     kill_dialogs(stage, way)
-    t1.does(f"SET XACT_ABORT {abort}; {transaction} INSERT INTO dbo.Orders VALUES (2);"
-            + ("COMMIT;" if transaction else ""))
+    t1.does(
+        f"SET XACT_ABORT {abort}; {transaction} INSERT INTO dbo.Orders VALUES (2);"
+        + ("COMMIT;" if transaction else "")
+    )
     assert (stage.orders(), stage.landed()) == ([1, 2], ["07", "07"])
     assert t1.value("@@TRANCOUNT") == 0
     stage.is_clean()
@@ -63,7 +67,8 @@ def test_a_dead_dialog_costs_no_row(key, way, switches, transaction, abort):
 @switched("broker_error_dooms")
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 def test_a_dialog_that_goes_while_the_trigger_sends_costs_no_row_unless_that_dooms(
-        key, switches, abort):
+    key, switches, abort
+):
     """1 T1's trigger finds its dialog. 2 A DBA ends it before SEND has it: 8426. 3 The INSERT goes
     through, event and all, or is refused as a whole with the server's error (F-131).
     """
@@ -91,8 +96,10 @@ def test_every_kind_of_statement_and_many_rows_fire_one_event_each(key):
     t1.does("INSERT INTO dbo.Orders VALUES (1), (2), (3);")
     t1.does("UPDATE dbo.Orders SET Id = Id + 10;")
     t1.does("DELETE FROM dbo.Orders WHERE Id = 11;")
-    t1.does("MERGE dbo.Orders AS o USING (VALUES (12), (99)) AS v (Id) ON v.Id = o.Id "
-            "WHEN NOT MATCHED THEN INSERT (Id) VALUES (v.Id);")
+    t1.does(
+        "MERGE dbo.Orders AS o USING (VALUES (12), (99)) AS v (Id) ON v.Id = o.Id "
+        "WHEN NOT MATCHED THEN INSERT (Id) VALUES (v.Id);"
+    )
     assert (stage.orders(), stage.landed()) == ([12, 13, 99], ["07"] * 4)
     stage.is_clean()
 
@@ -102,8 +109,11 @@ def test_every_kind_of_statement_and_many_rows_fire_one_event_each(key):
 def test_a_wrong_call_in_a_trigger_refuses_the_statement_with_a_clear_error(key, abort):
     """1 The trigger names a type there is none of. 2 The INSERT fails with 50100, whole."""
     stage = Stage(key)
-    stage.dba.does("CREATE TRIGGER dbo.OrdersAudit ON dbo.Orders AFTER INSERT AS BEGIN "
-                   + stage.send("07").replace("audit/event", "audit/none") + " END;")
+    stage.dba.does(
+        "CREATE TRIGGER dbo.OrdersAudit ON dbo.Orders AFTER INSERT AS BEGIN "
+        + stage.send("07").replace("audit/event", "audit/none")
+        + " END;"
+    )
     t1 = stage.caller()
     t1.starts(f"SET XACT_ABORT {abort}; INSERT INTO dbo.Orders VALUES (1);")
     assert t1.errors[0] == stage.refusal
@@ -123,7 +133,8 @@ def test_a_trigger_that_catches_hides_no_lost_message(key, switches):
     stage.dba.does(
         "CREATE TRIGGER dbo.OrdersAudit ON dbo.Orders AFTER INSERT AS BEGIN BEGIN TRY "
         f"{stage.send('07')} END TRY BEGIN CATCH IF XACT_STATE() = -1 ROLLBACK; THROW; END CATCH; "
-        "END;")
+        "END;"
+    )
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (1);")
     t1.loses_dialogs("INSERT INTO dbo.Orders VALUES (2);")
@@ -142,8 +153,10 @@ def test_a_failing_statement_after_the_send_takes_the_message_with_it(key):
     t1.does("INSERT INTO dbo.Orders VALUES (1);")
     t1.fails("INSERT INTO dbo.Orders VALUES (2), (1);", 2627)
     t1.does("CREATE TABLE dbo.Other (Id int NOT NULL CHECK (Id < 5));")
-    t1.does("CREATE TRIGGER dbo.After2 ON dbo.Orders AFTER INSERT AS "
-            "INSERT INTO dbo.Other SELECT Id FROM inserted;")
+    t1.does(
+        "CREATE TRIGGER dbo.After2 ON dbo.Orders AFTER INSERT AS "
+        "INSERT INTO dbo.Other SELECT Id FROM inserted;"
+    )
     t1.starts("INSERT INTO dbo.Orders VALUES (7);")
     assert t1.errors[0] == 547
     assert (stage.orders(), stage.landed()) == ([1], ["07"])
@@ -156,9 +169,11 @@ def test_nested_triggers_send_in_the_order_of_their_statements(key):
     stage = Stage(key)
     stage.dba.does("CREATE TABLE dbo.Other (Id int);")
     stage.dba.does(f"CREATE TRIGGER dbo.T2 ON dbo.Other AFTER INSERT AS {stage.send('02')}")
-    stage.dba.does("CREATE TRIGGER dbo.T1 ON dbo.Orders AFTER INSERT AS BEGIN "
-                   f"{stage.send('01')} INSERT INTO dbo.Other SELECT Id FROM inserted; "
-                   f"{stage.send('03')} END;")
+    stage.dba.does(
+        "CREATE TRIGGER dbo.T1 ON dbo.Orders AFTER INSERT AS BEGIN "
+        f"{stage.send('01')} INSERT INTO dbo.Other SELECT Id FROM inserted; "
+        f"{stage.send('03')} END;"
+    )
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (1);")
     arrived = stage.landed()
@@ -172,8 +187,10 @@ def test_a_trigger_fired_by_a_caller_without_rights_of_its_own_sends(key):
     """1 An application may write dbo.Orders and is in the sender role; its trigger's call works."""
     stage = Stage(key)
     with_trigger(stage)
-    stage.dba.does("CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;"
-                   "GRANT INSERT ON dbo.Orders TO app;")
+    stage.dba.does(
+        "CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;"
+        "GRANT INSERT ON dbo.Orders TO app;"
+    )
     t1 = stage.caller()
     t1.does("EXECUTE AS USER = N'app'; INSERT INTO dbo.Orders VALUES (1); REVERT;")
     assert (stage.orders(), stage.landed()) == ([1], ["07"])

@@ -6,8 +6,12 @@ from .stage import NEVER, SHARED_ROW, WAYS, Stage, switched, ways
 
 pytestmark = pytest.mark.sampled(every=8)
 
-WAITS = [(way, lock) for way in WAYS for lock in ("R", "G")
-         if way != "message" and not (lock == "R" and way in {*NEVER, "pool"})]
+WAITS = [
+    (way, lock)
+    for way in WAYS
+    for lock in ("R", "G")
+    if way != "message" and not (lock == "R" and way in {*NEVER, "pool"})
+]
 """What a sender of each key can be made to wait for. A pool's sender passes over busy rows, and
 with single and message there is no R."""
 
@@ -18,8 +22,8 @@ OWNS = pytest.mark.parametrize("own", [True, False], ids=["its own transaction",
 HOLD = {
     "R": "SELECT sc.Handle FROM audit.SessionConversations AS sc WITH (UPDLOCK);",
     "G": "DECLARE @h uniqueidentifier = (SELECT TOP (1) conversation_handle FROM "
-         "sys.conversation_endpoints WHERE is_initiator = 1); "
-         "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 3000;",
+    "sys.conversation_endpoints WHERE is_initiator = 1); "
+    "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 3000;",
 }
 
 
@@ -144,7 +148,8 @@ def test_a_lock_timeout_in_a_try_leaves_the_rest_of_the_transaction(key, lock, t
     out = t1.starts(
         f"SET LOCK_TIMEOUT {timeout}; BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1); BEGIN "
         f"TRY {stage.send('02')} END TRY BEGIN CATCH IF XACT_STATE() = -1 THROW; END CATCH; "
-        "COMMIT;")
+        "COMMIT;"
+    )
     stage.instance.advance(1)
     if not out.finished:
         assert switches["group_lock_timeout"] == "waits"

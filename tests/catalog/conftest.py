@@ -50,6 +50,7 @@ def rows(session):
 @pytest.fixture
 def one(session):
     """one(sql) -> the only value, sql_variant unwrapped."""
+
     def ask(sql):
         value = session.execute(sql).one()
         return getattr(value, "value", value)

@@ -9,8 +9,10 @@ def two(session, instance):
 
 
 def lock(session, mode="Exclusive", owner="Session", timeout="NULL"):
-    text = (f"DECLARE @r int; EXEC @r = sp_getapplock N'res', N'{mode}', N'{owner}', {timeout}; "
-            "SELECT @r")
+    text = (
+        f"DECLARE @r int; EXEC @r = sp_getapplock N'res', N'{mode}', N'{owner}', {timeout}; "
+        "SELECT @r"
+    )
     return session.execute(text)
 
 
@@ -102,8 +104,15 @@ def test_an_activated_task_that_ends_gives_its_locks_back_too(two, instance):
     ):
         first.execute(text).ok()
     instance.run()
-    assert {row[0] for row in second.execute(
-        "SELECT answer FROM dbo.heard;").result_sets[0].rows} == {0}
-    answer = second.execute("DECLARE @got int; EXEC @got = sp_getapplock 'task', 'Exclusive', "
-                            "'Session', 0; SELECT @got;").result_sets[0].rows
+    assert {
+        row[0] for row in second.execute("SELECT answer FROM dbo.heard;").result_sets[0].rows
+    } == {0}
+    answer = (
+        second.execute(
+            "DECLARE @got int; EXEC @got = sp_getapplock 'task', 'Exclusive', "
+            "'Session', 0; SELECT @got;"
+        )
+        .result_sets[0]
+        .rows
+    )
     assert answer == [(0,)]

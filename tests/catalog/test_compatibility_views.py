@@ -4,8 +4,12 @@ import pytest
 
 
 def test_sysobjects_lists_objects_under_their_old_names(rows):
-    found = {r[0]: r[1:] for r in rows(
-        "SELECT name, xtype, type, USER_NAME(uid), OBJECT_NAME(parent_obj) FROM sysobjects")}
+    found = {
+        r[0]: r[1:]
+        for r in rows(
+            "SELECT name, xtype, type, USER_NAME(uid), OBJECT_NAME(parent_obj) FROM sysobjects"
+        )
+    }
     assert found["Log"][:2] == ("U ", "U ")
     assert found["PK_Log"][:2] == ("PK", "K ")
     assert found["PK_Log"][3] == "Log"
@@ -31,8 +35,10 @@ def test_bits_that_no_page_explains_are_refused(session):
 
 
 def test_full_text_search_is_not_installed(rows):
-    assert rows("SELECT FULLTEXTSERVICEPROPERTY('IsFullTextInstalled'), "
-                "FULLTEXTSERVICEPROPERTY('LoadOSResources')") == [(0, None)]
+    assert rows(
+        "SELECT FULLTEXTSERVICEPROPERTY('IsFullTextInstalled'), "
+        "FULLTEXTSERVICEPROPERTY('LoadOSResources')"
+    ) == [(0, None)]
 
 
 def test_the_vardecimal_format_is_on_and_cannot_be_changed(session):

@@ -56,11 +56,17 @@ def deadlocked():
     admin = made.connect()
     for batch in SETUP:
         run(admin, batch)
-    handle = run(admin, "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE svc TO SERVICE "
-                        "'svc' WITH ENCRYPTION = OFF; BEGIN CONVERSATION TIMER (@h) TIMEOUT = 1; "
-                        "INSERT dbo.ServiceBrokerConversations VALUES (1, @h); SELECT @h").one()
-    run(admin, "ALTER QUEUE dbo.q WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = "
-               "dbo.usp_Activated, MAX_QUEUE_READERS = 1, EXECUTE AS OWNER)")
+    handle = run(
+        admin,
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE svc TO SERVICE "
+        "'svc' WITH ENCRYPTION = OFF; BEGIN CONVERSATION TIMER (@h) TIMEOUT = 1; "
+        "INSERT dbo.ServiceBrokerConversations VALUES (1, @h); SELECT @h",
+    ).one()
+    run(
+        admin,
+        "ALTER QUEUE dbo.q WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = "
+        "dbo.usp_Activated, MAX_QUEUE_READERS = 1, EXECUTE AS OWNER)",
+    )
     sender = made.connect("MYDB")
     run(sender, "BEGIN TRAN")
     made.sender_answer = sender.execute(f"EXEC dbo.usp_SendMessage '{handle}'")
@@ -120,15 +126,19 @@ def test_the_resources_are_the_seeds_with_owners_and_waiters(report):
     sender, task = (p.get("id") for p in report.findall("process-list/process"))
     group, key = report.find("resource-list")
     assert (group.tag, list(group.attrib)) == (
-        "metadatalock", ["subresource", "classid", "dbid", "id", "mode"])
+        "metadatalock",
+        ["subresource", "classid", "dbid", "id", "mode"],
+    )
     assert (key.tag, list(key.attrib)) == (
-        "keylock", ["hobtid", "dbid", "objectname", "indexname", "id", "mode",
-                    "associatedObjectId"])
+        "keylock",
+        ["hobtid", "dbid", "objectname", "indexname", "id", "mode", "associatedObjectId"],
+    )
     assert key.get("objectname") == "MYDB.dbo.ServiceBrokerConversations"
     assert key.get("indexname").startswith("PK__ServiceB__")
     assert [(o.get("id"), o.get("mode")) for o in group.iter("owner")] == [(task, "X")]
     assert [(w.get("id"), w.get("mode"), w.get("requestType")) for w in group.iter("waiter")] == [
-        (sender, "X", "wait")]
+        (sender, "X", "wait")
+    ]
     assert [(o.get("id"), o.get("mode")) for o in key.iter("owner")] == [(sender, "U")]
     assert [(w.get("id"), w.get("mode")) for w in key.iter("waiter")] == [(task, "U")]
 

@@ -77,32 +77,38 @@ def test_a_message_has_text_severity_and_maybe_the_log(sa):
     error = sa.execute("RAISERROR (50001, -1, 3, 5, 'x')").error()
     assert (error.number, error.severity, error.state, error.text) == (50001, 16, 3, "Value 5 of x")
     assert "Value 5 of x" in texts(sa, "EXEC sp_readerrorlog")[0]
-    assert sa.execute("SELECT severity, is_event_logged, text FROM sys.messages WHERE message_id = "
-                      "50001").rows() == [(16, 1, "Value %d of %s")]
+    assert sa.execute(
+        "SELECT severity, is_event_logged, text FROM sys.messages WHERE message_id = 50001"
+    ).rows() == [(16, 1, "Value %d of %s")]
     sa.execute("EXEC sp_altermessage 50001, 'WITH_LOG', 'false'")
-    assert sa.execute("SELECT is_event_logged FROM sys.messages WHERE message_id = 50001"
-                      ).one() == 0
+    assert (
+        sa.execute("SELECT is_event_logged FROM sys.messages WHERE message_id = 50001").one() == 0
+    )
     sa.execute("EXEC sp_dropmessage 50001")
     assert sa.execute("RAISERROR (50001, 16, 1)").error().number == 18054
 
 
-@pytest.mark.parametrize(("text", "number"), [
-    ("EXEC sp_addmessage 50000, 16, 'x'", 15040),
-    ("EXEC sp_addmessage 50001, 26, 'x'", 15041),
-    ("EXEC sp_addmessage 50001, 16, 'x', @with_log = 'maybe'", 15271),
-    ("EXEC sp_addmessage 50001, 16, 'x', 'Deutsch'", 60001),
-    ("EXEC sp_dropmessage 50000", 15178),
-    ("RAISERROR (100, 16, 1)", 2732),
-    ("RAISERROR (15600, 16, 1, 'sp_x')", 15600),
-    ("EXEC sp_dropmessage 50001", 15179),
-    ("EXEC sp_addmessage 50002, 16, 'x'; EXEC sp_addmessage 50002, 16, 'y'", 15043),
-    ("EXEC sp_altermessage 50002, 'OTHER', 'true'", 15176),
-])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("EXEC sp_addmessage 50000, 16, 'x'", 15040),
+        ("EXEC sp_addmessage 50001, 26, 'x'", 15041),
+        ("EXEC sp_addmessage 50001, 16, 'x', @with_log = 'maybe'", 15271),
+        ("EXEC sp_addmessage 50001, 16, 'x', 'Deutsch'", 60001),
+        ("EXEC sp_dropmessage 50000", 15178),
+        ("RAISERROR (100, 16, 1)", 2732),
+        ("RAISERROR (15600, 16, 1, 'sp_x')", 15600),
+        ("EXEC sp_dropmessage 50001", 15179),
+        ("EXEC sp_addmessage 50002, 16, 'x'; EXEC sp_addmessage 50002, 16, 'y'", 15043),
+        ("EXEC sp_altermessage 50002, 'OTHER', 'true'", 15176),
+    ],
+)
 def test_what_is_wrong_with_a_message(sa, text, number):
     assert sa.execute(text).error().number == number
 
 
 def test_replace_takes_the_place(sa):
-    sa.execute("EXEC sp_addmessage 50002, 16, 'x'; EXEC sp_addmessage 50002, 12, 'y', "
-               "@replace = 'replace'")
+    sa.execute(
+        "EXEC sp_addmessage 50002, 16, 'x'; EXEC sp_addmessage 50002, 12, 'y', @replace = 'replace'"
+    )
     assert sa.execute("RAISERROR (50002, -1, 1)").error().severity == 12

@@ -1,13 +1,17 @@
 """Extended properties: version stamps."""
 
-STAMP = ("EXEC sp_addextendedproperty @name = N'Redial', @value = N'1.0', @level0type = N'SCHEMA', "
-         "@level0name = N'audit', @level1type = N'PROCEDURE', @level1name = N'usp_Add'")
+STAMP = (
+    "EXEC sp_addextendedproperty @name = N'Redial', @value = N'1.0', @level0type = N'SCHEMA', "
+    "@level0name = N'audit', @level1type = N'PROCEDURE', @level1name = N'usp_Add'"
+)
 
 
 def test_a_stamp_on_a_procedure_can_be_read_back(session, rows):
     assert not session.execute(STAMP).errors
-    ((name, value),) = rows("SELECT name, value FROM sys.extended_properties WHERE class = 1 AND "
-                            "major_id = OBJECT_ID('audit.usp_Add')")
+    ((name, value),) = rows(
+        "SELECT name, value FROM sys.extended_properties WHERE class = 1 AND "
+        "major_id = OBJECT_ID('audit.usp_Add')"
+    )
     assert (name, value.value) == ("Redial", "1.0")
 
 
@@ -29,31 +33,44 @@ def test_a_property_survives_an_alter_and_is_undone_by_a_rollback(session, rows)
     session.execute(STAMP)
     session.execute("CREATE OR ALTER PROCEDURE audit.usp_Add AS RETURN 0")
     assert len(rows("SELECT * FROM sys.extended_properties")) == 1
-    session.execute("BEGIN TRAN; EXEC sp_dropextendedproperty N'Redial', N'SCHEMA', N'audit', "
-                    "N'PROCEDURE', N'usp_Add'; ROLLBACK")
+    session.execute(
+        "BEGIN TRAN; EXEC sp_dropextendedproperty N'Redial', N'SCHEMA', N'audit', "
+        "N'PROCEDURE', N'usp_Add'; ROLLBACK"
+    )
     assert len(rows("SELECT * FROM sys.extended_properties")) == 1
 
 
 def test_the_database_and_columns_can_carry_properties(session, rows):
     session.execute("EXEC sp_addextendedproperty N'Owner', N'me'")
-    session.execute("EXEC sp_addextendedproperty N'MS_Description', N'when', N'SCHEMA', N'audit', "
-                    "N'TABLE', N'Log', N'COLUMN', N'At'")
+    session.execute(
+        "EXEC sp_addextendedproperty N'MS_Description', N'when', N'SCHEMA', N'audit', "
+        "N'TABLE', N'Log', N'COLUMN', N'At'"
+    )
     assert rows("SELECT class, minor_id FROM sys.extended_properties ORDER BY class") == [
-        (0, 0), (1, 5)]
+        (0, 0),
+        (1, 5),
+    ]
 
 
 def test_a_missing_object_or_property_is_named(session):
-    missing = session.execute("EXEC sp_addextendedproperty N'a', N'b', N'SCHEMA', N'audit', "
-                              "N'TABLE', N'Nope'")
+    missing = session.execute(
+        "EXEC sp_addextendedproperty N'a', N'b', N'SCHEMA', N'audit', N'TABLE', N'Nope'"
+    )
     assert missing.error().number == 15135 and "Nope" in missing.error().text
     assert session.execute("EXEC sp_dropextendedproperty N'a'").error().number == 15217
 
 
 def test_sqlalchemys_first_question_has_an_answer(session, rows):
-    assert rows("SELECT 1 FROM fn_listextendedproperty(default, default, default, default, "
-                "default, default, default)") == []
+    assert (
+        rows(
+            "SELECT 1 FROM fn_listextendedproperty(default, default, default, default, "
+            "default, default, default)"
+        )
+        == []
+    )
     session.execute(STAMP)
     ((kind, name, stamp, value),) = rows(
         "SELECT * FROM fn_listextendedproperty(N'Redial', N'SCHEMA', N'audit', N'PROCEDURE', "
-        "N'usp_Add', NULL, NULL)")
+        "N'usp_Add', NULL, NULL)"
+    )
     assert (kind, name, stamp, value.value) == ("PROCEDURE", "usp_Add", "Redial", "1.0")

@@ -11,9 +11,11 @@ def instance():
     made = Instance(seed=4)
     s = made.connect()
     s.execute("CREATE DATABASE App")
-    s.execute("USE App; CREATE TABLE dbo.T (a int PRIMARY KEY); INSERT dbo.T VALUES (1), (2); "
-              "CREATE LOGIN alice WITH PASSWORD = 'a-Secret-1', CHECK_POLICY = OFF; "
-              "CREATE USER alice")
+    s.execute(
+        "USE App; CREATE TABLE dbo.T (a int PRIMARY KEY); INSERT dbo.T VALUES (1), (2); "
+        "CREATE LOGIN alice WITH PASSWORD = 'a-Secret-1', CHECK_POLICY = OFF; "
+        "CREATE USER alice"
+    )
     s.close()
     return made
 
@@ -64,9 +66,11 @@ def test_sp_lock_shows_grants_and_waits(sa, alice, blocked):
 
 def test_the_input_buffer_by_dbcc_and_by_function(sa, alice, blocked):
     assert sa.execute(f"DBCC INPUTBUFFER({blocked.id})").rows() == [
-        ("Language Event", 0, "DELETE dbo.T WHERE a = 5")]
-    assert sa.execute(f"SELECT event_type, event_info FROM sys.dm_exec_input_buffer({blocked.id}, "
-                      "NULL)").rows() == [("Language Event", "DELETE dbo.T WHERE a = 5")]
+        ("Language Event", 0, "DELETE dbo.T WHERE a = 5")
+    ]
+    assert sa.execute(
+        f"SELECT event_type, event_info FROM sys.dm_exec_input_buffer({blocked.id}, NULL)"
+    ).rows() == [("Language Event", "DELETE dbo.T WHERE a = 5")]
     assert sa.execute("DBCC INPUTBUFFER(999)").error().number == 7955
     assert alice.execute(f"DBCC INPUTBUFFER({sa.id})").error().number == 300
     assert alice.execute(f"DBCC INPUTBUFFER({alice.id}) WITH NO_INFOMSGS").messages == []
@@ -77,29 +81,31 @@ def test_dbcc_opentran_names_the_oldest_writer(sa, alice, instance):
     sa.execute("BEGIN TRAN oldest; UPDATE dbo.T SET a = 5 WHERE a = 1")
     rows = dict(instance.connect("App").execute("DBCC OPENTRAN WITH TABLERESULTS").rows())
     assert rows["OLDACT_SPID"] == str(sa.id) and rows["OLDACT_NAME"] == "oldest"
-    assert any("SPID (server process ID)" in m.text for m in sa.execute(
-        "DBCC OPENTRAN ('App')").messages)
+    assert any(
+        "SPID (server process ID)" in m.text for m in sa.execute("DBCC OPENTRAN ('App')").messages
+    )
     assert alice.execute("DBCC OPENTRAN").error().number == 2571
 
 
 def test_dbcc_useroptions_shows_the_options_of_the_session(sa):
-    rows = dict(sa.execute("SET LOCK_TIMEOUT 5; SET QUOTED_IDENTIFIER OFF; DBCC USEROPTIONS"
-                           ).rows())
+    rows = dict(
+        sa.execute("SET LOCK_TIMEOUT 5; SET QUOTED_IDENTIFIER OFF; DBCC USEROPTIONS").rows()
+    )
     assert rows["lock_timeout"] == "5" and "quoted_identifier" not in rows
     assert rows["isolation level"] == "read committed"
 
 
-@pytest.mark.parametrize("command", [
-    "SQLPERF(LOGSPACE)", "CHECKDB", "TRACEON(1222)"])
+@pytest.mark.parametrize("command", ["SQLPERF(LOGSPACE)", "CHECKDB", "TRACEON(1222)"])
 def test_other_commands_are_refused_by_name(sa, command):
     error = sa.execute(f"DBCC {command}").error()
     assert error.number == 60001 and f"DBCC {command.partition('(')[0]}" in error.text
 
 
 def test_the_text_behind_a_handle(sa, blocked):
-    rows = sa.execute("SELECT r.session_id, t.text FROM sys.dm_exec_requests AS r CROSS APPLY "
-                      f"sys.dm_exec_sql_text(r.sql_handle) AS t WHERE r.session_id = {blocked.id}"
-                      ).rows()
+    rows = sa.execute(
+        "SELECT r.session_id, t.text FROM sys.dm_exec_requests AS r CROSS APPLY "
+        f"sys.dm_exec_sql_text(r.sql_handle) AS t WHERE r.session_id = {blocked.id}"
+    ).rows()
     assert rows == [(blocked.id, "DELETE dbo.T WHERE a = 5")]
 
 
@@ -107,9 +113,11 @@ def test_the_text_behind_a_modules_handle(sa, instance, alice):
     sa.execute("CREATE PROCEDURE dbo.Slow AS WAITFOR DELAY '00:01:00'")
     other = instance.connect("App")
     other.execute("EXEC dbo.Slow")
-    row = sa.execute("SELECT OBJECT_NAME(t.objectid), t.text FROM sys.dm_exec_requests AS r CROSS "
-                     "APPLY sys.dm_exec_sql_text(r.sql_handle) AS t WHERE r.session_id = "
-                     f"{other.id}").rows()[0]
+    row = sa.execute(
+        "SELECT OBJECT_NAME(t.objectid), t.text FROM sys.dm_exec_requests AS r CROSS "
+        "APPLY sys.dm_exec_sql_text(r.sql_handle) AS t WHERE r.session_id = "
+        f"{other.id}"
+    ).rows()[0]
     assert row == ("Slow", "CREATE PROCEDURE dbo.Slow AS WAITFOR DELAY '00:01:00'")
     assert alice.execute("SELECT * FROM sys.dm_exec_sql_text(0x01)").error().number == 300
 

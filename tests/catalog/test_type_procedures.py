@@ -20,8 +20,12 @@ def test_the_first_row_of_a_type_has_the_precision_pyodbc_relies_on(
     session, number, name, precision
 ):
     session.sink.clear()
-    session.submit(Rpc("[sys].sp_datatype_info_100", [RpcParam("", SMALLINT, number),
-                                                      RpcParam("@ODBCVer", SMALLINT, 4)]))
+    session.submit(
+        Rpc(
+            "[sys].sp_datatype_info_100",
+            [RpcParam("", SMALLINT, number), RpcParam("@ODBCVer", SMALLINT, 4)],
+        )
+    )
     session.instance.run()
     assert session.sink.rows()[0][:3] == (name, number, precision)
     assert session.sink.status == 0

@@ -9,13 +9,13 @@ from tests.sql.catalog import difference as differences
 AT_REST = {
     "all objects": "SELECT SCHEMA_NAME(schema_id), name, type FROM sys.objects",
     "all permissions": "SELECT class_desc, permission_name, state_desc, "
-                       "USER_NAME(grantee_principal_id), major_id FROM sys.database_permissions",
+    "USER_NAME(grantee_principal_id), major_id FROM sys.database_permissions",
     "endpoints": "SELECT state, is_initiator FROM sys.conversation_endpoints",
     "transmission": "SELECT message_type_name FROM sys.transmission_queue",
     "logins": "SELECT name, type FROM sys.server_principals",
     "databases": "SELECT name, is_broker_enabled, is_trustworthy_on, "
-                 "is_honor_broker_priority_on, is_read_committed_snapshot_on FROM sys.databases",
-}  # fmt: skip
+    "is_honor_broker_priority_on, is_read_committed_snapshot_on FROM sys.databases",
+}
 
 __all__ = ["differences", "read"]
 

@@ -122,9 +122,13 @@ class Lab:
 
     def handles(self, is_initiator: int) -> list[str]:
         """Handles of one side's open endpoints."""
-        return [row[0] for row in self.rows(
-            "SELECT conversation_handle FROM sys.conversation_endpoints WHERE state <> 'CD' "
-            f"AND is_initiator = {is_initiator} ORDER BY send_sequence DESC;")]
+        return [
+            row[0]
+            for row in self.rows(
+                "SELECT conversation_handle FROM sys.conversation_endpoints WHERE state <> 'CD' "
+                f"AND is_initiator = {is_initiator} ORDER BY send_sequence DESC;"
+            )
+        ]
 
     def states(self) -> Counter:
         """How many endpoints are in which state: (state, is_initiator)."""
@@ -134,33 +138,44 @@ class Lab:
         """The user messages that landed, in landing order."""
         (found,) = self.run(
             f"SELECT * FROM {self.own('Landing')} WHERE MessageType = {literal(self.event)} "
-            "ORDER BY RowVersion;").result_sets
+            "ORDER BY RowVersion;"
+        ).result_sets
         return found.dicts()
 
     def dead(self) -> list[tuple[bytes | None, int | None, str]]:
         """(body, code, side) of the dead-lettered user messages."""
-        return [(unwrap(body), code, side) for body, code, side in self.rows(
-            f"SELECT Body, Code, Side FROM {self.own('DeadLetter')} "
-            f"WHERE MessageType = {literal(self.event)} ORDER BY DeadLetterId;")]
+        return [
+            (unwrap(body), code, side)
+            for body, code, side in self.rows(
+                f"SELECT Body, Code, Side FROM {self.own('DeadLetter')} "
+                f"WHERE MessageType = {literal(self.event)} ORDER BY DeadLetterId;"
+            )
+        ]
 
     def pending(self) -> list[bytes | None]:
         """Bodies on their way: in the transmission queue or unread in the target's."""
         kind = f"WHERE message_type_name = {literal(self.event)}"
         found = self.rows(f"SELECT message_body FROM sys.transmission_queue {kind};")
         if self.has(self.config.queues.target):
-            found += self.rows("SELECT message_body FROM "
-                               f"{self.own(self.config.queues.target)} WITH (NOLOCK) {kind};")
+            found += self.rows(
+                "SELECT message_body FROM "
+                f"{self.own(self.config.queues.target)} WITH (NOLOCK) {kind};"
+            )
         return [unwrap(body) for (body,) in found]
 
     def errors(self) -> list[tuple]:
         """The configuration's error log."""
-        return self.rows("SELECT ProcedureName, ErrorNumber, ErrorMessage FROM "
-                         f"{self.own('ErrorLog')} ORDER BY ErrorLogId;")
+        return self.rows(
+            "SELECT ProcedureName, ErrorNumber, ErrorMessage FROM "
+            f"{self.own('ErrorLog')} ORDER BY ErrorLogId;"
+        )
 
     def queues_off(self) -> int:
         """How many queues have been switched off."""
-        return self.rows("SELECT COUNT(*) FROM sys.service_queues WHERE is_ms_shipped = 0 "
-                         "AND (is_receive_enabled = 0 OR is_enqueue_enabled = 0);")[0][0]
+        return self.rows(
+            "SELECT COUNT(*) FROM sys.service_queues WHERE is_ms_shipped = 0 "
+            "AND (is_receive_enabled = 0 OR is_enqueue_enabled = 0);"
+        )[0][0]
 
     # ------------------------------------------------------------------ what must hold
     def balance(self) -> dict[bytes | None, int]:
@@ -188,8 +203,9 @@ class Lab:
 
     def _check_key_order(self, landed: list[dict[str, Any]]) -> None:
         """Numbers of a key are those of its acknowledged sends, in their order, without a gap."""
-        everything = [(row["ConversationKey"], row["KeySequence"], unwrap(row["Body"]))
-                      for row in landed]
+        everything = [
+            (row["ConversationKey"], row["KeySequence"], unwrap(row["Body"])) for row in landed
+        ]
         assert all(number for _, number, _ in everything)
         if self.pending() or self.dead():
             return
@@ -211,10 +227,14 @@ class Lab:
     def idle(self) -> None:
         """No lock is held and no transaction open, but by readers that wait for a message."""
         waiting = {s.id for s in self.instance.sessions.values() if s.background}
-        assert all(s.transaction is None
-                   for s in self.instance.sessions.values() if s.id not in waiting)
-        assert not [name for name in self.instance.engine.locks.resources
-                    if "SessionConversations" in str(name)]
+        assert all(
+            s.transaction is None for s in self.instance.sessions.values() if s.id not in waiting
+        )
+        assert not [
+            name
+            for name in self.instance.engine.locks.resources
+            if "SessionConversations" in str(name)
+        ]
 
 
 class Caller:

@@ -260,8 +260,10 @@ def a_killed_reader_loses_nothing(lab: Lab) -> None:
     holder = lab.caller()
     holder.run(f"BEGIN TRANSACTION; SELECT COUNT(*) FROM {lab.own('Landing')} WITH (TABLOCKX);")
     lab.caller("A").send(count=3)
-    readers = lab.rows("SELECT t.spid FROM sys.dm_broker_activated_tasks AS t "
-                       "WHERE t.procedure_name LIKE N'%usp_TargetActivation%';")
+    readers = lab.rows(
+        "SELECT t.spid FROM sys.dm_broker_activated_tasks AS t "
+        "WHERE t.procedure_name LIKE N'%usp_TargetActivation%';"
+    )
     assert readers
     for (spid,) in readers:
         lab.run(f"KILL {spid};")
@@ -296,8 +298,12 @@ def a_cancelled_sender_leaves_nothing_behind(lab: Lab) -> None:
     tables = [name for name in ("SessionConversations", "Gate") if lab.has(name)]
     for prefix in ("", "SET XACT_ABORT ON; "):
         for transaction in ("", "BEGIN TRANSACTION; "):
-            holder.run("BEGIN TRANSACTION;" + "".join(
-                f"SELECT COUNT(*) FROM {lab.own(table)} WITH (TABLOCKX);" for table in tables))
+            holder.run(
+                "BEGIN TRANSACTION;"
+                + "".join(
+                    f"SELECT COUNT(*) FROM {lab.own(table)} WITH (TABLOCKX);" for table in tables
+                )
+            )
             assert not first.submit(prefix + transaction + first.call(lab.body())), "no wait"
             first.cancel()
             holder.run("ROLLBACK;")

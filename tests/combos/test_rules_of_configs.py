@@ -14,10 +14,10 @@ from .test_style import code
 
 CONFIGS = {name: load_named(name) for name in names()}
 TEXTS = {name: render(config) for name, config in CONFIGS.items()}
-MODULES = [(name, file) for name, files in TEXTS.items() for file in files
-           if ".procedure." in file]
-ON_R = re.compile(r"(?:SELECT|DELETE|UPDATE)\b(?:(?!;).)*?\.\[SessionConversations\](?:(?!;).)*;",
-                  re.S)
+MODULES = [(name, file) for name, files in TEXTS.items() for file in files if ".procedure." in file]
+ON_R = re.compile(
+    r"(?:SELECT|DELETE|UPDATE)\b(?:(?!;).)*?\.\[SessionConversations\](?:(?!;).)*;", re.S
+)
 CLEANUP = ("usp_EndLeaked",)
 
 
@@ -46,9 +46,16 @@ def test_a_write_of_a_row_goes_by_its_clustered_key(name, file):
 @pytest.mark.parametrize("name", CONFIGS)
 def test_the_module_that_ends_dialogs_accounts_for_their_copies_in_the_same_transaction(name):
     (text,) = (code(t) for f, t in TEXTS[name].items() if "usp_ResendPending.procedure" in f)
-    places = [text.index(words) for words in (
-        "BEGIN TRANSACTION", "END CONVERSATION @handle", "[usp_MoveCopies]", "WHERE cl.Handle",
-        "COMMIT TRANSACTION;\n\n    RETURN 0")]
+    places = [
+        text.index(words)
+        for words in (
+            "BEGIN TRANSACTION",
+            "END CONVERSATION @handle",
+            "[usp_MoveCopies]",
+            "WHERE cl.Handle",
+            "COMMIT TRANSACTION;\n\n    RETURN 0",
+        )
+    ]
     assert places == sorted(places)
 
 
@@ -64,12 +71,18 @@ def test_what_is_sent_again_is_not_read_from_a_view_of_the_server(name):
 def test_a_sender_is_granted_nothing_but_execute(name):
     """And the view Outbox, which holds nothing and whose trigger sends."""
     role = CONFIGS[name].roles.sender
-    grants = [grant for text in TEXTS[name].values()
-              for grant in re.findall(rf"GRANT [^;]*? TO \[{role}\]", code(text))]
+    grants = [
+        grant
+        for text in TEXTS[name].values()
+        for grant in re.findall(rf"GRANT [^;]*? TO \[{role}\]", code(text))
+    ]
     assert grants
     for grant in grants:
-        assert re.match(r"GRANT (EXECUTE|REFERENCES) ON (OBJECT|TYPE)::|"
-                        r"GRANT SELECT, INSERT ON OBJECT::\[\w+\]\.\[Outbox\]", grant), grant
+        assert re.match(
+            r"GRANT (EXECUTE|REFERENCES) ON (OBJECT|TYPE)::|"
+            r"GRANT SELECT, INSERT ON OBJECT::\[\w+\]\.\[Outbox\]",
+            grant,
+        ), grant
 
 
 @pytest.mark.parametrize("name", CONFIGS)

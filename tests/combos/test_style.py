@@ -14,14 +14,27 @@ from harness.render.renderer import SQL
 
 MODULE = re.compile(r"\.(procedure|function|view|trigger)\.sql$")
 NEWER = (
-    "STRING_AGG", "TRIM", "TRANSLATE", "CONCAT_WS", "GREATEST", "LEAST", "DATETRUNC",
-    "DATE_BUCKET", "GENERATE_SERIES", "JSON_OBJECT", "JSON_ARRAY", "APPROX_COUNT_DISTINCT",
-    "STRING_SPLIT", "BIT_COUNT", "JSON_ARRAYAGG", "JSON_OBJECTAGG", "REGEXP_LIKE", "SESSION_ID",
-)  # fmt: skip
+    "STRING_AGG",
+    "TRIM",
+    "TRANSLATE",
+    "CONCAT_WS",
+    "GREATEST",
+    "LEAST",
+    "DATETRUNC",
+    "DATE_BUCKET",
+    "GENERATE_SERIES",
+    "JSON_OBJECT",
+    "JSON_ARRAY",
+    "APPROX_COUNT_DISTINCT",
+    "STRING_SPLIT",
+    "BIT_COUNT",
+    "JSON_ARRAYAGG",
+    "JSON_OBJECTAGG",
+    "REGEXP_LIKE",
+    "SESSION_ID",
+)
 """Functions that a server of 2016 SP1 does not have (STRING_SPLIT has them, without an ordinal)."""
-BOX = re.compile(
-    r"^ *(/\* -{20,} \*/)\n *(/\* (\d+)  (?:.+\n)+?) *\1$", re.M
-)  # fmt: skip
+BOX = re.compile(r"^ *(/\* -{20,} \*/)\n *(/\* (\d+)  (?:.+\n)+?) *\1$", re.M)
 
 
 def code(text: str) -> str:
@@ -44,8 +57,11 @@ def scripts() -> dict[str, str]:
     for config in configs:
         for name, text in render(config).items():
             if name.endswith(".sql") and name != "install.sql":
-                plain = re.sub(rf"//redial/{config.name}|{config.name}", "combo",
-                               text.replace("//combo", "combo"))
+                plain = re.sub(
+                    rf"//redial/{config.name}|{config.name}",
+                    "combo",
+                    text.replace("//combo", "combo"),
+                )
                 if plain not in seen:
                     seen.add(plain)
                     found[name if name not in found else f"{name} ({len(seen)})"] = text
@@ -67,7 +83,9 @@ def test_a_procedure_opens_in_the_fixed_order(name):
     opening = re.search(
         r"CREATE OR ALTER PROCEDURE \[(?:[^\]]|\]\])+\]\.\[\w+\]\n(?:    @.*\n(?: {4,}.*\n)*)*"
         r"WITH EXECUTE AS N'(?:[^']|'')+'\nAS\n/\* Redial [^*]+ \*/\n"
-        r"(?:/\*(?:[^*]|\*(?!/))*\*/\n)*BEGIN\n    SET NOCOUNT ON;\n", text)
+        r"(?:/\*(?:[^*]|\*(?!/))*\*/\n)*BEGIN\n    SET NOCOUNT ON;\n",
+        text,
+    )
     assert opening, text[:600]
     assert text.rstrip().endswith("END;\nGO")
 
@@ -103,10 +121,14 @@ def test_one_careful_reader_can_follow_a_procedure(name):
 def test_a_parameter_that_may_be_left_out_or_is_a_switch_says_what_it_means(name):
     """But for @Help and @Debug, which are the same in every operator's procedure."""
     head = PROCEDURES[name].split("\nWITH EXECUTE AS", 1)[0]
-    silent = [line.strip() for line in head.split("\n")
-              if line.startswith("    @") and "/*" not in line
-              and re.search(r"=| bit\b", line)
-              and not re.match(r"    @(Help|Debug) bit = 0,?$", line)]
+    silent = [
+        line.strip()
+        for line in head.split("\n")
+        if line.startswith("    @")
+        and "/*" not in line
+        and re.search(r"=| bit\b", line)
+        and not re.match(r"    @(Help|Debug) bit = 0,?$", line)
+    ]
     assert silent == []
 
 
@@ -129,8 +151,11 @@ def test_nothing_newer_than_2016_is_called():
 def test_every_error_number_stands_in_the_register_and_every_entry_is_raised():
     register = (SQL.parent / "docs" / "errors.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| (5\d{4}) \|", register, re.M))
-    raised = {number for text in scripts().values()
-              for number in re.findall(r"(?:THROW|WITH ERROR =) (5\d{4})\b", code(text))}
+    raised = {
+        number
+        for text in scripts().values()
+        for number in re.findall(r"(?:THROW|WITH ERROR =) (5\d{4})\b", code(text))
+    }
     assert raised - listed == set()
 
 

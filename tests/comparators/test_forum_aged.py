@@ -19,8 +19,11 @@ def test_an_aged_dialog_is_closed_by_the_next_send(lab):
     lab.advance(RECYCLE_AFTER + 1)
     lab.run(send_message("0x02"))
     assert lab.landed() == [b"\x01", b"\x02"]
-    assert lab.endpoints() == [("initiator", "CONVERSING"), ("target", "CLOSED"),
-                               ("target", "CONVERSING")]
+    assert lab.endpoints() == [
+        ("initiator", "CONVERSING"),
+        ("target", "CLOSED"),
+        ("target", "CONVERSING"),
+    ]
 
 
 def test_an_idle_dialog_waits_for_the_night(lab):

@@ -46,7 +46,8 @@ def test_the_session_is_the_key_by_the_parameters_default(lab):
 def test_two_payloads_at_once_are_refused_by_message_and_nothing_is_sent(lab):
     answer = lab.session.execute(
         "EXECUTE audit.usp_SendMessage @endpointGroup = 'audit', @binaryPayload = 0x01, "
-        "@varcharPayload = 'x';")
+        "@varcharPayload = 'x';"
+    )
     assert answer.error().number == 50000
     assert lab.endpoints() == []
 
@@ -62,7 +63,8 @@ def test_no_payload_at_all_leaves_ten_dialogs_and_one_row_behind(lab):
 
 def test_an_unknown_group_is_refused(lab):
     answer = lab.session.execute(
-        "EXECUTE audit.usp_SendMessage @endpointGroup = 'x', @binaryPayload = 0x01;")
+        "EXECUTE audit.usp_SendMessage @endpointGroup = 'x', @binaryPayload = 0x01;"
+    )
     assert answer.error().number == 50000
 
 
@@ -89,10 +91,14 @@ def report(deadlock):
     for step in deadlock.path:
         world.take(step)
     world.journal.recording = world.instance.searched = False
-    rows = world.instance.connect(DATABASE).execute("""
+    rows = (
+        world.instance.connect(DATABASE)
+        .execute("""
         SELECT CAST(t.target_data AS xml) FROM sys.dm_xe_session_targets AS t
         INNER JOIN sys.dm_xe_sessions AS s ON s.address = t.event_session_address
-        WHERE s.name = N'system_health' AND t.target_name = N'ring_buffer'""").rows()
+        WHERE s.name = N'system_health' AND t.target_name = N'ring_buffer'""")
+        .rows()
+    )
     [event] = etree.fromstring(rows[0][0]).xpath("//event[@name='xml_deadlock_report']")
     return event.find(".//deadlock")
 
@@ -107,8 +113,9 @@ def test_the_threads_graph_comes_out_of_the_threads_code(report):
     victim = report.find("victim-list/victimProcess").get("id")
     [group] = report.findall("resource-list/metadatalock")
     [key] = report.findall("resource-list/keylock")
-    [reader] = [p.get("id") for p in report.findall("process-list/process")
-                if p.get("id") != victim]
+    [reader] = [
+        p.get("id") for p in report.findall("process-list/process") if p.get("id") != victim
+    ]
     assert (group.get("subresource"), group.get("mode")) == ("CONVERSATION_GROUP", "X")
     assert (ends(group, "owner"), ends(group, "waiter")) == ([(reader, "X")], [(victim, "X")])
     assert key.get("mode") == "U"

@@ -31,30 +31,52 @@ from tests.seeds.lab import Lab
 
 A = "protocol_only"
 ID = "00000000-0000-0000-0000-0000000000a1"
-ORDERLY = Fault("end_target", database=DATABASE, sql=(
-    "DECLARE @c uniqueidentifier = (SELECT TOP (1) e.conversation_id "
-    "FROM sys.conversation_endpoints AS e WITH (NOLOCK) WHERE e.is_initiator = 0 "
-    "AND e.state = 'CO'); EXECUTE audit.usp_EndTarget @conversationId = @c;"))
+ORDERLY = Fault(
+    "end_target",
+    database=DATABASE,
+    sql=(
+        "DECLARE @c uniqueidentifier = (SELECT TOP (1) e.conversation_id "
+        "FROM sys.conversation_endpoints AS e WITH (NOLOCK) WHERE e.is_initiator = 0 "
+        "AND e.state = 'CO'); EXECUTE audit.usp_EndTarget @conversationId = @c;"
+    ),
+)
 """An operator who ends the target's side by the procedure made for it."""
 
 
-@pytest.mark.parametrize("switches", [
-    {}, {"enqueue_at": "commit"}, {"end_over_open_send": "leaves"},
-    {"expiry_waits_for_sender": True}], ids=str)
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {},
+        {"enqueue_at": "commit"},
+        {"end_over_open_send": "leaves"},
+        {"expiry_waits_for_sender": True},
+    ],
+    ids=str,
+)
 def test_it_keeps_what_our_own_reader_ended_too_early(switches):
     """A lifetime that ends beside an open SEND: found lost before (test_queue_only)."""
     assert outcome(CASE["a lifetime ends"].setup(A, switches)) == KEPT
 
 
-@pytest.mark.parametrize("case", [
-    "nothing happens", "initiator ended", "initiator ended with an error", "initiator cleaned up"])
+@pytest.mark.parametrize(
+    "case",
+    ["nothing happens", "initiator ended", "initiator ended with an error", "initiator cleaned up"],
+)
 def test_it_keeps(case):
     assert outcome(CASE[case].setup(A)) == KEPT
 
 
-@pytest.mark.parametrize("switches", [
-    {}, {"enqueue_at": "commit"}, {"end_over_open_send": "waits"},
-    {"end_over_open_send": "leaves"}, {"end_over_open_send": "fails"}], ids=str)
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {},
+        {"enqueue_at": "commit"},
+        {"end_over_open_send": "waits"},
+        {"end_over_open_send": "leaves"},
+        {"end_over_open_send": "fails"},
+    ],
+    ids=str,
+)
 def test_an_end_at_the_target_loses_a_body_and_its_number_is_written_down(switches):
     """Whatever END does with rows that are not committed: it deletes those that are."""
     assert outcome(CASE["target ended"].setup(A, switches)) == WRITTEN_DOWN
@@ -69,15 +91,23 @@ def test_each_number_of_a_transaction_is_written_down():
     assert outcome(made) == WRITTEN_DOWN
 
 
-@pytest.mark.parametrize("case", [
-    "target cleaned up", "target ended, initiator ended", "target cleaned up, initiator ended"])
+@pytest.mark.parametrize(
+    "case",
+    ["target cleaned up", "target ended, initiator ended", "target cleaned up, initiator ended"],
+)
 def test_where_the_initiator_s_side_is_told_of_nothing_nothing_is_written_down(case):
     assert outcome(CASE[case].setup(A)) == LOST
 
 
-@pytest.mark.parametrize("case", [
-    "nothing happens", "a lifetime ends", "target ended",
-    "target ended, two sends in one transaction"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "nothing happens",
+        "a lifetime ends",
+        "target ended",
+        "target ended, two sends in one transaction",
+    ],
+)
 def test_it_writes_down_no_number_of_a_message_that_is_there(case):
     assert FALSE_ALARM not in search(scenario(CASE[case].setup(A)), MOST).violations
 
@@ -98,16 +128,20 @@ def test_the_shortest_way_to_lose_a_body():
     told = steps_to(CASE["target ended"].setup(A), NUMBER_ONLY)
     assert "SEND ON CONVERSATION" in told[3]
     assert told[4:7] == [
-        "operator (target_ends_now) begins", "sender A: adhoc line 1: COMMIT TRANSACTION;",
-        "reader 21 (InitiatorQueue): starts"]
+        "operator (target_ends_now) begins",
+        "sender A: adhoc line 1: COMMIT TRANSACTION;",
+        "reader 21 (InitiatorQueue): starts",
+    ]
     assert any("INSERT INTO [audit].[DeadLetter]" in step for step in told)
 
 
 def test_the_shortest_way_to_lose_a_body_without_a_word():
     """CLEANUP tells nobody: send, CLEANUP, commit."""
     told = steps_to(CASE["target cleaned up"].setup(A), WITHOUT_A_WORD)
-    assert told[4:] == ["operator (target_cleaned) begins",
-                        "sender A: adhoc line 1: COMMIT TRANSACTION;"]
+    assert told[4:] == [
+        "operator (target_cleaned) begins",
+        "sender A: adhoc line 1: COMMIT TRANSACTION;",
+    ]
 
 
 def test_an_operator_who_ends_it_by_usp_EndTarget_loses_nothing():

@@ -31,17 +31,34 @@ TARGET_ON = "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);"
 
 
 # ---------------------------------------------------------------------- what it keeps
-@pytest.mark.parametrize("case", [
-    "nothing happens", "a lifetime ends", "target ended", "target ended with an error",
-    "target cleaned up", "target ended, two sends in one transaction", "initiator ended",
-    "initiator cleaned up"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "nothing happens",
+        "a lifetime ends",
+        "target ended",
+        "target ended with an error",
+        "target cleaned up",
+        "target ended, two sends in one transaction",
+        "initiator ended",
+        "initiator cleaned up",
+    ],
+)
 def test_it_keeps(case):
     assert outcome(CASE[case].setup(B)) == KEPT
 
 
-@pytest.mark.parametrize("switches", [
-    {"enqueue_at": "commit"}, {"end_over_open_send": "waits"}, {"end_over_open_send": "leaves"},
-    {"end_over_open_send": "fails"}, {"send_over_open_end": "waits"}], ids=str)
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {"enqueue_at": "commit"},
+        {"end_over_open_send": "waits"},
+        {"end_over_open_send": "leaves"},
+        {"end_over_open_send": "fails"},
+        {"send_over_open_end": "waits"},
+    ],
+    ids=str,
+)
 def test_it_keeps_what_an_end_at_the_target_deletes_whatever_end_does(switches):
     assert outcome(CASE["target ended"].setup(B, switches)) == KEPT
 
@@ -53,9 +70,14 @@ def test_nothing_is_sent_again_that_has_landed():
 
 
 # ---------------------------------------------------------------------- what it loses
-@pytest.mark.parametrize("case", [
-    "target ended, initiator ended", "target ended, initiator cleaned up",
-    "target cleaned up, initiator ended"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        "target ended, initiator ended",
+        "target ended, initiator cleaned up",
+        "target cleaned up, initiator ended",
+    ],
+)
 @pytest.mark.parametrize(("design", "becomes"), [(B, LOST), ("copies", KEPT)])
 def test_both_sides_ended_by_hand_lose_the_retained_copy_too(design, becomes, case):
     assert outcome(CASE[case].setup(design)) == becomes
@@ -65,9 +87,11 @@ def test_the_shortest_way_to_lose_a_message():
     """Send; both sides are ended; the sender, who was waited for, commits."""
     told = steps_to(CASE["target cleaned up, initiator ended"].setup(B), WITHOUT_A_WORD)
     assert "SEND ON CONVERSATION" in told[3]
-    assert told[4:] == ["operator (target_cleaned) begins",
-                        "sender A: adhoc line 1: COMMIT TRANSACTION;",
-                        "operator (initiator_ends_now) begins"]
+    assert told[4:] == [
+        "operator (target_cleaned) begins",
+        "sender A: adhoc line 1: COMMIT TRANSACTION;",
+        "operator (initiator_ends_now) begins",
+    ]
 
 
 def test_new_broker_takes_what_is_retained_and_leaves_copies():

@@ -26,7 +26,8 @@ def test_an_application_keeps_the_handle_it_was_given(lab):
     [(first, second)] = lab.rows(
         "DECLARE @a uniqueidentifier, @b uniqueidentifier; "
         "EXECUTE audit.usp_SendShared 0x01, @a OUTPUT; SET @b = @a; "
-        "EXECUTE audit.usp_SendShared 0x02, @b OUTPUT; SELECT @a, @b;")
+        "EXECUTE audit.usp_SendShared 0x02, @b OUTPUT; SELECT @a, @b;"
+    )
     assert first == second
 
 

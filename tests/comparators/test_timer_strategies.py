@@ -54,10 +54,14 @@ def test_what_we_ship_has_no_trace_of_them():
     """
     own = ("usp_Drain", "usp_RecycleConversation", "usp_MoveCopies")
     files = render(small_config())
-    assert not any("InOneTransaction" in text or "COMPARISON ONLY" in text or
-                   ("LOCK_TIMEOUT" in text and not any(name in file for name in own)) or
-                   "DEADLOCK_PRIORITY" in text
-                   for file, text in files.items() if ".procedure." in file)
+    assert not any(
+        "InOneTransaction" in text
+        or "COMPARISON ONLY" in text
+        or ("LOCK_TIMEOUT" in text and not any(name in file for name in own))
+        or "DEADLOCK_PRIORITY" in text
+        for file, text in files.items()
+        if ".procedure." in file
+    )
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -70,11 +74,15 @@ def test_alone_each_recycles_as_meant(name):
     lab.at_rest()
 
 
-@pytest.mark.parametrize("choices", [
-    {"conversation": {"key": "application"}},
-    {"conversation": {"key": "application", "delivery": "exactly_once", "order": "key"}},
-    {"conversation": {"key": "pool"}, "pool": {"size": 2}},
-], ids=["application", "application, order by key, exactly once", "pool"])
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"conversation": {"key": "application"}},
+        {"conversation": {"key": "application", "delivery": "exactly_once", "order": "key"}},
+        {"conversation": {"key": "pool"}, "pool": {"size": 2}},
+    ],
+    ids=["application", "application, order by key, exactly once", "pool"],
+)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_each_can_be_combined_with_the_other_choices(name, choices):
     try:
@@ -120,8 +128,8 @@ def test_two_phase_asks_again_too():
 def test_low_priority_is_the_victim_itself_and_the_sender_goes_on():
     """Seed 002, the asker's own idea: "so that it becomes the victim", with a retry."""
     lab, caller = busy("low_priority")
-    lab.advance(RECYCLE_AFTER)                      # the reader has G and waits for R
-    caller.execute(send("02")).ok()                 # R, then G: the circle
+    lab.advance(RECYCLE_AFTER)  # the reader has G and waits for R
+    caller.execute(send("02")).ok()  # R, then G: the circle
     assert [number for number, _ in lab.errors()] == [1205]
     caller.execute("COMMIT TRANSACTION;").ok()
     lab.advance(10)
@@ -133,7 +141,7 @@ def test_low_priority_is_the_victim_itself_and_the_sender_goes_on():
 def test_low_priority_holds_a_reader_as_long_as_the_caller_likes():
     """It waits for R: the queue's only reader does nothing else meanwhile."""
     lab, caller = busy("low_priority")
-    lab.advance(1)                                  # the caller's timer is the first to fire
+    lab.advance(1)  # the caller's timer is the first to fire
     other = lab.connect()
     other.execute(send("03")).ok()
     lab.advance(RECYCLE_AFTER + 10 * RETRY)

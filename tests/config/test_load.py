@@ -77,13 +77,17 @@ def test_an_unknown_choice_is_refused_with_the_list():
     assert "'spid'" in line and "'pool'" in line
 
 
-@pytest.mark.parametrize(("recycle", "age", "formula"), [
-    ("timer", 3600 + 600, "timer.after_seconds + timer.spread_seconds + "),
-    ("aged_out", 3600 + 600, "aged_out.after_seconds + aged_out.spread_seconds + "),
-    ("never", 0, ""),
-])
+@pytest.mark.parametrize(
+    ("recycle", "age", "formula"),
+    [
+        ("timer", 3600 + 600, "timer.after_seconds + timer.spread_seconds + "),
+        ("aged_out", 3600 + 600, "aged_out.after_seconds + aged_out.spread_seconds + "),
+        ("never", 0, ""),
+    ],
+)
 def test_the_lifetime_must_outlast_age_longest_transaction_retry_and_the_clock(
-        recycle, age, formula):
+    recycle, age, formula
+):
     """Else a dialog ends under a caller's open transaction (docs/facts.md, F-465)."""
     least = age + 3600 + 30 + 60
     chosen = f'recycle = "{recycle}"'
@@ -91,13 +95,16 @@ def test_the_lifetime_must_outlast_age_longest_transaction_retry_and_the_clock(
     assert line == (
         f"conversation.lifetime_seconds: must exceed {formula}conversation.longest_transaction_"
         "seconds + timer.retry_seconds + 60 (the clock), so that no dialog ends under a caller's "
-        f"open transaction; allowed: more than {least}")
+        f"open transaction; allowed: more than {least}"
+    )
     assert parse(audit_text(recycle=chosen, lifetime_seconds=f"lifetime_seconds = {least + 1}"))
 
 
 def test_who_promises_shorter_transactions_may_have_shorter_lifetimes():
-    short = {"lifetime_seconds": "lifetime_seconds = 4321",
-             "longest_transaction_seconds": "longest_transaction_seconds = 30"}
+    short = {
+        "lifetime_seconds": "lifetime_seconds = 4321",
+        "longest_transaction_seconds": "longest_transaction_seconds = 30",
+    }
     assert parse(audit_text(**short)).margin_seconds == 120
     assert problems(audit_text(longest_transaction_seconds="longest_transaction_seconds = 0"))
 
@@ -187,11 +194,19 @@ def test_the_error_text_names_the_file_and_counts_the_problems(tmp_path):
     assert str(caught.value).startswith(f"{path}: 1 problem\n  - conversation.key: ")
 
 
-@pytest.mark.parametrize("changes", [
-    {"conversation": {"timer_strategy": "article", "key": "application"}},
-    {"conversation": {"timer_strategy": "lock_timeout", "recycle": "never"}},
-    {"conversation": {"key": "pool"}, "comparison": {"lookup_hint": "none"}},
-], ids=["the article with another key", "a strategy without a timer", "a hint without a key's row"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"conversation": {"timer_strategy": "article", "key": "application"}},
+        {"conversation": {"timer_strategy": "lock_timeout", "recycle": "never"}},
+        {"conversation": {"key": "pool"}, "comparison": {"lookup_hint": "none"}},
+    ],
+    ids=[
+        "the article with another key",
+        "a strategy without a timer",
+        "a hint without a key's row",
+    ],
+)
 def test_comparison_values_that_mean_nothing_together_are_refused(changes, monkeypatch):
     from harness.config import choices
 

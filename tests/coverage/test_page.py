@@ -58,9 +58,13 @@ def test_every_switch_difference_and_section_is_on_the_page(text):
 
 def test_what_the_page_calls_refused_has_no_example_that_runs():
     found = evidence(page.outcomes())
-    assert all(kind in REGISTRY or kind in FLOW for kind in kinds()
-               if issubclass(kind, ast.Statement) and found[kind].status == RUNS
-               and kind not in INSIDE_OTHERS)
+    assert all(
+        kind in REGISTRY or kind in FLOW
+        for kind in kinds()
+        if issubclass(kind, ast.Statement)
+        and found[kind].status == RUNS
+        and kind not in INSIDE_OTHERS
+    )
 
 
 INSIDE_OTHERS = {ast.Receive, ast.GetConversationGroup, ast.SelectStatement}

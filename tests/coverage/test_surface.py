@@ -54,8 +54,9 @@ def test_an_error_of_the_server_is_a_failure_with_its_number():
 
 
 def test_an_example_that_waits_for_ever_is_a_failure():
-    outcome = run(replace(surface()[0], setup="services",
-                          sql="WAITFOR (RECEIVE * FROM dbo.ToQueue);"))
+    outcome = run(
+        replace(surface()[0], setup="services", sql="WAITFOR (RECEIVE * FROM dbo.ToQueue);")
+    )
     assert outcome == Outcome(FAILS, "does not come to an end")
 
 
@@ -66,21 +67,28 @@ def test_a_prologue_stands_in_the_first_batch_only():
 
 
 NEWER_THAN_THE_ORACLE = {
-    "IS DISTINCT FROM": "2022", "JSON_OBJECT, JSON_ARRAY": "2022",
+    "IS DISTINCT FROM": "2022",
+    "JSON_OBJECT, JSON_ARRAY": "2022",
     "DISABLE_OPTIMIZED_PLAN_FORCING": "2022",
     "WINDOW clause": "2022",
     "ACCELERATED_DATABASE_RECOVERY = OFF": "2019, unknown to ScriptDom",
     "ACCELERATED_DATABASE_RECOVERY = ON": "2019, unknown to ScriptDom",
     "ALTER QUEUE REBUILD": "unknown to ScriptDom",
-    "ALTER QUEUE REORGANIZE": "unknown to ScriptDom", "ALTER QUEUE MOVE TO": "unknown to ScriptDom",
+    "ALTER QUEUE REORGANIZE": "unknown to ScriptDom",
+    "ALTER QUEUE MOVE TO": "unknown to ScriptDom",
 }
 """What Microsoft documents and ScriptDom 150 does not take."""
 
 
 @pytest.mark.oracle
 def test_microsofts_parser_takes_every_example(tmp_path):
-    ready = subprocess.run([sys.executable, str(ORACLE), "--bootstrap-only"],
-                           capture_output=True, text=True, timeout=240, check=False)
+    ready = subprocess.run(
+        [sys.executable, str(ORACLE), "--bootstrap-only"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     if ready.returncode:
         pytest.skip(f"the oracle's wheels cannot be had: {ready.stderr.strip()[-300:]}")
     names = {}
@@ -89,7 +97,13 @@ def test_microsofts_parser_takes_every_example(tmp_path):
     for number, example in enumerate(accepted):
         names[f"{number}.sql"] = example.name
         (tmp_path / f"{number}.sql").write_text("\nGO\n".join(script(example)), encoding="utf-8")
-    judged = subprocess.run([sys.executable, str(ORACLE), *names], capture_output=True, text=True,
-                            timeout=240, check=False, cwd=tmp_path)
+    judged = subprocess.run(
+        [sys.executable, str(ORACLE), *names],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        cwd=tmp_path,
+    )
     refused = {names[line.split(":", 1)[0]]: line for line in judged.stdout.splitlines()}
     assert {n: line for n, line in refused.items() if n not in NEWER_THAN_THE_ORACLE} == {}

@@ -78,7 +78,7 @@ def test_nothing_is_dropped_before_the_drain():
     server = FakeServer({"WAITFOR DELAY": (ODBC.format("3 endpoints are still open", 50140), 0)})
     with pytest.raises(DeployError, match="Msg 50140"):
         uninstall(AUDIT, server.connect)
-    (drain,) = [text for text in server.scripts if "DROP " in text]     # one batch
+    (drain,) = [text for text in server.scripts if "DROP " in text]  # one batch
     before = drain[: drain.index("WAITFOR DELAY")]
     assert "N'usp_Send')" in before
     for kept in ("N'usp_SenderActivation')", "DROP QUEUE", "ACTIVATION (DROP)", "release"):

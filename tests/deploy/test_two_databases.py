@@ -15,7 +15,8 @@ pytestmark = pytest.mark.driver
 SHOP, DEPOT = "shop", "de]pot"
 AUDIT = load(SQL / "configs" / "audit.toml")
 CONFIG = AUDIT.model_copy(
-    update={"target": AUDIT.target.model_copy(update={"database": DEPOT, "receive_wait_ms": 0})})
+    update={"target": AUDIT.target.model_copy(update={"database": DEPOT, "receive_wait_ms": 0})}
+)
 
 
 @pytest.fixture
@@ -43,22 +44,33 @@ def test_both_databases_are_installed_verified_and_removed(connect):
     first_target = next(n for n in report.files if n.startswith("target/"))
     assert report.files.index("05_02_sides.check.sql") < report.files.index(first_target)
     assert report.files.index("target/80_queues.activation.sql") < report.files.index(
-        "62_01_keys.exchange.sql")
+        "62_01_keys.exchange.sql"
+    )
     assert verify(CONFIG, connect) == []
-    assert rows(connect, f"SELECT OBJECT_ID(N'{quote_name(DEPOT)}.audit.usp_TargetActivation')"
-                ) != [(None,)]
+    assert rows(
+        connect, f"SELECT OBJECT_ID(N'{quote_name(DEPOT)}.audit.usp_TargetActivation')"
+    ) != [(None,)]
     assert rows(connect, "SELECT OBJECT_ID(N'audit.usp_TargetActivation')") == [(None,)]
     done = uninstall(CONFIG, connect, purge_data=True)
-    assert done.files == ["uninstall.sql", "target/uninstall.sql", "purge_data.sql",
-                          "target/purge_data.sql"]
-    assert rows(connect, "SELECT name FROM sys.certificates UNION ALL SELECT name FROM "
-                         f"{quote_name(DEPOT)}.sys.certificates") == []
+    assert done.files == [
+        "uninstall.sql",
+        "target/uninstall.sql",
+        "purge_data.sql",
+        "target/purge_data.sql",
+    ]
+    assert (
+        rows(
+            connect,
+            "SELECT name FROM sys.certificates UNION ALL SELECT name FROM "
+            f"{quote_name(DEPOT)}.sys.certificates",
+        )
+        == []
+    )
 
 
 def test_verify_names_what_is_missing_between_the_databases(connect):
     apply(CONFIG, connect)
-    run(connect, "DROP REMOTE SERVICE BINDING redial_audit_target; "
-                 "DROP ROUTE redial_audit_target;")
+    run(connect, "DROP REMOTE SERVICE BINDING redial_audit_target; DROP ROUTE redial_audit_target;")
     found = " ".join(verify(CONFIG, connect))
     assert "remote service binding" in found and "route" in found and "invoke deploy" in found
     apply(CONFIG, connect)

@@ -54,11 +54,14 @@ def outcome(driver: str, capability: str, found: dict[str, Any]) -> str:
     return "fault" if (promised, seen) == ("fault", "failed") else seen
 
 
-def table(rows: dict[str, str], columns: dict[str, Driver], reports: dict[str, dict],
-          notes: list[str]) -> list[str]:
+def table(
+    rows: dict[str, str], columns: dict[str, Driver], reports: dict[str, dict], notes: list[str]
+) -> list[str]:
     """The Markdown lines of one table; what needs a word is added to ``notes``."""
-    lines = ["| | " + " | ".join(driver.title for driver in columns.values()) + " |",
-             "|---|" + "---|" * len(columns)]
+    lines = [
+        "| | " + " | ".join(driver.title for driver in columns.values()) + " |",
+        "|---|" + "---|" * len(columns),
+    ]
     for capability, title in rows.items():
         cells = []
         for driver in columns:
@@ -71,8 +74,9 @@ def table(rows: dict[str, str], columns: dict[str, Driver], reports: dict[str, d
     return lines
 
 
-def seen_lines(rows: dict[str, str], columns: dict[str, Driver],
-               reports: dict[str, dict]) -> list[str]:
+def seen_lines(
+    rows: dict[str, str], columns: dict[str, Driver], reports: dict[str, dict]
+) -> list[str]:
     """What each check reported, driver by driver, grouped where drivers say the same."""
     lines = []
     for capability, title in rows.items():
@@ -95,12 +99,31 @@ def page(reports: dict[str, dict]) -> str:
     main = table(CAPABILITIES, DRIVERS, reports, notes)
     dialects = table(DIALECT_CAPABILITIES, DIALECTS, reports, notes)
     refusals = [f"- {CAPABILITIES[name]}: {why}." for name, why in REFUSED.items()]
-    return "\n".join([
-        _HEAD, *main, "", "## SQLAlchemy", "", *dialects, "", "## Notes", "",
-        *[f"{number}. {note}." for number, note in enumerate(notes, 1)], "", _LIMITS,
-        "Refused to every driver:", "", *refusals, "", "## What the checks saw", "",
-        *seen_lines(CAPABILITIES, DRIVERS, reports),
-        *seen_lines(DIALECT_CAPABILITIES, DIALECTS, reports), ""])
+    return "\n".join(
+        [
+            _HEAD,
+            *main,
+            "",
+            "## SQLAlchemy",
+            "",
+            *dialects,
+            "",
+            "## Notes",
+            "",
+            *[f"{number}. {note}." for number, note in enumerate(notes, 1)],
+            "",
+            _LIMITS,
+            "Refused to every driver:",
+            "",
+            *refusals,
+            "",
+            "## What the checks saw",
+            "",
+            *seen_lines(CAPABILITIES, DRIVERS, reports),
+            *seen_lines(DIALECT_CAPABILITIES, DIALECTS, reports),
+            "",
+        ]
+    )
 
 
 def main() -> int:

@@ -98,23 +98,37 @@ def report(driver: str, folder: Path) -> dict[str, Any]:
     with BrokerProcess() as broker:
         connection = prepare(broker)
         given = {
-            "driver": driver, "odbc": broker.odbc, "jdbc": broker.jdbc, "port": broker.port,
-            "user": broker.user, "password": broker.password, "pem": str(pem),
-            "pid": broker.pid, "freetds": str(FREETDS), "large": stage.LARGE,
+            "driver": driver,
+            "odbc": broker.odbc,
+            "jdbc": broker.jdbc,
+            "port": broker.port,
+            "user": broker.user,
+            "password": broker.password,
+            "pem": str(pem),
+            "pid": broker.pid,
+            "freetds": str(FREETDS),
+            "large": stage.LARGE,
             "types": [[type_, literal] for type_, literal, _ in stage.TYPES],
         }
         began = peak_bytes(broker.pid)
         said, error = _run(command, given)
         found = {line["capability"]: line for line in said}
         found["end"] = _left(connection) | {
-            "grown": peak_bytes(broker.pid) - began, "error": error[-2000:]}
+            "grown": peak_bytes(broker.pid) - began,
+            "error": error[-2000:],
+        }
         connection.close()
     return found
 
 
 def _run(command: list[str], given: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    process = subprocess.Popen([*command, json.dumps(given)], cwd=ROOT, text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*command, json.dumps(given)],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         output, error = process.communicate(timeout=PROBE_SECONDS)
     except subprocess.TimeoutExpired:
@@ -135,9 +149,11 @@ def _left(connection: Any) -> dict[str, Any]:
     for _ in range(100):
         sessions = connection.execute(
             "SELECT COUNT(*) FROM sys.dm_exec_sessions"
-            " WHERE session_id > 50 AND session_id <> @@SPID").fetchval()
+            " WHERE session_id > 50 AND session_id <> @@SPID"
+        ).fetchval()
         locks = connection.execute(
-            "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_session_id <> @@SPID").fetchval()
+            "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE request_session_id <> @@SPID"
+        ).fetchval()
         if not sessions and not locks:
             break
     return {"sessions": sessions, "locks": locks}

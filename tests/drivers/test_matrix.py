@@ -85,10 +85,13 @@ def test_the_driver_can(reported, driver, capability):
     assert entry["outcome"] == ("yes" if promised == "fault" else promised), entry["saw"]
 
 
-@pytest.mark.parametrize("driver", [
-    pytest.param(name, marks=[pytest.mark.driver, getattr(pytest.mark, column.marker)])
-    for name, column in {**DRIVERS, **DIALECTS}.items()
-])
+@pytest.mark.parametrize(
+    "driver",
+    [
+        pytest.param(name, marks=[pytest.mark.driver, getattr(pytest.mark, column.marker)])
+        for name, column in {**DRIVERS, **DIALECTS}.items()
+    ],
+)
 def test_nothing_is_left_behind_and_nothing_else_was_tried(reported, driver):
     found = reported(driver)
     end = found.pop("end")
@@ -107,8 +110,10 @@ def test_every_exception_of_the_matrix_is_about_a_cell_there_is():
 def test_the_page_shows_what_the_matrix_promises():
     """Without running anything: each cell of docs/drivers.md against the promise."""
     drivers, dialects = PAGE.read_text(encoding="utf-8").split("## SQLAlchemy")
-    for text, columns, rows in ((drivers, DRIVERS, CAPABILITIES),
-                                (dialects, DIALECTS, DIALECT_CAPABILITIES)):
+    for text, columns, rows in (
+        (drivers, DRIVERS, CAPABILITIES),
+        (dialects, DIALECTS, DIALECT_CAPABILITIES),
+    ):
         for capability, title in rows.items():
             line = re.search(rf"^\| {re.escape(title)} \| (.*) \|$", text, re.M)
             assert line is not None, title

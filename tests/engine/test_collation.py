@@ -13,9 +13,16 @@ from harness.broker.engine.collation import (
 )
 
 
-@pytest.mark.parametrize(("one", "two"), [
-    ("abc", "ABC"), ("abc", "abc   "), ("", "  "), ("É", "é"), ("straße", "STRASSE"),
-])
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("abc", "ABC"),
+        ("abc", "abc   "),
+        ("", "  "),
+        ("É", "é"),
+        ("straße", "STRASSE"),
+    ],
+)
 def test_equal_under_the_default_collation(one, two):
     assert collation_key(one) == collation_key(two)
 
@@ -41,10 +48,15 @@ def test_the_other_families():
     assert binary_key(b"\x00\x01\x00") == b"\x00\x01"
 
 
-@pytest.mark.parametrize(("name", "sensitive", "binary"), [
-    ("Latin1_General_BIN2", True, True), ("SQL_Latin1_General_CP1_CS_AS", True, False),
-    ("Latin1_General_100_CI_AS", False, False), ("database_default", False, False),
-])
+@pytest.mark.parametrize(
+    ("name", "sensitive", "binary"),
+    [
+        ("Latin1_General_BIN2", True, True),
+        ("SQL_Latin1_General_CP1_CS_AS", True, False),
+        ("Latin1_General_100_CI_AS", False, False),
+        ("database_default", False, False),
+    ],
+)
 def test_collations_are_found_by_name(name, sensitive, binary):
     found = find_collation(name)
     assert (found.case_sensitive, found.binary) == (sensitive, binary)

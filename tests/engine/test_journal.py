@@ -71,9 +71,14 @@ def table(engine: Engine) -> Table:
     return made
 
 
-STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["insert", "delete", "commit",
-                                                             "rollback"]), st.integers(0, 3)),
-                 max_size=25)
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.sampled_from(["insert", "delete", "commit", "rollback"]),
+        st.integers(0, 3),
+    ),
+    max_size=25,
+)
 
 
 @given(STEPS)

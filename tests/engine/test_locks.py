@@ -18,13 +18,21 @@ def waits(locks, transaction, key, mode, **options) -> None:
     assert transaction.owner.wait is not None
 
 
-@pytest.mark.parametrize(("wanted", "allowed"), [
-    ("IS", "IS S U IX SIX"), ("S", "IS S U"), ("U", "IS S"), ("IX", "IS IX"), ("SIX", "IS"),
-    ("X", ""),
-])
+@pytest.mark.parametrize(
+    ("wanted", "allowed"),
+    [
+        ("IS", "IS S U IX SIX"),
+        ("S", "IS S U"),
+        ("U", "IS S"),
+        ("IX", "IS IX"),
+        ("SIX", "IS"),
+        ("X", ""),
+    ],
+)
 def test_plain_modes_stand_side_by_side_as_the_locking_guide_says(wanted, allowed):
-    assert [held for held in PLAIN if (wanted, held) in COMPATIBLE] == \
-        [held for held in PLAIN if held in allowed.split()]
+    assert [held for held in PLAIN if (wanted, held) in COMPATIBLE] == [
+        held for held in PLAIN if held in allowed.split()
+    ]
 
 
 def test_schema_stability_only_conflicts_with_schema_modification():
@@ -40,10 +48,16 @@ def test_an_insert_into_a_locked_range_waits_but_not_for_a_plain_key_lock():
     assert all(("RangeI-N", held) in COMPATIBLE for held in ("S", "U", "X", "RangeI-N"))
 
 
-@pytest.mark.parametrize(("held", "wanted", "result"), [
-    ("S", "X", "X"), ("IX", "S", "SIX"), ("U", "S", "U"), ("RangeS-S", "RangeI-N", "RangeX-S"),
-    ("X", "IS", "X"),
-])
+@pytest.mark.parametrize(
+    ("held", "wanted", "result"),
+    [
+        ("S", "X", "X"),
+        ("IX", "S", "SIX"),
+        ("U", "S", "U"),
+        ("RangeS-S", "RangeI-N", "RangeX-S"),
+        ("X", "IS", "X"),
+    ],
+)
 def test_a_conversion_asks_for_the_mode_that_covers_both(held, wanted, result):
     assert combine(held, wanted) == result
 

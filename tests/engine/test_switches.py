@@ -12,8 +12,9 @@ from harness.broker.engine.switches import SWITCHES, SwitchError, declare, parse
 from harness.broker.instance.instance import Instance
 from harness.render.renderer import SQL
 
-FACTS = set(re.findall(r"^\*\*(F-\d{3})\*\*",
-                       (SQL.parent / "docs" / "facts.md").read_text("utf-8"), re.M))
+FACTS = set(
+    re.findall(r"^\*\*(F-\d{3})\*\*", (SQL.parent / "docs" / "facts.md").read_text("utf-8"), re.M)
+)
 
 
 @pytest.mark.parametrize("switch", SWITCHES.values(), ids=lambda switch: switch.name)
@@ -43,7 +44,10 @@ def test_an_unknown_value_is_answered_with_the_values(given):
 
 def test_a_command_line_writes_values_as_text():
     assert parse(["receive_status=0", "own_message_visible = FALSE", "relaunch=until empty"]) == {
-        "receive_status": 0, "own_message_visible": False, "relaunch": "until empty"}
+        "receive_status": 0,
+        "own_message_visible": False,
+        "relaunch": "until empty",
+    }
 
 
 @pytest.mark.parametrize("text", ["receive_status", "receive_status=7", "nobody=1", "=1"])

@@ -144,11 +144,14 @@ class Stage:
     def __init__(self, broker: EmbeddedBroker, wire: Wire) -> None:
         self.broker, self.wire = broker, wire
         self.admin = with_database(broker.odbc, DATABASE)
-        self.odbc = re.sub("Encrypt=[^;]*", "Encrypt=no", self.admin.replace(
-            f",{broker.port}", f",{wire.port}"))
-        self.jdbc = (broker.jdbc.replace(f":{broker.port}", f":{wire.port}")
-                     .replace("encrypt=true", "encrypt=false")
-                     .replace("databaseName=master", f"databaseName={DATABASE}"))
+        self.odbc = re.sub(
+            "Encrypt=[^;]*", "Encrypt=no", self.admin.replace(f",{broker.port}", f",{wire.port}")
+        )
+        self.jdbc = (
+            broker.jdbc.replace(f":{broker.port}", f":{wire.port}")
+            .replace("encrypt=true", "encrypt=false")
+            .replace("databaseName=master", f"databaseName={DATABASE}")
+        )
         self._connection: pyodbc.Connection | None = None
         self.deploy()
         self.moment = broker.snapshot()
@@ -157,7 +160,8 @@ class Stage:
         """What every test finds."""
         connect_odbc(self.broker.odbc)().execute(
             f"CREATE DATABASE {DATABASE}; ALTER DATABASE {DATABASE} SET ALLOW_SNAPSHOT_ISOLATION "
-            "ON;").connection.close()
+            "ON;"
+        ).connection.close()
         for name, sections in (("audit", {}), ("etl", {"pool": {"size": 1, "wait_ms": 0}})):
             data = load_named(name).model_dump(by_alias=True, mode="json")
             for section, values in sections.items():
@@ -199,8 +203,10 @@ class Stage:
 
     def kills(self) -> None:
         """The administrator kills the sessions of all others."""
-        for (session,) in self.does("SELECT session_id FROM sys.dm_exec_sessions "
-                                    "WHERE is_user_process = 1 AND session_id <> @@SPID;"):
+        for (session,) in self.does(
+            "SELECT session_id FROM sys.dm_exec_sessions "
+            "WHERE is_user_process = 1 AND session_id <> @@SPID;"
+        ):
             self.does(f"KILL {session};")
 
     def kills_at_work(self, data: bytes, client: socket.socket, server: socket.socket) -> None:
@@ -212,11 +218,15 @@ class Stage:
 
     def goes(self, how: str) -> Trap:
         """The ways in which a connection goes: one of WAYS_TO_GO."""
-        return {"killed": self.wire.meanwhile(self.kills), "lost": self.wire.lost,
-                "answer lost": self.wire.answer_lost}[how]
+        return {
+            "killed": self.wire.meanwhile(self.kills),
+            "lost": self.wire.lost,
+            "answer lost": self.wire.answer_lost,
+        }[how]
 
     def starts(self, *batches: str) -> None:
         """Another session does these; the last one may have to wait, and is not waited for."""
+
         def submit(instance: Any) -> None:
             session = instance.connect(DATABASE)
             for batch in batches[:-1]:
@@ -230,9 +240,13 @@ class Stage:
     def landed(self, schema: str = "audit") -> list[bytes]:
         """Bodies of the messages that have arrived, once nobody has anything left to do."""
         self.broker.advance(5)
-        return [row[0] for row in self.does(
-            f"SELECT Body FROM [{schema}].Landing WHERE MessageType = ? ORDER BY RowVersion;",
-            f"//redial/{schema}/event")]
+        return [
+            row[0]
+            for row in self.does(
+                f"SELECT Body FROM [{schema}].Landing WHERE MessageType = ? ORDER BY RowVersion;",
+                f"//redial/{schema}/event",
+            )
+        ]
 
     def work(self) -> list[str]:
         """Rows of the application's table."""
@@ -241,8 +255,13 @@ class Stage:
     def is_clean(self) -> None:
         """No client holds a lock."""
         self.broker.settle()
-        assert self.does("SELECT request_session_id, resource_type FROM sys.dm_tran_locks WHERE "
-                         "resource_type <> N'DATABASE' AND request_session_id <> @@SPID;") == []
+        assert (
+            self.does(
+                "SELECT request_session_id, resource_type FROM sys.dm_tran_locks WHERE "
+                "resource_type <> N'DATABASE' AND request_session_id <> @@SPID;"
+            )
+            == []
+        )
 
 
 @contextmanager

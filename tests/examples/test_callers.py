@@ -58,7 +58,8 @@ def landed(server: str, schema: str, count: int) -> list[bytes]:
         for _ in range(200):
             rows = connection.execute(
                 f"SELECT Body FROM [{schema}].Landing WHERE MessageType = ? ORDER BY RowVersion;",
-                f"//redial/{schema}/event").fetchall()
+                f"//redial/{schema}/event",
+            ).fetchall()
             if len(rows) >= count:
                 break
             connection.execute("WAITFOR DELAY '00:00:00.050';")
@@ -76,8 +77,12 @@ def tried(command: list[str], server: str, name: str, mode: str) -> list[str]:
     lines = [f"{one} {mode} {n}\n" for n, one in enumerate(ids)]
     run = subprocess.run(
         [*command, server, name, key_of(name) or "-", mode, *(["once"] if once(name) else [])],
-        input="".join([*lines[:3], "\n", *lines[3:]]), text=True, capture_output=True,
-        timeout=120, check=False)  # fmt: skip
+        input="".join([*lines[:3], "\n", *lines[3:]]),
+        text=True,
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
     assert (run.returncode, run.stderr) == (0, ""), run.stdout + run.stderr
     answers = [line.split() for line in run.stdout.splitlines()]
     assert [answer[1] for answer in answers] == ids
@@ -95,8 +100,9 @@ def test_python_sends_as_its_header_says(servers, name, mode):
 
 
 @pytest.mark.jvm
-@pytest.mark.parametrize(("name", "mode"), [("orders", "transaction"), ("orders", "batch"),
-                                            ("logging", "batch")])  # audit, etl: test_stories
+@pytest.mark.parametrize(
+    ("name", "mode"), [("orders", "transaction"), ("orders", "batch"), ("logging", "batch")]
+)  # audit, etl: test_stories
 def test_java_sends_as_its_header_says(servers, broker, name, mode):
     java = shutil.which("java")
     if java is None:
@@ -139,20 +145,35 @@ def test_the_same_id_twice_lands_once(servers, python):
     with closing(python.Redial(servers["etl"], "etl")) as redial:
         redial.send(b"1", None, message_id)
         redial.send(b"1", None, message_id)
-        redial.transaction(lambda c: redial.batch(c, [b"1", b"2"], None,
-                                                  [message_id, uuid.uuid4()]))
+        redial.transaction(
+            lambda c: redial.batch(c, [b"1", b"2"], None, [message_id, uuid.uuid4()])
+        )
     assert landed(servers["etl"], "etl", 2) == [b"1", b"2"]
 
 
-@pytest.mark.parametrize(("number", "again"), [
-    (1205, True), (1222, True), (3960, True), (50101, True), (50102, True),
-    (50100, False), (50150, False), (50250, False), (547, False), (0, False),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("number", "again"),
+    [
+        (1205, True),
+        (1222, True),
+        (3960, True),
+        (50101, True),
+        (50102, True),
+        (50100, False),
+        (50150, False),
+        (50250, False),
+        (547, False),
+        (0, False),
+    ],
+)
 @pytest.mark.parametrize("repeatable", [False, True])
 def test_the_rules_of_the_page(python, number, again, repeatable):
     """What is unknown is done again only if that does no harm, and only where it could help."""
-    error = python.pyodbc.Error("42000", "[42000] [Microsoft][ODBC Driver 18 for SQL Server]"
-                                         f"[SQL Server]words ({number}) (SQLExecDirectW)")
+    error = python.pyodbc.Error(
+        "42000",
+        "[42000] [Microsoft][ODBC Driver 18 for SQL Server]"
+        f"[SQL Server]words ({number}) (SQLExecDirectW)",
+    )
     assert python.number_of(error) == number
     assert python.worth_another_try(error, repeatable=repeatable) is again
     unknown = python.Unknown("an earlier try may be there")
@@ -166,8 +187,13 @@ def test_csharp_compiles_where_dotnet_is(tmp_path):
     if dotnet is None:
         pytest.skip("no dotnet on this machine: docs/callers/csharp was read, not compiled")
     shutil.copytree(CALLERS / "csharp", tmp_path / "csharp")
-    run = subprocess.run([dotnet, "build", "--nologo", str(tmp_path / "csharp")],
-                         capture_output=True, text=True, timeout=300, check=False)
+    run = subprocess.run(
+        [dotnet, "build", "--nologo", str(tmp_path / "csharp")],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert run.returncode == 0, run.stdout[-2000:]
 
 
@@ -195,10 +221,13 @@ def statements(text: str) -> str:
 def test_the_statements_are_the_same_in_every_language():
     """BEGIN, COMMIT and the look at what is left, between three quotes in each of them."""
     written = {
-        file: [statements(text) for text in re.findall(r'"""(.*?)"""', text_of(file), re.S)
-               if re.search(r"(SELECT|COMMIT|ROLLBACK)\b.*;\s*\Z", text, re.S)]
+        file: [
+            statements(text)
+            for text in re.findall(r'"""(.*?)"""', text_of(file), re.S)
+            if re.search(r"(SELECT|COMMIT|ROLLBACK)\b.*;\s*\Z", text, re.S)
+        ]
         for file in FILES
-    }  # fmt: skip
+    }
     assert [len(found) for found in written.values()] == [3, 3, 3]
     assert written["send.py"] == written["Send.java"] == written["csharp/Send.cs"]
 

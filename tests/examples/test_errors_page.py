@@ -15,13 +15,18 @@ from .stage import CALLERS
 
 pytestmark = pytest.mark.driver
 PAGE = (CALLERS.parent / "errors.md").read_text(encoding="utf-8")
-TABLE = PAGE[PAGE.index("as a caller meets them"):]
-ROWS = {cells[0]: cells[2] for line in re.findall(r"^\| (.*) \|$", TABLE, re.M)
-        if (cells := line.split(" | "))[0] not in {"number", "---"}}
+TABLE = PAGE[PAGE.index("as a caller meets them") :]
+ROWS = {
+    cells[0]: cells[2]
+    for line in re.findall(r"^\| (.*) \|$", TABLE, re.M)
+    if (cells := line.split(" | "))[0] not in {"number", "---"}
+}
 """What stands in the first column -> what became of the transaction."""
 
-SEND = ("EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-        "N'//redial/audit/contract', N'//redial/audit/event', 0x02;")
+SEND = (
+    "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+    "N'//redial/audit/contract', N'//redial/audit/event', 0x02;"
+)
 ONE, TWO = (f"UPDATE dbo.Work SET Id = N'{n}' WHERE Id = N'{n}';" for n in (1, 2))
 SNAPSHOT = "SET TRANSACTION ISOLATION LEVEL SNAPSHOT; "
 DOOMED = "BEGIN TRY SELECT CONVERT(xml, N'<a'); END TRY BEGIN CATCH {} END CATCH;"
@@ -37,6 +42,7 @@ def run(connection, sql):
 # ---------------------------------------------------------------------- what provokes them
 def says(*batches, between=""):
     """The last of these batches fails. between: what an administrator does before it."""
+
     def provoke(stage, connection):
         for place, batch in enumerate(batches, 1):
             if between and place == len(batches):
@@ -107,19 +113,23 @@ def take_group(stage, connection):
 
 def ended_at_work(stage, connection):
     """1 T1's SEND waits for the group. 2 The operator ends the dialog."""
+
     def ends(data, client, server):
         server.sendall(data)
         while not stage.does("SELECT 1 FROM sys.dm_tran_locks WHERE request_status = N'WAIT';"):
             pass
         [(handle,)] = stage.does(DIALOGS)
         stage.does(f"END CONVERSATION '{handle}' WITH CLEANUP; COMMIT TRANSACTION;")
+
     stage.wire.when("usp_Send", ends)
     run(connection, SEND)
 
 
-DIALOGS = ("SELECT ce.conversation_handle FROM sys.services AS s INNER JOIN "
-           "sys.conversation_endpoints AS ce ON ce.service_id = s.service_id "
-           "WHERE s.name = N'//redial/audit/initiator';")
+DIALOGS = (
+    "SELECT ce.conversation_handle FROM sys.services AS s INNER JOIN "
+    "sys.conversation_endpoints AS ce ON ce.service_id = s.service_id "
+    "WHERE s.name = N'//redial/audit/initiator';"
+)
 
 PROVOKED = {
     "0: HY008": cancelled,
@@ -139,8 +149,11 @@ PROVOKED = {
     "3951": says(SNAPSHOT + "SELECT Id FROM dbo.Work;"),
     "3952": says(SNAPSHOT + "SELECT Id FROM dbo.Work;"),
     "3960": says(SNAPSHOT + "SELECT Id FROM dbo.Work;", ONE, between=ONE),
-    "3961": says(SNAPSHOT + "SELECT 1 FROM audit.Landing;", "SELECT Id FROM dbo.Work;",
-                 between="ALTER TABLE dbo.Work ADD Other int NULL;"),
+    "3961": says(
+        SNAPSHOT + "SELECT 1 FROM audit.Landing;",
+        "SELECT Id FROM dbo.Work;",
+        between="ALTER TABLE dbo.Work ADD Other int NULL;",
+    ),
     "3998": says(DOOMED.format("")),
     "4060": lambda *who: connects(("{shop}", "{no}"), *who),
     "8426, 8429": ended_at_work,
@@ -188,8 +201,12 @@ def expected(number, abort):
         return 1  # of the connection beside it
     if said.startswith("open"):
         return 0 if abort == "ON" else 2 if "one level more" in said else 1
-    assert said in {"none", "rolled back", "rolled back at the end of the batch",
-                    "rolled back with the connection"}
+    assert said in {
+        "none",
+        "rolled back",
+        "rolled back at the end of the batch",
+        "rolled back with the connection",
+    }
     return None if said.endswith("connection") else 0
 
 

@@ -94,6 +94,7 @@ def test_half_a_unit_of_work_is_refused_at_commit(stage, python, redial):
 
     3 The work writes and sends. 4 COMMIT is refused, and nothing of it is there.
     """
+
     def work(connection):
         connection.execute("INSERT INTO dbo.Work (Id) VALUES (N'first');")
         cursor = connection.cursor()
@@ -116,6 +117,7 @@ def test_a_question_that_cannot_be_answered_splits_no_unit_of_work(stage, redial
 
     Whether it ends the transaction under XACT_ABORT ON is unknown (F-470): all, or nothing.
     """
+
     def work(connection):
         connection.execute("INSERT INTO dbo.Work (Id) VALUES (N'first');")
         connection.execute(UNTYPABLE, None)
@@ -163,6 +165,7 @@ def test_a_transaction_that_was_ended_and_begun_again_is_not_committed(stage, py
 
 def test_work_that_catches_an_error_and_goes_on_commits_nothing(stage, redial):
     """1 A row. 2 The same again: 2627, and the work goes on. 3 It sends. 4 COMMIT is refused."""
+
     def work(connection):
         for _ in range(2):
             with suppress(pyodbc.IntegrityError):
@@ -212,8 +215,9 @@ def test_a_time_out_where_it_would_have_been_committed_is_unknown(stage, python,
     stage.wire.when(words, stage.wire.cancelled())
     with pytest.raises(python.Unknown) as told:
         if words == COMMIT:
-            redial.transaction(lambda connection: redial.call(connection, b"x", None, message_id),
-                               repeatable=True)
+            redial.transaction(
+                lambda connection: redial.call(connection, b"x", None, message_id), repeatable=True
+            )
         else:
             redial.send(b"x", None, message_id)
     assert told.value.__cause__.args[0] == "HYT00"
@@ -267,8 +271,9 @@ def test_with_ids_and_exactly_once_it_is_sent_again_and_lands_once(stage, once, 
         once.send(b"1", None, ids[0])
         once.send(b"2", None, ids[1])
     else:
-        once.transaction(lambda connection: once.batch(connection, [b"1", b"2"], None, ids),
-                         repeatable=True)
+        once.transaction(
+            lambda connection: once.batch(connection, [b"1", b"2"], None, ids), repeatable=True
+        )
     assert stage.wire.waits == 0
     assert stage.landed("etl") == [b"1", b"2"]
     stage.is_clean()
@@ -313,8 +318,10 @@ LOOK = "DECLARE @left int"
 
 def held_slot(stage):
     """Somebody's open transaction has the pool's one slot."""
-    stage.does("BEGIN TRANSACTION; EXECUTE etl.usp_Send N'//redial/etl/initiator', "
-               "N'//redial/etl/target', N'//redial/etl/contract', N'//redial/etl/event', 0x00;")
+    stage.does(
+        "BEGIN TRANSACTION; EXECUTE etl.usp_Send N'//redial/etl/initiator', "
+        "N'//redial/etl/target', N'//redial/etl/contract', N'//redial/etl/event', 0x00;"
+    )
 
 
 def closed_gate(stage):
@@ -329,8 +336,10 @@ def held_row(stage):
 
 def crossed(stage):
     """Somebody has row 2 and wants row 1, which the work has."""
-    stage.starts("BEGIN TRANSACTION; UPDATE dbo.Work SET Id = N'2' WHERE Id = N'2';",
-                 "UPDATE dbo.Work SET Id = N'1' WHERE Id = N'1'; ROLLBACK TRANSACTION;")
+    stage.starts(
+        "BEGIN TRANSACTION; UPDATE dbo.Work SET Id = N'2' WHERE Id = N'2';",
+        "UPDATE dbo.Work SET Id = N'1' WHERE Id = N'1'; ROLLBACK TRANSACTION;",
+    )
 
 
 def changed_row(stage):
@@ -353,10 +362,18 @@ REFUSED = {  # number: what happens first; the work's statements; what happens b
     50101: (held_slot, [], None, let_go),
     50102: (closed_gate, [], None, opened_gate),
     1222: (held_row, ["SET LOCK_TIMEOUT 0;", WRITE], None, let_go),
-    1205: (None, ["SET DEADLOCK_PRIORITY LOW;" + WRITE,
-                  "UPDATE dbo.Work SET Id = N'2' WHERE Id = N'2';"], crossed, None),
-    3960: (None, ["SET TRANSACTION ISOLATION LEVEL SNAPSHOT; SELECT Id FROM dbo.Work;", WRITE],
-           changed_row, None),
+    1205: (
+        None,
+        ["SET DEADLOCK_PRIORITY LOW;" + WRITE, "UPDATE dbo.Work SET Id = N'2' WHERE Id = N'2';"],
+        crossed,
+        None,
+    ),
+    3960: (
+        None,
+        ["SET TRANSACTION ISOLATION LEVEL SNAPSHOT; SELECT Id FROM dbo.Work;", WRITE],
+        changed_row,
+        None,
+    ),
 }
 
 
@@ -418,8 +435,9 @@ def test_what_goes_on_being_refused_is_raised_after_the_time_given(stage, python
 
 
 # ---------------------------------------------------------------------- passwords
-@pytest.mark.parametrize("change", [
-    ("PWD={", "PWD={x"), ("{shop}", "{nowhere}"), ("Driver={/", "Driver={/nowhere/")])
+@pytest.mark.parametrize(
+    "change", [("PWD={", "PWD={x"), ("{shop}", "{nowhere}"), ("Driver={/", "Driver={/nowhere/")]
+)
 def test_no_password_in_what_is_raised(stage, python, change):
     """Whatever is wrong with the connection string: neither text nor traceback has the password."""
     assert change[0] in stage.odbc

@@ -65,9 +65,13 @@ def started(stage, language, schema, mode, *more, key="-", options=""):
     """An example as a process. Its connection string comes from the environment."""
     program, server = command(language, stage)
     process = subprocess.Popen(
-        [*program, "-", schema, key, mode, *more], text=True, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env=os.environ | {"REDIAL_SERVER": server + options})  # fmt: skip
+        [*program, "-", schema, key, mode, *more],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"REDIAL_SERVER": server + options},
+    )
     try:
         yield Application(stage, process)
         _, said = process.communicate(timeout=60)
@@ -114,13 +118,16 @@ def test_with_ids_and_exactly_once_a_batch_is_never_unknown_for_long(stage, lang
         for how in WAYS_TO_GO:
             for words in ("usp_SendBatch", COMMIT):
                 application.hears(words, stage.goes(how), "ok", how + words, "and", there=True)
-        stage.does("BEGIN TRANSACTION; EXECUTE etl.usp_Send N'//redial/etl/initiator', "
-                   "N'//redial/etl/target', N'//redial/etl/contract', N'//redial/etl/event', 0x;")
+        stage.does(
+            "BEGIN TRANSACTION; EXECUTE etl.usp_Send N'//redial/etl/initiator', "
+            "N'//redial/etl/target', N'//redial/etl/contract', N'//redial/etl/event', 0x;"
+        )
         freed = stage.wire.meanwhile(lambda: stage.does("ROLLBACK TRANSACTION;"))
         application.hears(LOOK, freed, "ok", "after 50101", there=True)
         stage.does("EXECUTE etl.usp_Drain @reason = N'test', @waitSeconds = 0, @WhatIf = 0;")
         opened = stage.wire.meanwhile(
-            lambda: stage.does("EXECUTE etl.usp_OpenGate @reason = N'test';"))
+            lambda: stage.does("EXECUTE etl.usp_OpenGate @reason = N'test';")
+        )
         application.hears(LOOK, opened, "ok", "after 50102", there=True)
     assert stage.landed("etl") == application.landed
     stage.is_clean()
@@ -159,29 +166,51 @@ def test_a_wrong_argument_is_refused_once(stage, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("arguments", [[], ["-", "audit", "-", "transactions"],
-                                       ["-", "audit", "-", "batch", "twice"]])
+@pytest.mark.parametrize(
+    "arguments", [[], ["-", "audit", "-", "transactions"], ["-", "audit", "-", "batch", "twice"]]
+)
 def test_wrong_arguments_are_answered_by_the_right_ones(stage, language, arguments):
     """Nothing is sent in a mode nobody asked for."""
-    run = subprocess.run([*command(language, stage)[0], *arguments], text=True, timeout=60,
-                         capture_output=True, check=False)
+    run = subprocess.run(
+        [*command(language, stage)[0], *arguments],
+        text=True,
+        timeout=60,
+        capture_output=True,
+        check=False,
+    )
     assert run.returncode == 1
     assert "CONFIG KEY autocommit|transaction|batch [once]" in run.stderr
 
 
-@pytest.mark.parametrize(("language", "change"), [
-    ("python", ("PWD={", "PWD={x")), ("python", ("PWD={", "PWD=")), ("python", ("{shop}", "{no}")),
-    ("python", ("Driver={/", "Driver={/nowhere/")),
-    *(pytest.param("java", change, marks=pytest.mark.jvm) for change in [
-        ("password={", "password={x"), ("password={", "password="), ("jdbc:", "jdbq:")]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "change"),
+    [
+        ("python", ("PWD={", "PWD={x")),
+        ("python", ("PWD={", "PWD=")),
+        ("python", ("{shop}", "{no}")),
+        ("python", ("Driver={/", "Driver={/nowhere/")),
+        *(
+            pytest.param("java", change, marks=pytest.mark.jvm)
+            for change in [
+                ("password={", "password={x"),
+                ("password={", "password="),
+                ("jdbc:", "jdbq:"),
+            ]
+        ),
+    ],
+)
 def test_no_password_in_what_is_printed(stage, language, change):
     """Whatever is wrong with the connection string: a number is told, or why it cannot start."""
     program, server = command(language, stage)
     assert change[0] in server
     run = subprocess.run(
-        [*program, "-", "audit", "-", "transaction"], input="1 text\n", text=True, timeout=60,
-        env=os.environ | {"REDIAL_SERVER": server.replace(*change)}, capture_output=True,
-        check=False)  # fmt: skip
+        [*program, "-", "audit", "-", "transaction"],
+        input="1 text\n",
+        text=True,
+        timeout=60,
+        env=os.environ | {"REDIAL_SERVER": server.replace(*change)},
+        capture_output=True,
+        check=False,
+    )
     assert "failed 1 " in run.stdout or run.returncode != 0
     assert stage.broker.password not in run.stdout + run.stderr

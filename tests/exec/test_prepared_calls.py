@@ -13,8 +13,7 @@ CALLER = (
     "END; SELECT @all;"
 )
 INNER = (
-    "CREATE PROCEDURE dbo.Inner_ @text nvarchar(4), @out nvarchar(10) OUTPUT AS "
-    "SET @out = @text;"
+    "CREATE PROCEDURE dbo.Inner_ @text nvarchar(4), @out nvarchar(10) OUTPUT AS SET @out = @text;"
 )
 
 

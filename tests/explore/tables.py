@@ -14,8 +14,9 @@ def tables(names: str = "abc", rows: int = 2) -> Instance:
     session = instance.connect("d")
     values = ", ".join(f"({row}, 0)" for row in range(1, rows + 1))
     for name in names:
-        session.execute(f"CREATE TABLE dbo.{name} (id int NOT NULL PRIMARY KEY, n int NOT NULL);"
-                        ).ok()
+        session.execute(
+            f"CREATE TABLE dbo.{name} (id int NOT NULL PRIMARY KEY, n int NOT NULL);"
+        ).ok()
         session.execute(f"INSERT dbo.{name} VALUES {values};").ok()
     session.close()
     return instance

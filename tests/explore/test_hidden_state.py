@@ -26,20 +26,31 @@ def test_a_timer_that_is_set_and_not_yet_armed():
     """1. T1 reads 20 and sets a timer by it. 2. T2 makes the 20 a 30, which nobody reads any more.
     3. T1 commits, and the timer is armed. The states before step 3 differ by nothing else.
     """
-    set_timer = ("BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT h FROM dbo.Dialog), "
-                 "@t int = (SELECT n FROM dbo.a WHERE id = 1); "
-                 "BEGIN CONVERSATION TIMER (@h) TIMEOUT = @t; "
-                 "UPDATE dbo.a SET n = n + 1 WHERE id = 2; COMMIT TRANSACTION;")
+    set_timer = (
+        "BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT h FROM dbo.Dialog), "
+        "@t int = (SELECT n FROM dbo.a WHERE id = 1); "
+        "BEGIN CONVERSATION TIMER (@h) TIMEOUT = @t; "
+        "UPDATE dbo.a SET n = n + 1 WHERE id = 2; COMMIT TRANSACTION;"
+    )
     change = "UPDATE dbo.a SET n = 20 WHERE id = 1; UPDATE dbo.a SET n = 30 WHERE id = 1;"
     armed: set[float] = set()
 
     def timers(world: World) -> list[str]:
-        armed.update(due for key, due in world.instance.engine.timers.entries.items()
-                     if key[0] == "ssb.timer")
+        armed.update(
+            due
+            for key, due in world.instance.engine.timers.entries.items()
+            if key[0] == "ssb.timer"
+        )
         return []
 
-    result = search(Scenario("timers", prepared, (Client("T1", (set_timer,), "d"),
-                                                  Client("T2", (change,), "d")),
-                             at_the_end=timers, firings=0))
+    result = search(
+        Scenario(
+            "timers",
+            prepared,
+            (Client("T1", (set_timer,), "d"), Client("T2", (change,), "d")),
+            at_the_end=timers,
+            firings=0,
+        )
+    )
     assert result.exhausted
     assert armed == {10.0, 20.0, 30.0}

@@ -12,6 +12,9 @@ OURS = re.compile(r"\busp_|SessionConversations|//redial|TargetQueue|InitiatorQu
 
 def test_no_name_of_ours_stands_in_the_explorer():
     folder = Path(harness.explore.__file__).parent
-    named = [f"{path.name}: {found.group()}" for path in sorted(folder.rglob("*.py"))
-             for found in OURS.finditer(path.read_text(encoding="utf-8"))]
+    named = [
+        f"{path.name}: {found.group()}"
+        for path in sorted(folder.rglob("*.py"))
+        for found in OURS.finditer(path.read_text(encoding="utf-8"))
+    ]
     assert named == []

@@ -17,12 +17,15 @@ from harness.render import render
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"
 
 
-@pytest.mark.parametrize(("file", "violations"), [
-    ("forum/transaction", {"deadlock"}),
-    ("forum/autocommit", {"acknowledged message lost"}),
-    ("tickets/first_try", {"tickets from nowhere"}),
-    ("tickets/mended", set()),
-])
+@pytest.mark.parametrize(
+    ("file", "violations"),
+    [
+        ("forum/transaction", {"deadlock"}),
+        ("forum/autocommit", {"acknowledged message lost"}),
+        ("tickets/first_try", {"tickets from nowhere"}),
+        ("tickets/mended", set()),
+    ],
+)
 def test_an_example_is_searched_to_its_end_and_found_as_documented(file, violations):
     scenario, bounds = load(EXAMPLES / f"{file}.toml")
     result = search(scenario, Limits(transitions=bounds.transitions))
@@ -42,8 +45,11 @@ def statements(text: str) -> list[str]:
 
 def test_seed_002_s_procedures_are_the_same_text_as_in_the_comparison():
     shown = render(small_config(), mutant="forum_pair")
-    names = ("72_usp_SendMessage.procedure.sql", "74_03_usp_BrokerHandleInitiator.procedure.sql",
-             "74_04_usp_InitiatorQueueHandler.procedure.sql")
+    names = (
+        "72_usp_SendMessage.procedure.sql",
+        "74_03_usp_BrokerHandleInitiator.procedure.sql",
+        "74_04_usp_InitiatorQueueHandler.procedure.sql",
+    )
     theirs = [word for name in names for word in statements(shown[name])]
     ours = statements((EXAMPLES / "forum/procedures.sql").read_text(encoding="utf-8"))
     header = ["SET", "ANSI_NULLS", "ON;", "SET", "QUOTED_IDENTIFIER", "ON;", "GO"]
@@ -70,7 +76,7 @@ def written(folder: Path, more: str = "", script: str = SCRIPT, file: str = FILE
 
 
 def test_every_wrong_key_is_told_at_once(tmp_path):
-    wrong = FILE.replace("name = \"mine\"\n", "").replace("batches", "batch")
+    wrong = FILE.replace('name = "mine"\n', "").replace("batches", "batch")
     file = written(tmp_path, file=wrong)
     with pytest.raises(OwnError) as refused:
         load(file)
@@ -78,14 +84,18 @@ def test_every_wrong_key_is_told_at_once(tmp_path):
     assert {"name", "session.0.batches", "session.0.batch"} <= named
 
 
-@pytest.mark.parametrize(("more", "said"), [
-    ('[[fault]]\nkind = "meteor"\n', "fault meteor: allowed: kill, cancel"),
-    ('[[fault]]\nkind = "kill"\nwho = "b"\n', "who: 'b' is no session; allowed: reader, a"),
-    ('[[fault]]\nkind = "kill"\n[[fault]]\nkind = "kill"\n', "each kind once"),
-    ('[switches]\nrelaunch = "never"\n', "switch relaunch: 'never' is none of its values"),
-    ('[[invariant]]\nname = "i"\nsql = "SELECT x FROM dbo.t;"\n', "invariant 'i': Msg 207"),
-    ('[accounting]\nlanded = "SELECT x FROM dbo.t;"\n', "accounting landed: Msg 207"),
-], ids=["fault", "who", "twice", "switch", "invariant", "accounting"])
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('[[fault]]\nkind = "meteor"\n', "fault meteor: allowed: kill, cancel"),
+        ('[[fault]]\nkind = "kill"\nwho = "b"\n', "who: 'b' is no session; allowed: reader, a"),
+        ('[[fault]]\nkind = "kill"\n[[fault]]\nkind = "kill"\n', "each kind once"),
+        ('[switches]\nrelaunch = "never"\n', "switch relaunch: 'never' is none of its values"),
+        ('[[invariant]]\nname = "i"\nsql = "SELECT x FROM dbo.t;"\n', "invariant 'i': Msg 207"),
+        ('[accounting]\nlanded = "SELECT x FROM dbo.t;"\n', "accounting landed: Msg 207"),
+    ],
+    ids=["fault", "who", "twice", "switch", "invariant", "accounting"],
+)
 def test_what_cannot_be_searched_is_refused_with_what_is_allowed(tmp_path, more, said):
     with pytest.raises(OwnError, match=re.escape(said)):
         load(written(tmp_path, more))
@@ -103,14 +113,21 @@ def test_a_missing_script_is_named(tmp_path):
 
 # ---------------------------------------------------------------------- questions
 def test_a_question_leaves_no_trace_and_one_that_would_wait_has_no_answer(tmp_path):
-    held = FILE.replace("INSERT dbo.t VALUES (1);",
-                        "BEGIN TRANSACTION; INSERT dbo.t VALUES (1); COMMIT TRANSACTION;")
+    held = FILE.replace(
+        "INSERT dbo.t VALUES (1);",
+        "BEGIN TRANSACTION; INSERT dbo.t VALUES (1); COMMIT TRANSACTION;",
+    )
     world = World(load(written(tmp_path, file=held))[0])
     answers = []
     while steps := world.steps():
         before = world.hash()
-        answers.append(ask(world, "DECLARE @n int = (SELECT COUNT(*) FROM dbo.t); "
-                                  "INSERT dbo.t VALUES (7); SELECT @n;"))
+        answers.append(
+            ask(
+                world,
+                "DECLARE @n int = (SELECT COUNT(*) FROM dbo.t); "
+                "INSERT dbo.t VALUES (7); SELECT @n;",
+            )
+        )
         assert world.hash() == before
         world.take(steps[0])
     answers.append(ask(world, "SELECT COUNT(*) FROM dbo.t;"))

@@ -24,8 +24,12 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"
 
 
 def scenario(*texts: str, watched=lambda world: None) -> Scenario:
-    return Scenario("tables", lambda: tables("ab", 3), tuple(
-        Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1)), watched=watched)
+    return Scenario(
+        "tables",
+        lambda: tables("ab", 3),
+        tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1)),
+        watched=watched,
+    )
 
 
 GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}")
@@ -66,8 +70,10 @@ def test_rows_of_one_table_are_apart_and_one_order_is_enough():
     found = persistent(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3)))
     assert found.exhausted
     assert (found.states, found.transitions) == (6, 5), "five steps, in one order"
-    assert search(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3))
-                  ).states == 3 * 3 * 2
+    assert (
+        search(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3))).states
+        == 3 * 3 * 2
+    )
 
 
 def test_steps_on_one_row_are_searched_in_every_order():
@@ -76,8 +82,10 @@ def test_steps_on_one_row_are_searched_in_every_order():
 
 
 def test_a_scan_depends_on_a_row_that_is_not_there_yet():
-    made = scenario("DECLARE @n int = (SELECT COUNT(*) FROM dbo.a); "
-                    "UPDATE dbo.b SET n = @n WHERE id = 1;", "INSERT dbo.a VALUES (9, 9);")
+    made = scenario(
+        "DECLARE @n int = (SELECT COUNT(*) FROM dbo.a); UPDATE dbo.b SET n = @n WHERE id = 1;",
+        "INSERT dbo.a VALUES (9, 9);",
+    )
     assert len(outcomes(persistent, made)[0]) == 2
 
 
@@ -88,6 +96,7 @@ def test_where_nobody_knows_what_the_checks_look_at_nothing_is_left_out():
 
 def test_what_the_checks_look_at_is_seen_in_every_combination():
     """Two rows that differ between two independent steps, whichever comes first."""
+
     def values(world: World) -> tuple:
         found = world.instance.server.database("d").resolve("dbo", "a").rows.entries.values()
         return tuple(row[1] for row in found)
@@ -134,9 +143,14 @@ def test_it_finds_what_the_whole_search_finds_in_a_users_file(name):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("text", ["senders=2 readers=2 firings=1 lifetimes=1 faults=kill",
-                                  "senders=2 isolation=rcsi key=application",
-                                  "senders=2 faults=cancel+lock_timeout+reader_restart"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "senders=2 readers=2 firings=1 lifetimes=1 faults=kill",
+        "senders=2 isolation=rcsi key=application",
+        "senders=2 faults=cancel+lock_timeout+reader_restart",
+    ],
+)
 def test_steps_it_calls_independent_commute(text):
     """On random ways: both orders lead to the same state, and each does there what it did here."""
     world = World(Setup.parse(text).scenario())
@@ -224,11 +238,17 @@ class Doubting(Persistent):
         super()._take(entry, bit)
 
 
-@pytest.mark.parametrize("text", ["senders=2 readers=2 lifetimes=1 isolation=rcsi",
-                                  "senders=2 readers=2 firings=1 faults=kill+cancel"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "senders=2 readers=2 lifetimes=1 isolation=rcsi",
+        "senders=2 readers=2 firings=1 faults=kill+cancel",
+    ],
+)
 def test_a_step_does_what_it_is_known_to_do(text):
-    found = Doubting(World(Setup.parse(text).scenario()),
-                     Limits(transitions=40_000 if full() else 2_500))
+    found = Doubting(
+        World(Setup.parse(text).scenario()), Limits(transitions=40_000 if full() else 2_500)
+    )
     found.run()
     assert found.foreseen > 500
 

@@ -76,7 +76,8 @@ def test_a_fault_is_marked():
 def test_what_is_saved_says_how_it_was_played_and_how_to_replay_it(shown, tmp_path):
     files = shown.save(tmp_path, "crossing transfers")
     assert [path.name for path in files] == [
-        f"crossing-transfers.deadlock.{suffix}" for suffix in ("txt", "html", "sql")]
+        f"crossing-transfers.deadlock.{suffix}" for suffix in ("txt", "html", "sql")
+    ]
     assert shown.met
     said = "played on the embedded broker by 2 sessions: meets 'deadlock'"
     assert said in files[0].read_text()

@@ -17,8 +17,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"
 
 
 def scenario(*texts: str) -> Scenario:
-    return Scenario("tables", tables, tuple(
-        Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1)))
+    return Scenario(
+        "tables", tables, tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1))
+    )
 
 
 def test_sessions_that_share_no_table_are_walked_in_one_order():
@@ -37,17 +38,28 @@ def tickets(name: str) -> Scenario:
     """Without faults and without the cancellation's second click."""
     found = load(EXAMPLES / f"tickets/{name}.toml")[0]
     found.faults = ()
-    found.clients = (found.clients[0], Client(
-        "cancellation", found.clients[2].batches[:1], found.clients[2].database))
+    found.clients = (
+        found.clients[0],
+        Client("cancellation", found.clients[2].batches[:1], found.clients[2].database),
+    )
     return found
 
 
-@pytest.mark.parametrize(("make", "violations"), [
-    (lambda: tickets("first_try"), {"tickets from nowhere"}),
-    (lambda: tickets("mended"), set()),
-    (lambda: scenario("BEGIN TRAN;" + add("a") + add("b") + "COMMIT;",
-                      "BEGIN TRAN;" + add("b") + add("a") + "COMMIT;"), set()),
-], ids=["first try", "mended", "crossing"])
+@pytest.mark.parametrize(
+    ("make", "violations"),
+    [
+        (lambda: tickets("first_try"), {"tickets from nowhere"}),
+        (lambda: tickets("mended"), set()),
+        (
+            lambda: scenario(
+                "BEGIN TRAN;" + add("a") + add("b") + "COMMIT;",
+                "BEGIN TRAN;" + add("b") + add("a") + "COMMIT;",
+            ),
+            set(),
+        ),
+    ],
+    ids=["first try", "mended", "crossing"],
+)
 def test_it_sees_what_a_search_with_hashes_sees(make, violations):
     """Every end of the search is an end of the reduced walk, and all orders are more."""
     ends: list[set[bytes]] = []

@@ -22,8 +22,10 @@ def counter() -> Instance:
     return instance
 
 
-READ_THEN_WRITE = ("DECLARE @n int; SELECT @n = n FROM dbo.c WHERE id = 1; "
-                   "UPDATE dbo.c SET n = @n + 1 WHERE id = 1;")
+READ_THEN_WRITE = (
+    "DECLARE @n int; SELECT @n = n FROM dbo.c WHERE id = 1; "
+    "UPDATE dbo.c SET n = @n + 1 WHERE id = 1;"
+)
 IN_ONE_STATEMENT = "UPDATE dbo.c SET n = n + 1 WHERE id = 1;"
 
 
@@ -35,16 +37,24 @@ def lost_update(world: World) -> list[str]:
 
 
 def scenario(text: str, clients: int = 2) -> Scenario:
-    return Scenario("counter", counter, tuple(
-        Client(f"T{n}", (text,), "d") for n in range(1, clients + 1)), at_the_end=lost_update)
+    return Scenario(
+        "counter",
+        counter,
+        tuple(Client(f"T{n}", (text,), "d") for n in range(1, clients + 1)),
+        at_the_end=lost_update,
+    )
 
 
 def test_a_lost_update_is_found_in_text_the_explorer_has_never_seen():
     result = search(scenario(READ_THEN_WRITE))
     found = shortest(scenario(READ_THEN_WRITE), result.violations["lost update"])
     assert result.exhausted
-    assert [step.who for step in found.path] in ([51, 52, 51, 52], [51, 52, 52, 51],
-                                                 [52, 51, 51, 52], [52, 51, 52, 51])
+    assert [step.who for step in found.path] in (
+        [51, 52, 51, 52],
+        [51, 52, 52, 51],
+        [52, 51, 51, 52],
+        [52, 51, 52, 51],
+    )
 
 
 def test_and_is_not_found_where_there_is_none():
@@ -55,16 +65,26 @@ def test_and_is_not_found_where_there_is_none():
 def test_the_same_search_gives_the_same_result():
     first, second = (search(scenario(READ_THEN_WRITE)) for _ in range(2))
     assert (first.states, first.transitions, first.ends) == (
-        second.states, second.transitions, second.ends)
+        second.states,
+        second.transitions,
+        second.ends,
+    )
 
 
 def test_two_orders_of_independent_steps_reach_one_state():
     """T1 and T2 work on rows of their own: 2 statements each make 3 x 3 states, not 6 x 4."""
-    texts = ("UPDATE dbo.c SET n = 1 WHERE id = 1; UPDATE dbo.c SET n = 2 WHERE id = 1;",
-             "DECLARE @x int = 1; EXEC sp_executesql N'SELECT @@VERSION'; "
-             "UPDATE dbo.c SET n = 1 WHERE id = 2; UPDATE dbo.c SET n = 2 WHERE id = 2;")
-    result = search(Scenario("apart", counter, tuple(
-        Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1))))
+    texts = (
+        "UPDATE dbo.c SET n = 1 WHERE id = 1; UPDATE dbo.c SET n = 2 WHERE id = 1;",
+        "DECLARE @x int = 1; EXEC sp_executesql N'SELECT @@VERSION'; "
+        "UPDATE dbo.c SET n = 1 WHERE id = 2; UPDATE dbo.c SET n = 2 WHERE id = 2;",
+    )
+    result = search(
+        Scenario(
+            "apart",
+            counter,
+            tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1)),
+        )
+    )
     assert (result.states, result.ends) == (9, 1)
 
 
@@ -92,9 +112,16 @@ def test_a_rewind_brings_back_the_locks_a_waiting_read_gives_up_at_its_end():
     """The reader is granted its S lock by the writer's commit and drops it in a step that saves
     nothing else: once the step was taken back it kept the lock, and a search met a deadlock that no
     order of the statements has."""
-    world = World(Scenario("reader", counter, (
-        Client("T1", (f"BEGIN TRANSACTION; {IN_ONE_STATEMENT} COMMIT TRANSACTION;",), "d"),
-        Client("T2", (READ_THEN_WRITE,), "d"))))
+    world = World(
+        Scenario(
+            "reader",
+            counter,
+            (
+                Client("T1", (f"BEGIN TRANSACTION; {IN_ONE_STATEMENT} COMMIT TRANSACTION;",), "d"),
+                Client("T2", (READ_THEN_WRITE,), "d"),
+            ),
+        )
+    )
     writer, reader = (session.id for session in world.clients)
     for who in (writer, reader, writer):
         world.take(Step("run", who))
@@ -133,20 +160,30 @@ PAUSES = "IF EXISTS (SELECT 1 FROM dbo.c WHERE id = 1 AND n = 0) WAITFOR DELAY '
 @pytest.mark.parametrize("first", ["T1", "T2"])
 def test_states_that_differ_in_the_time_only_are_two_for_who_reads_the_clock(first):
     """T2 pauses if it comes before T1; T1 looks at the clock when T2 is done, in either case."""
+
     def seen(world: World) -> list[str]:
         table = world.instance.server.database("d").resolve("dbo", "c")
         return [f"second {n}" for key, n in table.rows.entries.values() if key == 2]
 
-    clients = (Client("T1", ("UPDATE dbo.c SET n = 1 WHERE id = 1;",
-                             f"WAITFOR DELAY '00:00:01'; {LOOKS}"), "d"),
-               Client("T2", (PAUSES,), "d"))
-    made = Scenario("clock", counter, tuple(sorted(
-        clients, key=lambda client: client.name != first)), at_the_end=seen)
+    clients = (
+        Client(
+            "T1",
+            ("UPDATE dbo.c SET n = 1 WHERE id = 1;", f"WAITFOR DELAY '00:00:01'; {LOOKS}"),
+            "d",
+        ),
+        Client("T2", (PAUSES,), "d"),
+    )
+    made = Scenario(
+        "clock",
+        counter,
+        tuple(sorted(clients, key=lambda client: client.name != first)),
+        at_the_end=seen,
+    )
     assert sorted(search(made).violations) == ["second 1", "second 20"]
 
 
 def test_who_polls_for_ever_and_never_reads_the_clock_has_finitely_many_states():
-    text = ("WHILE EXISTS (SELECT 1 FROM dbo.c WHERE id = 1) WAITFOR DELAY '00:00:05';")
+    text = "WHILE EXISTS (SELECT 1 FROM dbo.c WHERE id = 1) WAITFOR DELAY '00:00:05';"
     result = search(Scenario("poll", counter, (Client("T1", (text,), "d"),)))
     assert result.exhausted and result.states < 20 and result.circles > 0
 
@@ -155,15 +192,21 @@ def test_who_polls_for_ever_and_never_reads_the_clock_has_finitely_many_states()
 def test_a_defect_of_the_broker_is_a_violation_and_ends_one_session_only(monkeypatch):
     """T1 breaks inside the broker: the search names that, and T2 has its answer all the same."""
     real = CATALOG_FUNCTIONS["OBJECT_ID"]
-    monkeypatch.setitem(CATALOG_FUNCTIONS, "OBJECT_ID",
-                        lambda s, args: 1 // 0 if args[0] == "trap" else real(s, args))
-    clients = (Client("T1", ("SELECT OBJECT_ID(N'trap');", "SELECT 1;"), "d"),
-               Client("T2", (IN_ONE_STATEMENT,), "d"))
+    monkeypatch.setitem(
+        CATALOG_FUNCTIONS,
+        "OBJECT_ID",
+        lambda s, args: 1 // 0 if args[0] == "trap" else real(s, args),
+    )
+    clients = (
+        Client("T1", ("SELECT OBJECT_ID(N'trap');", "SELECT 1;"), "d"),
+        Client("T2", (IN_ONE_STATEMENT,), "d"),
+    )
     broken = Scenario("broken", counter, clients)
     result = search(broken)
     [name] = result.violations
-    assert name == ("defect of the embedded broker: ZeroDivisionError: "
-                    "integer division or modulo by zero")
+    assert name == (
+        "defect of the embedded broker: ZeroDivisionError: integer division or modulo by zero"
+    )
     assert [step.who for step in shortest(broken, result.violations[name]).path] == [51]
     world = World(broken)
     for step in (Step("run", 51), Step("run", 52)):

@@ -19,21 +19,24 @@ from harness.explore.trace import record, replay
 from harness.explore.windows import script
 from harness.tsql import parse_batch, parse_script
 
-TRANSFER = ("CREATE PROCEDURE dbo.Transfer @from int, @to int AS BEGIN\n"
-            "  BEGIN TRANSACTION;\n"
-            "  IF @from > 0\n"
-            "    UPDATE dbo.Account SET Amount -= 1 WHERE Id = @from;\n"
-            "  ELSE UPDATE dbo.Account SET Amount += 0 WHERE Id = -@from;\n"
-            "  UPDATE dbo.Account SET Amount += 1 WHERE Id = @to;\n"
-            "  COMMIT TRANSACTION;\nEND;")
+TRANSFER = (
+    "CREATE PROCEDURE dbo.Transfer @from int, @to int AS BEGIN\n"
+    "  BEGIN TRANSACTION;\n"
+    "  IF @from > 0\n"
+    "    UPDATE dbo.Account SET Amount -= 1 WHERE Id = @from;\n"
+    "  ELSE UPDATE dbo.Account SET Amount += 0 WHERE Id = -@from;\n"
+    "  UPDATE dbo.Account SET Amount += 1 WHERE Id = @to;\n"
+    "  COMMIT TRANSACTION;\nEND;"
+)
 
 
 def bank() -> Instance:
     instance = Instance(seed=3)
     session = instance.connect()
     session.execute("CREATE DATABASE d; USE d;").ok()
-    session.execute("CREATE TABLE dbo.Account (Id int NOT NULL PRIMARY KEY, Amount int NOT NULL);"
-                    ).ok()
+    session.execute(
+        "CREATE TABLE dbo.Account (Id int NOT NULL PRIMARY KEY, Amount int NOT NULL);"
+    ).ok()
     session.execute("INSERT dbo.Account VALUES (1, 10), (2, 10), (3, 10);").ok()
     session.execute(TRANSFER).ok()
     session.close()
@@ -41,9 +44,11 @@ def bank() -> Instance:
 
 
 def crossing(**more) -> Scenario:
-    clients = (Client("T1", ("EXECUTE dbo.Transfer 1, 2;",), "d", (), "SELECT 1;"),
-               Client("T2", ("EXECUTE dbo.Transfer 2, 1;",), "d"),
-               Client("bystander", ("UPDATE dbo.Account SET Amount += 0 WHERE Id = 3;",), "d"))
+    clients = (
+        Client("T1", ("EXECUTE dbo.Transfer 1, 2;",), "d", (), "SELECT 1;"),
+        Client("T2", ("EXECUTE dbo.Transfer 2, 1;",), "d"),
+        Client("bystander", ("UPDATE dbo.Account SET Amount += 0 WHERE Id = 3;",), "d"),
+    )
     return Scenario("crossing transfers", bank, clients, on_every_state=no_deadlock, **more)
 
 
@@ -54,8 +59,10 @@ def lost_update(world: World) -> list[str]:
     return [] if amounts[1] == 10 + done else ["lost update"]
 
 
-READ_THEN_WRITE = ("DECLARE @n int; SELECT @n = Amount FROM dbo.Account WHERE Id = 1; "
-                   "UPDATE dbo.Account SET Amount = @n + 1 WHERE Id = 1;")
+READ_THEN_WRITE = (
+    "DECLARE @n int; SELECT @n = Amount FROM dbo.Account WHERE Id = 1; "
+    "UPDATE dbo.Account SET Amount = @n + 1 WHERE Id = 1;"
+)
 
 
 @pytest.fixture(scope="module")
@@ -110,9 +117,13 @@ def test_windows_meet_the_deadlock_where_the_trace_waits(deadlock):
     assert made.plan.missing == []
     played = play(made.text, scenario)
     assert "deadlock" in played.met
-    assert played.waited == {next(
-        stop.window for stop in made.plan.stops if stop.blocks and stop.turn < len(
-            made.plan.turns))}
+    assert played.waited == {
+        next(
+            stop.window
+            for stop in made.plan.stops
+            if stop.blocks and stop.turn < len(made.plan.turns)
+        )
+    }
     assert [number for _, number in played.errors] == [1205]
     assert played.left == []
 
@@ -124,8 +135,10 @@ def test_clean_up_leaves_the_procedure_as_it_was_and_nothing_of_ours(deadlock):
     assert list(parts) == ["SETUP", "WINDOW 1", "WINDOW 2", "CLEAN-UP"]
     assert parts["SETUP"].count("EXECUTE explorer.Stop") == len({s.place for s in made.plan.stops})
     assert TRANSFER.replace("CREATE", "CREATE OR ALTER", 1) in parts["CLEAN-UP"]
-    assert "-- window 2 waits here until step 1 is done in window 1" in made.text \
+    assert (
+        "-- window 2 waits here until step 1 is done in window 1" in made.text
         or "-- window 1 waits here until step 1 is done in window 2" in made.text
+    )
     assert "THE STATEMENT BELOW BLOCKS: it waits for X KEY Account.PK" in made.text
 
 
@@ -154,8 +167,10 @@ def test_a_turn_is_what_one_session_does_until_another_acts(deadlock):
 OWN = Path(__file__).resolve().parents[2] / "sql" / "examples"
 
 
-@pytest.mark.parametrize("name, violation, windows", [
-    ("tickets/first_try", "tickets from nowhere", 2), ("forum/transaction", "deadlock", 2)])
+@pytest.mark.parametrize(
+    "name, violation, windows",
+    [("tickets/first_try", "tickets from nowhere", 2), ("forum/transaction", "deadlock", 2)],
+)
 def test_windows_meet_what_a_users_own_file_calls_a_violation(name, violation, windows):
     """Invariants in T-SQL are asked while the windows are at it; one batch is there twice."""
     scenario = load(OWN / f"{name}.toml")[0]
@@ -166,15 +181,28 @@ def test_windows_meet_what_a_users_own_file_calls_a_violation(name, violation, w
 
 
 def test_a_switch_is_saved_where_order_does_not_matter():
-    clients = (*(Client(f"T{n}", (READ_THEN_WRITE,), "d") for n in (1, 2)),
-               Client("T3", ("UPDATE dbo.Account SET Amount = 1 WHERE Id = 3; "
-                             "UPDATE dbo.Account SET Amount = 2 WHERE Id = 3;",), "d"))
+    clients = (
+        *(Client(f"T{n}", (READ_THEN_WRITE,), "d") for n in (1, 2)),
+        Client(
+            "T3",
+            (
+                "UPDATE dbo.Account SET Amount = 1 WHERE Id = 3; "
+                "UPDATE dbo.Account SET Amount = 2 WHERE Id = 3;",
+            ),
+            "d",
+        ),
+    )
 
-    scenario = Scenario("counter and another", bank, clients, at_the_end=lambda world: [
-        "lost update"] if _amount(world) == 11 else [])
+    scenario = Scenario(
+        "counter and another",
+        bank,
+        clients,
+        at_the_end=lambda world: ["lost update"] if _amount(world) == 11 else [],
+    )
     raw = search(scenario).violations["lost update"]
     assert switches(list(readable(scenario, raw).path)) <= switches(
-        list(shortest(scenario, raw).path))
+        list(shortest(scenario, raw).path)
+    )
 
 
 def _amount(world: World) -> int:
@@ -211,6 +239,7 @@ def test_a_cancel_is_asked_of_the_person_at_the_window():
 
 def outcome(*numbers: int):
     """A check: T1 or T2 has been told one of these errors."""
+
     def check(world: World) -> list[str]:
         told = {e for results in world.progress.results for one in results for e in one}
         return ["told"] if told & set(numbers) else []
@@ -218,13 +247,19 @@ def outcome(*numbers: int):
     return check
 
 
-@pytest.mark.parametrize("fault, numbers, said", [
-    (Fault("rollback"), (-1,), " tidies up]\nIF @@TRANCOUNT > 0 ROLLBACK"),
-    (Fault("lock_timeout"), (1222,), "SET LOCK_TIMEOUT 5000;"),
-    (Fault("pause"), (1205,), ""),
-    (Fault("drop", sql="DROP PROCEDURE dbo.Transfer;", database="d"), (2812,),
-     "DROP PROCEDURE dbo.Transfer;\nGO"),
-])
+@pytest.mark.parametrize(
+    "fault, numbers, said",
+    [
+        (Fault("rollback"), (-1,), " tidies up]\nIF @@TRANCOUNT > 0 ROLLBACK"),
+        (Fault("lock_timeout"), (1222,), "SET LOCK_TIMEOUT 5000;"),
+        (Fault("pause"), (1205,), ""),
+        (
+            Fault("drop", sql="DROP PROCEDURE dbo.Transfer;", database="d"),
+            (2812,),
+            "DROP PROCEDURE dbo.Transfer;\nGO",
+        ),
+    ],
+)
 def test_faults_are_done_by_windows_too(fault, numbers, said):
     scenario = crossing(faults=(fault,), at_the_end=outcome(*numbers))
     scenario.on_every_state = lambda world: []
@@ -236,15 +271,26 @@ def test_faults_are_done_by_windows_too(fault, numbers, said):
     assert "told" in play(made.text, scenario).met
 
 
-@pytest.mark.parametrize("source, statement, expected", [
-    ("IF 1 = 1 SELECT a FROM t; ELSE SELECT b FROM t;", "SELECT b FROM t",
-     "IF 1 = 1 SELECT a FROM t; ELSE BEGIN\nSTOP\nSELECT b FROM t\nEND;"),
-    ("WHILE EXISTS (SELECT 1 FROM t) BEGIN DELETE t; END;",
-     "WHILE EXISTS (SELECT 1 FROM t) BEGIN DELETE t; END",
-     "STOP\nWHILE EXISTS (SELECT 1 FROM t) BEGIN DELETE t; STOP\nEND;"),
-    ("BEGIN TRY\n  DELETE t;\nEND TRY BEGIN CATCH THROW; END CATCH;", "DELETE t",
-     "BEGIN TRY\n  STOP\n  DELETE t;\nEND TRY BEGIN CATCH THROW; END CATCH;"),
-])
+@pytest.mark.parametrize(
+    "source, statement, expected",
+    [
+        (
+            "IF 1 = 1 SELECT a FROM t; ELSE SELECT b FROM t;",
+            "SELECT b FROM t",
+            "IF 1 = 1 SELECT a FROM t; ELSE BEGIN\nSTOP\nSELECT b FROM t\nEND;",
+        ),
+        (
+            "WHILE EXISTS (SELECT 1 FROM t) BEGIN DELETE t; END;",
+            "WHILE EXISTS (SELECT 1 FROM t) BEGIN DELETE t; END",
+            "STOP\nWHILE EXISTS (SELECT 1 FROM t) BEGIN DELETE t; STOP\nEND;",
+        ),
+        (
+            "BEGIN TRY\n  DELETE t;\nEND TRY BEGIN CATCH THROW; END CATCH;",
+            "DELETE t",
+            "BEGIN TRY\n  STOP\n  DELETE t;\nEND TRY BEGIN CATCH THROW; END CATCH;",
+        ),
+    ],
+)
 def test_a_stop_stands_before_its_statement_and_changes_no_other(source, statement, expected):
     start = source.index(statement)
     stop = "EXECUTE s.Stop;"
@@ -259,8 +305,10 @@ def test_a_position_that_is_no_statement_is_refused():
 
 
 def test_a_module_is_altered_whatever_stands_before_it():
-    assert create_or_alter("-- CREATE\nALTER PROC dbo.p AS SELECT 1;") == \
-        "-- CREATE\nCREATE OR ALTER PROC dbo.p AS SELECT 1;"
+    assert (
+        create_or_alter("-- CREATE\nALTER PROC dbo.p AS SELECT 1;")
+        == "-- CREATE\nCREATE OR ALTER PROC dbo.p AS SELECT 1;"
+    )
 
 
 def test_the_text_form_names_the_victim(deadlock):

@@ -23,10 +23,14 @@ def tickets():
 
 @pytest.mark.parametrize("changes", [None, 2], ids=["random", "PCT"])
 def test_a_seed_is_a_run_and_another_seed_another(tickets, changes):
-    first, again, other = (walk(tickets, Walks(40, seed=seed, changes=changes))
-                           for seed in (1, 1, 2))
+    first, again, other = (
+        walk(tickets, Walks(40, seed=seed, changes=changes)) for seed in (1, 1, 2)
+    )
     assert (first.states, first.taken, first.violations) == (
-        again.states, again.taken, again.violations)
+        again.states,
+        again.taken,
+        again.violations,
+    )
     assert first.taken != other.taken
     assert first.walks == 40 and not first.exhausted
 

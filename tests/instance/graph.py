@@ -17,11 +17,21 @@ BORING = (Program, TextCache, Journal, Collector, Node)
 
 NOT_STATE = {
     "_heap",  # of the timers: rebuilt from the entries
-    "_changes", "_listed", "_order", "digest", "saved_step",  # of hashing, and interned options
+    "_changes",
+    "_listed",
+    "_order",
+    "digest",
+    "saved_step",  # of hashing, and interned options
     "changes",  # counts puts and never goes back: only its being equal means anything
     "range_locks",  # makes inserts look at gaps; looking for nothing changes nothing
-    "looked_up", "_queues",  # what the last compilation named; worked out from the definitions
-    "_ready", "_known", "_gone", "_page_cache", "input_buffer", "statement_started",
+    "looked_up",
+    "_queues",  # what the last compilation named; worked out from the definitions
+    "_ready",
+    "_known",
+    "_gone",
+    "_page_cache",
+    "input_buffer",
+    "statement_started",
 }
 
 
@@ -66,8 +76,9 @@ def _children(item: Any) -> Iterator[tuple[str, Any]]:
     elif type(item).__module__.startswith("harness"):
         names = {name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())}
         names |= set(getattr(item, "__dict__", ()))
-        yield from ((name, getattr(item, name)) for name in sorted(names - NOT_STATE)
-                    if hasattr(item, name))
+        yield from (
+            (name, getattr(item, name)) for name in sorted(names - NOT_STATE) if hasattr(item, name)
+        )
 
 
 def _key(key: Any) -> str:

@@ -40,19 +40,22 @@ def outputs(collector):
 
 @pytest.fixture
 def table(session):
-    session.execute("CREATE TABLE dbo.t (id int PRIMARY KEY); INSERT dbo.t VALUES (1),(2),(3),(4),"
-                    "(5)").ok()
+    session.execute(
+        "CREATE TABLE dbo.t (id int PRIMARY KEY); INSERT dbo.t VALUES (1),(2),(3),(4),(5)"
+    ).ok()
     return session
 
 
 def opened(session, kind, query="SELECT id FROM dbo.t ORDER BY id", concurrency=1):
-    return outputs(call(session, "sp_cursoropen", OUT, text(query), number(kind),
-                        number(concurrency), OUT))
+    return outputs(
+        call(session, "sp_cursoropen", OUT, text(query), number(kind), number(concurrency), OUT)
+    )
 
 
 def fetch(session, cursor, kind=a.NEXT, row=0, count=2):
-    found = call(session, "sp_cursorfetch", number(cursor), number(kind), number(row),
-                 number(count)).ok()
+    found = call(
+        session, "sp_cursorfetch", number(cursor), number(kind), number(row), number(count)
+    ).ok()
     return [values[0] for values in found.rows()], found.status
 
 
@@ -95,8 +98,9 @@ def test_a_static_cursor_keeps_the_rows_it_was_opened_on(table):
 def test_a_keyset_cursor_reads_its_rows_anew_and_marks_those_that_are_gone(table):
     table.execute("ALTER TABLE dbo.t ADD v int NULL").ok()
     cursor, count = opened(table, a.KEYSET, "SELECT id, v FROM dbo.t")
-    table.execute("UPDATE dbo.t SET v = id * 10; DELETE dbo.t WHERE id = 2; INSERT dbo.t VALUES"
-                  " (9, 9)").ok()
+    table.execute(
+        "UPDATE dbo.t SET v = id * 10; DELETE dbo.t WHERE id = 2; INSERT dbo.t VALUES (9, 9)"
+    ).ok()
     found = call(table, "sp_cursorfetch", number(cursor), number(a.NEXT), number(0), number(9))
     assert count == 5
     assert found.rows() == [(1, 10, 1), (None, None, 2), (3, 30, 1), (4, 40, 1), (5, 50, 1)]
@@ -105,8 +109,15 @@ def test_a_keyset_cursor_reads_its_rows_anew_and_marks_those_that_are_gone(table
 
 
 def test_a_keyset_without_keys_becomes_static_and_the_client_is_told(table):
-    found = call(table, "sp_cursoropen", OUT, text("SELECT COUNT(*) FROM dbo.t"),
-                 number(a.KEYSET, output=True), number(1), OUT)
+    found = call(
+        table,
+        "sp_cursoropen",
+        OUT,
+        text("SELECT COUNT(*) FROM dbo.t"),
+        number(a.KEYSET, output=True),
+        number(1),
+        OUT,
+    )
     assert outputs(found)[1:] == [a.STATIC, 1]
 
 
@@ -131,8 +142,9 @@ def test_a_closed_or_unknown_cursor_is_16909(table):
 
 def test_a_statement_that_gives_no_cursor_runs_directly_where_the_client_allows_it(table):
     query = "UPDATE dbo.t SET id = id + 10 WHERE id = 5; SELECT 7"
-    found = call(table, "sp_cursoropen", OUT, text(query), number(a.STATIC),
-                 number(READ_ONLY_OR_DIRECT), OUT)
+    found = call(
+        table, "sp_cursoropen", OUT, text(query), number(a.STATIC), number(READ_ONLY_OR_DIRECT), OUT
+    )
     assert outputs(found) == [0, 0]
     assert (found.one(), [m.number for m in found.infos]) == (7, [16954])
     assert texts(found) == ["Executing SQL directly; no cursor."]
@@ -142,12 +154,33 @@ def test_a_statement_that_gives_no_cursor_runs_directly_where_the_client_allows_
 
 def test_a_prepared_cursor_is_opened_again_with_other_values(table):
     query = "SELECT id FROM dbo.t WHERE id > @P0 ORDER BY id"
-    handle, cursor, _ = outputs(call(
-        table, "sp_cursorprepexec", OUT, OUT, text("@P0 int"), text(query),
-        number(a.STATIC | 0x1000), number(1), OUT, number(3)))
+    handle, cursor, _ = outputs(
+        call(
+            table,
+            "sp_cursorprepexec",
+            OUT,
+            OUT,
+            text("@P0 int"),
+            text(query),
+            number(a.STATIC | 0x1000),
+            number(1),
+            OUT,
+            number(3),
+        )
+    )
     assert fetch(table, cursor, count=9)[0] == [4, 5]
-    second, _ = outputs(call(table, "sp_cursorexecute", number(handle), OUT, number(a.STATIC),
-                             number(1), OUT, number(4)))
+    second, _ = outputs(
+        call(
+            table,
+            "sp_cursorexecute",
+            number(handle),
+            OUT,
+            number(a.STATIC),
+            number(1),
+            OUT,
+            number(4),
+        )
+    )
     assert fetch(table, second, count=9)[0] == [5]
     assert fetch(table, cursor, a.FIRST, count=9)[0] == [4, 5]
     call(table, "sp_cursorunprepare", number(handle)).ok()
@@ -158,42 +191,81 @@ def test_a_prepared_cursor_is_opened_again_with_other_values(table):
 def test_cursorprepare_reports_syntax_errors_and_gives_a_handle(table):
     broken = call(table, "sp_cursorprepare", OUT, text(""), text("SELECT 1 +"), number(1))
     assert numbers(broken) == [102]
-    (handle,) = outputs(call(table, "sp_cursorprepare", OUT, text(""), text("SELECT id FROM dbo.t"),
-                             number(1)))
-    cursor, _ = outputs(call(table, "sp_cursorexecute", number(handle), OUT, number(a.STATIC),
-                             number(1), OUT))
+    (handle,) = outputs(
+        call(table, "sp_cursorprepare", OUT, text(""), text("SELECT id FROM dbo.t"), number(1))
+    )
+    cursor, _ = outputs(
+        call(table, "sp_cursorexecute", number(handle), OUT, number(a.STATIC), number(1), OUT)
+    )
     assert len(fetch(table, cursor, count=9)[0]) == 5
 
 
 def test_a_parameterised_open_takes_its_definitions_and_values_last(table):
-    cursor, _ = outputs(call(
-        table, "sp_cursoropen", OUT, text("SELECT id FROM dbo.t WHERE id = @v"),
-        number(a.STATIC | 0x1000), number(1), OUT, text("@v int"), number(3)))
+    cursor, _ = outputs(
+        call(
+            table,
+            "sp_cursoropen",
+            OUT,
+            text("SELECT id FROM dbo.t WHERE id = @v"),
+            number(a.STATIC | 0x1000),
+            number(1),
+            OUT,
+            text("@v int"),
+            number(3),
+        )
+    )
     assert fetch(table, cursor)[0] == [3]
 
 
 def test_auto_fetch_returns_the_first_buffer_with_the_open(table):
-    found = call(table, "sp_cursoropen", OUT, text("SELECT id FROM dbo.t ORDER BY id"),
-                 number(a.STATIC | 0x2000), number(1), number(2, output=True))
+    found = call(
+        table,
+        "sp_cursoropen",
+        OUT,
+        text("SELECT id FROM dbo.t ORDER BY id"),
+        number(a.STATIC | 0x2000),
+        number(1),
+        number(2, output=True),
+    )
     assert [row[0] for row in found.ok().rows()] == [1, 2]
     assert fetch(table, outputs(found)[0])[0] == [3, 4]
 
 
-@pytest.mark.parametrize(("kind", "concurrency", "named"), [
-    (a.KEYSET, 4, "OPTIMISTIC"), (a.DYNAMIC, 1, "DYNAMIC"), (a.STATIC, 4, "OPTIMISTIC"),
-    (a.STATIC, 2, "SCROLL_LOCKS"), (a.STATIC | 0x4000, 1, "AUTO_CLOSE"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "concurrency", "named"),
+    [
+        (a.KEYSET, 4, "OPTIMISTIC"),
+        (a.DYNAMIC, 1, "DYNAMIC"),
+        (a.STATIC, 4, "OPTIMISTIC"),
+        (a.STATIC, 2, "SCROLL_LOCKS"),
+        (a.STATIC | 0x4000, 1, "AUTO_CLOSE"),
+    ],
+)
 def test_other_kinds_are_refused_by_name(table, kind, concurrency, named):
-    refused = call(table, "sp_cursoropen", OUT, text("SELECT id FROM dbo.t"), number(kind),
-                   number(concurrency), OUT)
+    refused = call(
+        table,
+        "sp_cursoropen",
+        OUT,
+        text("SELECT id FROM dbo.t"),
+        number(kind),
+        number(concurrency),
+        OUT,
+    )
     assert numbers(refused) == [60001]
     assert named in refused.errors[0].text
 
 
 def test_a_client_that_accepts_another_kind_gets_and_is_told_it(table):
     kind = a.DYNAMIC | 0x8000 | 0x80000
-    found = call(table, "sp_cursoropen", OUT, text("SELECT id FROM dbo.t"),
-                 number(kind, output=True), number(0x4 | 0x8000 | 0x10000, output=True), OUT)
+    found = call(
+        table,
+        "sp_cursoropen",
+        OUT,
+        text("SELECT id FROM dbo.t"),
+        number(kind, output=True),
+        number(0x4 | 0x8000 | 0x10000, output=True),
+        OUT,
+    )
     cursor, scroll, concurrency, count = outputs(found)
     assert (scroll, concurrency, count) == (a.STATIC, a.READ_ONLY, 5)
     assert outputs(call(table, "sp_cursoroption", number(cursor), number(4), OUT)) == [a.STATIC]
@@ -214,8 +286,15 @@ def test_a_reset_connection_has_no_cursors(table):
 def test_opening_waits_for_locks_and_then_opens_once(table):
     other = table.instance.connect("db")
     other.execute("BEGIN TRANSACTION; UPDATE dbo.t SET id = 6 WHERE id = 5").ok()
-    waiting = call(table, "sp_cursoropen", OUT, text("SELECT id FROM dbo.t ORDER BY id"),
-                   number(a.STATIC), number(1), OUT)
+    waiting = call(
+        table,
+        "sp_cursoropen",
+        OUT,
+        text("SELECT id FROM dbo.t ORDER BY id"),
+        number(a.STATIC),
+        number(1),
+        OUT,
+    )
     assert not waiting.finished
     other.execute("COMMIT").ok()
     cursor, count = outputs(waiting)
@@ -224,9 +303,12 @@ def test_opening_waits_for_locks_and_then_opens_once(table):
 
 
 moves = st.tuples(
-    st.sampled_from([a.FIRST, a.NEXT, a.PREV, a.LAST, a.ABSOLUTE, a.RELATIVE, a.REFRESH,
-                     a.PREV_NOADJUST]),
-    st.integers(-8, 8), st.integers(0, 8))
+    st.sampled_from(
+        [a.FIRST, a.NEXT, a.PREV, a.LAST, a.ABSOLUTE, a.RELATIVE, a.REFRESH, a.PREV_NOADJUST]
+    ),
+    st.integers(-8, 8),
+    st.integers(0, 8),
+)
 
 
 @settings(max_examples=200, deadline=None)

@@ -54,12 +54,18 @@ def test_constraints_triggers_and_nulls_are_as_the_options_say(table):
     plain = load(table, "INSERT BULK dbo.t ([v] nvarchar(20))", [COLUMN_V], rows)
     assert texts(plain.ok()) == []
     assert values(table) == ["given", "bad"]
-    keeping = load(table, "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (KEEP_NULLS, FIRE_TRIGGERS,"
-                   " ROWS_PER_BATCH = 2, ORDER ([v] ASC))", [COLUMN_V], [(None,), ("c",)])
+    keeping = load(
+        table,
+        "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (KEEP_NULLS, FIRE_TRIGGERS,"
+        " ROWS_PER_BATCH = 2, ORDER ([v] ASC))",
+        [COLUMN_V],
+        [(None,), ("c",)],
+    )
     assert texts(keeping.ok()) == ["fired 2"]
     assert values(table)[2:] == [None, "c"]
-    checked = load(table, "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (CHECK_CONSTRAINTS)",
-                   [COLUMN_V], rows)
+    checked = load(
+        table, "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (CHECK_CONSTRAINTS)", [COLUMN_V], rows
+    )
     assert numbers(checked)[0] == 547
     assert len(values(table)) == 4
 
@@ -79,8 +85,12 @@ def test_constraints_left_out_are_not_trusted_afterwards(table):
 def test_foreign_keys_count_among_the_constraints(table):
     table.execute("CREATE TABLE dbo.child (i int NULL REFERENCES dbo.t (id))").ok()
     sent = [ResultColumn("i", INT)]
-    assert numbers(load(table, "INSERT BULK dbo.child ([i] int) WITH (CHECK_CONSTRAINTS)", sent,
-                        [(9,)]))[0] == 547
+    assert (
+        numbers(
+            load(table, "INSERT BULK dbo.child ([i] int) WITH (CHECK_CONSTRAINTS)", sent, [(9,)])
+        )[0]
+        == 547
+    )
     load(table, "INSERT BULK dbo.child ([i] int)", sent, [(9,)]).ok()
     assert table.execute("SELECT is_not_trusted FROM sys.foreign_keys").one() == 1
 
@@ -113,8 +123,9 @@ def test_a_load_waits_for_a_lock_and_then_writes_its_rows_once(table):
     other = table.instance.connect("db")
     other.execute("BEGIN TRANSACTION; INSERT dbo.t (v) VALUES (N'first')").ok()
     table.execute("SET IDENTITY_INSERT dbo.t OFF").ok()
-    waiting = load(table, "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (TABLOCK)", [COLUMN_V],
-                   [("second",)])
+    waiting = load(
+        table, "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (TABLOCK)", [COLUMN_V], [("second",)]
+    )
     assert not waiting.finished
     other.execute("COMMIT").ok()
     assert waiting.ok().finished
@@ -152,5 +163,9 @@ def test_insert_is_enough_only_when_no_rule_is_left_out(table):
     table.execute("EXECUTE AS USER = 'u'").ok()
     refused = table.execute("INSERT BULK dbo.t ([v] nvarchar(20))")
     assert numbers(refused) and "ALTER" in refused.errors[0].text
-    load(table, "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (CHECK_CONSTRAINTS, FIRE_TRIGGERS)",
-         [COLUMN_V], [("a",)]).ok()
+    load(
+        table,
+        "INSERT BULK dbo.t ([v] nvarchar(20)) WITH (CHECK_CONSTRAINTS, FIRE_TRIGGERS)",
+        [COLUMN_V],
+        [("a",)],
+    ).ok()

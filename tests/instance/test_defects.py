@@ -25,16 +25,20 @@ SERVICES = (
     "CREATE QUEUE dbo.qa; CREATE QUEUE dbo.qb;",
     "CREATE SERVICE a ON QUEUE dbo.qa; CREATE SERVICE b ON QUEUE dbo.qb ([DEFAULT]);",
 )
-DIALOG = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE a TO SERVICE N'b' "
-          "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01);")
+DIALOG = (
+    "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE a TO SERVICE N'b' "
+    "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01);"
+)
 
 
 @pytest.fixture(autouse=True)
 def trap(monkeypatch):
     real = CATALOG_FUNCTIONS["OBJECT_ID"]
     monkeypatch.setitem(
-        CATALOG_FUNCTIONS, "OBJECT_ID",
-        lambda s, args: 1 // 0 if args[0] == "trap" else real(s, args))
+        CATALOG_FUNCTIONS,
+        "OBJECT_ID",
+        lambda s, args: 1 // 0 if args[0] == "trap" else real(s, args),
+    )
 
 
 @pytest.fixture
@@ -71,7 +75,8 @@ def test_no_try_block_catches_it(db, connect):
 
 
 def test_a_neighbour_that_waits_for_it_goes_on_and_one_at_work_keeps_its_transaction(
-        instance, db, connect):
+    instance, db, connect
+):
     """1. T1 locks a row, T2 another, T3 waits for T1's. 2. T1 breaks. 3. T3 has the row, T2 its own
     still.
     """
@@ -103,7 +108,8 @@ def test_a_request_that_breaks_before_it_starts_ends_its_session(instance, conne
 
 @pytest.mark.parametrize("how", ["batch", "wire"])
 def test_a_commit_that_breaks_while_it_delivers_lets_go_of_its_locks(
-        instance, db, connect, monkeypatch, how):
+    instance, db, connect, monkeypatch, how
+):
     """1. T1 sends and updates. 2. What follows its COMMIT breaks. 3. T2, which waited, goes on."""
     t1, t2 = connect(), connect()
     t1.execute("BEGIN TRANSACTION; UPDATE dbo.t SET n = 1 WHERE id = 1; " + DIALOG).ok()
@@ -124,7 +130,8 @@ def test_a_commit_that_breaks_while_it_delivers_lets_go_of_its_locks(
 
 
 def test_what_follows_a_commit_for_the_others_happens_though_one_breaks(
-        instance, db, connect, monkeypatch):
+    instance, db, connect, monkeypatch
+):
     """T1 sends on two dialogs; the delivery of the first breaks: the second message can be read."""
     enqueued, broken = ends._COMMITTED["ssb.enqueued"], []
 
@@ -135,8 +142,9 @@ def test_what_follows_a_commit_for_the_others_happens_though_one_breaks(
         return enqueued(transaction, event, queues)
 
     monkeypatch.setitem(ends._COMMITTED, "ssb.enqueued", once)
-    out = connect().execute("BEGIN TRANSACTION; " + DIALOG + DIALOG.replace("@h", "@i")
-                            + " COMMIT;")
+    out = connect().execute(
+        "BEGIN TRANSACTION; " + DIALOG + DIALOG.replace("@h", "@i") + " COMMIT;"
+    )
     assert numbers(out) == [INTERNAL_ERROR]
     rows = db.execute("RECEIVE message_body FROM dbo.qb;").result_sets[0].rows
     assert rows == [(b"\x01",)]
@@ -153,7 +161,10 @@ def test_a_rollback_that_breaks_too_leaves_no_lock(instance, db, connect, monkey
     instance.run()
     assert waiting.finished and not waiting.errors
     assert [where.split(",")[1:] for where, _ in instance.defects.found] == [
-        [], [" while it was ended"], [" while it left"]]
+        [],
+        [" while it was ended"],
+        [" while it left"],
+    ]
 
 
 # ---------------------------------------------------------------------- nobody's session
@@ -161,7 +172,8 @@ def test_an_activated_reader_that_breaks_gives_its_message_back(instance, db):
     """It counts as a rollback, as any reader's end does: the fifth switches the queue off."""
     for text in (
         "CREATE PROCEDURE dbo.reader AS BEGIN BEGIN TRANSACTION; RECEIVE TOP (1) * FROM dbo.qb; "
-        + TRAP + " COMMIT; END;",
+        + TRAP
+        + " COMMIT; END;",
         "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
         "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);",
     ):
@@ -172,8 +184,10 @@ def test_an_activated_reader_that_breaks_gives_its_message_back(instance, db):
     assert not [s for s in instance.sessions.values() if s.background]
     told = [text for _, _, text in instance.error_log.lines if "ZeroDivisionError" in text]
     assert len(told) == POISON_LIMIT and "reader" in told[0]
-    rows = db.execute("SELECT is_receive_enabled FROM sys.service_queues WHERE name = N'qb';"
-                      "SELECT message_body FROM dbo.qb;").result_sets
+    rows = db.execute(
+        "SELECT is_receive_enabled FROM sys.service_queues WHERE name = N'qb';"
+        "SELECT message_body FROM dbo.qb;"
+    ).result_sets
     assert [r.rows for r in rows] == [[(False,)], [(b"\x01",)]]
     assert instance.engine.locks.resources == {}
 
@@ -194,7 +208,7 @@ def test_an_activation_that_breaks_is_not_the_sender_s_doing(instance, db, monke
 
 
 def test_a_timer_that_breaks_is_nobody_s_doing_and_the_others_ring(instance, db, monkeypatch):
-    timer = ("BEGIN CONVERSATION TIMER (@h) TIMEOUT = 5;")
+    timer = "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 5;"
     db.execute(DIALOG + timer).ok()
     db.execute(DIALOG + timer).ok()
     real, broken = timers._ring, []
@@ -226,11 +240,15 @@ def test_no_story_is_told_on_a_broker_that_broke_in_a_reader_nobody_asks():
     for text in SERVICES[1:]:
         client.starts(text)
         port.settle([client], 1)
-    client.starts("CREATE PROCEDURE dbo.reader AS BEGIN BEGIN TRANSACTION; "
-                  "RECEIVE TOP (1) * FROM dbo.qb; " + TRAP + " COMMIT; END;")
+    client.starts(
+        "CREATE PROCEDURE dbo.reader AS BEGIN BEGIN TRANSACTION; "
+        "RECEIVE TOP (1) * FROM dbo.qb; " + TRAP + " COMMIT; END;"
+    )
     port.settle([client], 1)
-    client.starts("ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
-                  "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);" + DIALOG)
+    client.starts(
+        "ALTER QUEUE dbo.qb WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.reader, "
+        "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER);" + DIALOG
+    )
     with pytest.raises(RuntimeError, match=r"activated/scenario/qb.*ZeroDivisionError"):
         port.settle([client], 1)
         port.wait(5)

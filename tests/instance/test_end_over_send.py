@@ -48,9 +48,15 @@ def submitted(session, text: str) -> Collector:
 def test_it_is_seen_where_waits_are_seen(instance, sender):
     ender = instance.connect("db")
     submitted(ender, END)
-    [row] = instance.connect("db").execute(
-        "SELECT r.blocking_session_id, r.wait_type FROM sys.dm_exec_requests AS r "
-        f"WHERE r.session_id = {ender.id};").result_sets[0].rows
+    [row] = (
+        instance.connect("db")
+        .execute(
+            "SELECT r.blocking_session_id, r.wait_type FROM sys.dm_exec_requests AS r "
+            f"WHERE r.session_id = {ender.id};"
+        )
+        .result_sets[0]
+        .rows
+    )
     assert row == (sender.id, "LCK_M_S")
 
 

@@ -22,16 +22,20 @@ def count(session) -> int:
 def test_a_duplicate_key_ends_its_statement_only(table):
     collector = table.execute(
         "BEGIN TRAN; INSERT dbo.t VALUES (1); INSERT dbo.t VALUES (1); INSERT dbo.t VALUES (2); "
-        "COMMIT; PRINT @@TRANCOUNT")
+        "COMMIT; PRINT @@TRANCOUNT"
+    )
     assert (numbers(collector), texts(collector)) == (
-        [2627], ["The statement has been terminated.", "0"])
+        [2627],
+        ["The statement has been terminated.", "0"],
+    )
     assert count(table) == 2
 
 
 def test_under_xact_abort_it_ends_the_batch_and_the_transaction(table):
     collector = table.execute(
         "SET XACT_ABORT ON; BEGIN TRAN; INSERT dbo.t VALUES (1); INSERT dbo.t VALUES (1); "
-        "PRINT 'never'")
+        "PRINT 'never'"
+    )
     assert (numbers(collector), texts(collector)) == ([2627], [])
     assert (table.trancount, count(table)) == (0, 0)
 
@@ -44,8 +48,9 @@ def test_caught_under_xact_abort_it_dooms_the_transaction(table):
     assert (numbers(collector), texts(collector)) == ([], ["-1"])
 
 
-@pytest.mark.parametrize("fault", ["INSERT dbo.t VALUES (1); INSERT dbo.t VALUES (1);",
-                                   "THROW 60001, N'x', 1;"])
+@pytest.mark.parametrize(
+    "fault", ["INSERT dbo.t VALUES (1); INSERT dbo.t VALUES (1);", "THROW 60001, N'x', 1;"]
+)
 def test_the_setting_of_the_procedure_that_failed_decides_not_that_of_who_caught_it(table, fault):
     table.execute(f"CREATE PROCEDURE dbo.strict AS SET XACT_ABORT ON; {fault}").ok()
     collector = table.execute("""
@@ -66,7 +71,8 @@ def test_caught_without_xact_abort_the_transaction_lives(table):
 
 def test_a_failed_conversion_ends_the_batch_and_rolls_back_whatever_xact_abort_says(table):
     collector = table.execute(
-        "BEGIN TRAN; INSERT dbo.t VALUES (1); DECLARE @i int = CONVERT(int, 'x'); PRINT 'never'")
+        "BEGIN TRAN; INSERT dbo.t VALUES (1); DECLARE @i int = CONVERT(int, 'x'); PRINT 'never'"
+    )
     assert (numbers(collector), texts(collector)) == ([245], [])
     assert (table.trancount, count(table)) == (0, 0)
 
@@ -128,11 +134,17 @@ def test_thirty_two_levels_of_nesting_are_the_limit(table):
     assert 217 in numbers(table.execute("EXEC dbo.p"))
 
 
-@pytest.mark.parametrize(("text", "number"), [
-    ("SELECT " + "9" * 5000, 1007), ("SELECT TOP " + "9" * 5000 + " 1", 1007),
-    ("DECLARE @t varchar(" + "9" * 5000 + ")", 1007), ("SELECT 1e" + "9" * 5000, 168),
-    ("SELECT $" + "9" * 5000, 8115), ("SET LOCK_TIMEOUT " + "9" * 5000, 1007),
-])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("SELECT " + "9" * 5000, 1007),
+        ("SELECT TOP " + "9" * 5000 + " 1", 1007),
+        ("DECLARE @t varchar(" + "9" * 5000 + ")", 1007),
+        ("SELECT 1e" + "9" * 5000, 168),
+        ("SELECT $" + "9" * 5000, 8115),
+        ("SET LOCK_TIMEOUT " + "9" * 5000, 1007),
+    ],
+)
 def test_a_number_of_thousands_of_digits_is_an_error_like_any_other(session, text, number):
     assert numbers(session.execute(text)) == [number]
 

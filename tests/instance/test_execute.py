@@ -20,15 +20,18 @@ def procedure(session):
     session.execute(PROCEDURE).ok()
 
 
-@pytest.mark.parametrize(("call", "printed"), [
-    ("EXEC dbo.p 1", "1/dflt/"),
-    ("EXEC dbo.p 1, N'x'", "1/x/"),
-    ("EXEC dbo.p @b = N'x', @a = 2", "2/x/"),
-    ("EXEC dbo.p 1, DEFAULT", "1/dflt/"),
-    ("EXEC dbo.p @a = 3, @c = 4", "3/dflt/4"),
-    ("dbo.p 5, word", "5/word/"),
-    ("DECLARE @n sysname = N'[dbo].[p]'; EXEC @n 6", "6/dflt/"),
-])
+@pytest.mark.parametrize(
+    ("call", "printed"),
+    [
+        ("EXEC dbo.p 1", "1/dflt/"),
+        ("EXEC dbo.p 1, N'x'", "1/x/"),
+        ("EXEC dbo.p @b = N'x', @a = 2", "2/x/"),
+        ("EXEC dbo.p 1, DEFAULT", "1/dflt/"),
+        ("EXEC dbo.p @a = 3, @c = 4", "3/dflt/4"),
+        ("dbo.p 5, word", "5/word/"),
+        ("DECLARE @n sysname = N'[dbo].[p]'; EXEC @n 6", "6/dflt/"),
+    ],
+)
 def test_arguments_meet_parameters_by_position_by_name_or_by_default(session, call, printed):
     assert texts(session.execute(call).ok()) == [printed]
 
@@ -44,11 +47,18 @@ def test_without_output_the_variable_keeps_its_value(session):
     assert texts(collector.ok())[-1] == "7"
 
 
-@pytest.mark.parametrize(("call", "number"), [
-    ("EXEC dbo.p", 201), ("EXEC dbo.p 1, N'x', 3, 4", 8144), ("EXEC dbo.p @z = 1", 8145),
-    ("EXEC dbo.p @a = 1, N'x'", 119), ("DECLARE @x int; EXEC dbo.p @x OUTPUT", 8162),
-    ("EXEC dbo.nothing", 2812), ("EXEC nowhere.dbo.p 1", 911),
-])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        ("EXEC dbo.p", 201),
+        ("EXEC dbo.p 1, N'x', 3, 4", 8144),
+        ("EXEC dbo.p @z = 1", 8145),
+        ("EXEC dbo.p @a = 1, N'x'", 119),
+        ("DECLARE @x int; EXEC dbo.p @x OUTPUT", 8162),
+        ("EXEC dbo.nothing", 2812),
+        ("EXEC nowhere.dbo.p 1", 911),
+    ],
+)
 def test_calls_that_do_not_fit_are_refused_with_the_servers_numbers(session, call, number):
     assert numbers(session.execute(call)) == [number]
 
@@ -74,7 +84,11 @@ def test_set_options_of_a_module_end_with_it(session):
     session.execute("EXEC dbo.q").ok()
     options = session.options
     assert (options.xact_abort, options.lock_timeout, options.nocount, options.isolation) == (
-        False, -1, False, "read committed")
+        False,
+        -1,
+        False,
+        "read committed",
+    )
 
 
 def test_dynamic_text_has_its_own_variables(session):
@@ -91,6 +105,7 @@ def test_sp_executesql_passes_parameters_by_name_and_back(session):
 
 
 def test_nestlevel_and_procid_tell_where_one_is(session):
-    session.execute("CREATE PROCEDURE dbo.q AS PRINT CONCAT(@@NESTLEVEL, N' ', "
-                    "OBJECT_NAME(@@PROCID))").ok()
+    session.execute(
+        "CREATE PROCEDURE dbo.q AS PRINT CONCAT(@@NESTLEVEL, N' ', OBJECT_NAME(@@PROCID))"
+    ).ok()
     assert texts(session.execute("PRINT @@NESTLEVEL; EXEC dbo.q").ok()) == ["0", "1 q"]

@@ -7,19 +7,30 @@ import pytest
 from .conftest import numbers, texts
 
 
-@pytest.mark.parametrize(("sql", "printed"), [
-    ("IF 1 = 1 PRINT 'yes' ELSE PRINT 'no'; PRINT 'end'", ["yes", "end"]),
-    ("IF NULL = 1 PRINT 'yes' ELSE PRINT 'no'", ["no"]),
-    ("DECLARE @i int = 0; WHILE @i < 3 BEGIN SET @i += 1; IF @i = 2 CONTINUE; PRINT @i END",
-     ["1", "3"]),
-    ("WHILE 1 = 1 BEGIN PRINT 'once'; BREAK; END; PRINT 'out'", ["once", "out"]),
-    ("PRINT 'a'; GOTO there; PRINT 'skipped'; there: PRINT 'b'", ["a", "b"]),
-    ("PRINT 'a'; RETURN; PRINT 'never'", ["a"]),
-    ("BEGIN TRY BEGIN TRY THROW 50001, 'x', 1; END TRY BEGIN CATCH THROW; END CATCH END TRY "
-     "BEGIN CATCH PRINT ERROR_NUMBER(); END CATCH", ["50001"]),
-    ("WHILE 1 = 1 BEGIN BEGIN TRY BREAK; END TRY BEGIN CATCH PRINT 'c'; END CATCH END; "
-     "PRINT 1 / 1", ["1"]),
-])
+@pytest.mark.parametrize(
+    ("sql", "printed"),
+    [
+        ("IF 1 = 1 PRINT 'yes' ELSE PRINT 'no'; PRINT 'end'", ["yes", "end"]),
+        ("IF NULL = 1 PRINT 'yes' ELSE PRINT 'no'", ["no"]),
+        (
+            "DECLARE @i int = 0; WHILE @i < 3 BEGIN SET @i += 1; IF @i = 2 CONTINUE; PRINT @i END",
+            ["1", "3"],
+        ),
+        ("WHILE 1 = 1 BEGIN PRINT 'once'; BREAK; END; PRINT 'out'", ["once", "out"]),
+        ("PRINT 'a'; GOTO there; PRINT 'skipped'; there: PRINT 'b'", ["a", "b"]),
+        ("PRINT 'a'; RETURN; PRINT 'never'", ["a"]),
+        (
+            "BEGIN TRY BEGIN TRY THROW 50001, 'x', 1; END TRY BEGIN CATCH THROW; END CATCH END TRY "
+            "BEGIN CATCH PRINT ERROR_NUMBER(); END CATCH",
+            ["50001"],
+        ),
+        (
+            "WHILE 1 = 1 BEGIN BEGIN TRY BREAK; END TRY BEGIN CATCH PRINT 'c'; END CATCH END; "
+            "PRINT 1 / 1",
+            ["1"],
+        ),
+    ],
+)
 def test_statements_run_in_the_order_t_sql_gives_them(session, sql, printed):
     collector = session.execute(sql)
     assert (texts(collector), numbers(collector)) == (printed, [])
@@ -28,7 +39,8 @@ def test_statements_run_in_the_order_t_sql_gives_them(session, sql, printed):
 def test_after_a_break_out_of_try_an_error_is_nobodys_to_catch(session):
     collector = session.execute(
         "WHILE 1 = 1 BEGIN BEGIN TRY BREAK; END TRY BEGIN CATCH PRINT 'caught'; END CATCH END; "
-        "PRINT 1 / 0; PRINT 'next'")
+        "PRINT 1 / 0; PRINT 'next'"
+    )
     assert (texts(collector), numbers(collector)) == (["next"], [8134])
 
 
@@ -41,8 +53,7 @@ def test_error_functions_are_null_outside_catch_and_live_through_calls_inside(se
 
 
 def test_at_at_error_lasts_for_one_statement(session):
-    collector = session.execute(
-        "PRINT 1 / 0; DECLARE @e int = @@ERROR; PRINT @e; PRINT @@ERROR")
+    collector = session.execute("PRINT 1 / 0; DECLARE @e int = @@ERROR; PRINT @e; PRINT @@ERROR")
     assert texts(collector) == ["8134", "0"]
 
 

@@ -26,8 +26,9 @@ def call(session, request):
 
 
 def test_a_procedure_called_by_name_answers_status_and_output_values(session):
-    session.execute("CREATE PROCEDURE dbo.p @a int, @b int OUTPUT AS SET @b = @a + 1; RETURN 9"
-                    ).ok()
+    session.execute(
+        "CREATE PROCEDURE dbo.p @a int, @b int OUTPUT AS SET @b = @a + 1; RETURN 9"
+    ).ok()
     collector = call(session, Rpc("dbo.p", [number(4), number(None, output=True)]))
     assert collector.status == 9
     assert collector.return_values == [(1, "", INT, 5)]
@@ -36,8 +37,13 @@ def test_a_procedure_called_by_name_answers_status_and_output_values(session):
 
 
 def test_prepexec_returns_a_handle_that_execute_and_unprepare_understand(session):
-    first = call(session, Rpc("sp_prepexec", [
-        number(None, output=True), text("@P1 int"), text("PRINT @P1"), number(1)]))
+    first = call(
+        session,
+        Rpc(
+            "sp_prepexec",
+            [number(None, output=True), text("@P1 int"), text("PRINT @P1"), number(1)],
+        ),
+    )
     assert texts(first.ok()) == ["1"]
     handle = first.return_values[0][3]
     assert texts(call(session, Rpc("sp_execute", [number(handle), number(2)])).ok()) == ["2"]
@@ -56,26 +62,32 @@ def test_preparing_again_on_a_cursor_drops_the_old_handle(session):
 
 def test_prepexecrpc_calls_a_procedure_and_its_handle_calls_it_again(session):
     session.execute("CREATE PROCEDURE dbo.p @a int AS PRINT @a").ok()
-    first = call(session, Rpc("sp_prepexecrpc", [number(None, output=True), text("dbo.p"),
-                                               number(1)]))
+    first = call(
+        session, Rpc("sp_prepexecrpc", [number(None, output=True), text("dbo.p"), number(1)])
+    )
     assert texts(first.ok()) == ["1"]
     handle = first.return_values[0][3]
     assert texts(call(session, Rpc("sp_execute", [number(handle), number(2)])).ok()) == ["2"]
 
 
 def test_several_calls_in_one_message_each_end_by_themselves(session):
-    handle = call(session, Rpc("sp_prepare", [
-        number(None, output=True), text("@P1 int"), text("PRINT @P1"), number(1)])
+    handle = call(
+        session,
+        Rpc(
+            "sp_prepare", [number(None, output=True), text("@P1 int"), text("PRINT @P1"), number(1)]
+        ),
     ).return_values[0][3]
-    collector = call(session, RpcBatch(
-        [Rpc("sp_execute", [number(handle), number(n)]) for n in (1, 2, 3)]))
+    collector = call(
+        session, RpcBatch([Rpc("sp_execute", [number(handle), number(n)]) for n in (1, 2, 3)])
+    )
     assert texts(collector.ok()) == ["1", "2", "3"]
     assert collector.proc_dones == [False] * 3
 
 
 def test_an_error_in_one_call_does_not_stop_the_next(session):
-    collector = call(session, RpcBatch([Rpc("dbo.missing"), Rpc("sp_executesql", [
-        text("PRINT 1")])]))
+    collector = call(
+        session, RpcBatch([Rpc("dbo.missing"), Rpc("sp_executesql", [text("PRINT 1")])])
+    )
     assert numbers(collector) == [2812]
     assert texts(collector)[-1] == "1"
     assert len(collector.proc_dones) == 2

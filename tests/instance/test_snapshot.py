@@ -34,7 +34,7 @@ INSERT dbo.open_dialogs VALUES (@h);""",
 
 HAPPENINGS = {
     "rows": "INSERT dbo.shelf (jars) VALUES (1); UPDATE dbo.shelf SET jars += 1; DELETE TOP (1) "
-            "FROM dbo.shelf;",
+    "FROM dbo.shelf;",
     "sequence": "SELECT NEXT VALUE FOR dbo.numbers;",
     "an open transaction": "BEGIN TRANSACTION; DELETE dbo.shelf;",
     "options": "SET XACT_ABORT ON; SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET NOCOUNT ON;",
@@ -48,9 +48,9 @@ HAPPENINGS = {
     "a database": "CREATE DATABASE another; ALTER DATABASE another SET TRUSTWORTHY ON;",
     "a database less": "USE master; DROP DATABASE prepared;",
     "options of the database": "ALTER DATABASE prepared SET READ_COMMITTED_SNAPSHOT ON WITH "
-                               "ROLLBACK IMMEDIATE;",
+    "ROLLBACK IMMEDIATE;",
     "logins and users": "CREATE LOGIN mia WITH PASSWORD = 'Str0ng-Enough!'; CREATE USER mia; "
-                        "CREATE ROLE r; ALTER ROLE r ADD MEMBER mia; GRANT SELECT TO r;",
+    "CREATE ROLE r; ALTER ROLE r ADD MEMBER mia; GRANT SELECT TO r;",
     "impersonation": "CREATE USER leo WITHOUT LOGIN; EXECUTE AS USER = 'leo';",
     "a dialog": """DECLARE @h uniqueidentifier;
 BEGIN DIALOG CONVERSATION @h FROM SERVICE [from] TO SERVICE 'to' ON CONTRACT [c]
@@ -59,7 +59,7 @@ SEND ON CONVERSATION @h MESSAGE TYPE [m] (0x02);
 BEGIN CONVERSATION TIMER (@h) TIMEOUT = 5;""",
     "messages received": "RECEIVE * FROM dbo.t;",
     "a conversation ended": "DECLARE @h uniqueidentifier = (SELECT handle FROM dbo.open_dialogs); "
-                            "END CONVERSATION @h;",
+    "END CONVERSATION @h;",
     "a conversation closed": """DECLARE @h uniqueidentifier =
     (SELECT handle FROM dbo.open_dialogs);
 END CONVERSATION @h;
@@ -99,8 +99,11 @@ def test_what_happened_in_between_is_gone_to_the_last_field(prepared, name):
     snapshot.restore()
     after = picture(instance)
     snapshot.release()
-    differing = {path: (before.get(path), after.get(path))
-                 for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    differing = {
+        path: (before.get(path), after.get(path))
+        for path in before.keys() | after.keys()
+        if before.get(path) != after.get(path)
+    }
     assert differing == {}
 
 
@@ -124,8 +127,10 @@ def test_after_a_restore_the_same_statements_give_the_same_ids(prepared):
 
 def test_virtual_time_comes_back_and_timers_ring_again(prepared):
     instance, session = prepared
-    session.execute("DECLARE @h uniqueidentifier = (SELECT handle FROM dbo.open_dialogs); "
-                    "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 60;").ok()
+    session.execute(
+        "DECLARE @h uniqueidentifier = (SELECT handle FROM dbo.open_dialogs); "
+        "BEGIN CONVERSATION TIMER (@h) TIMEOUT = 60;"
+    ).ok()
     rung = "SELECT COUNT(*) FROM dbo.q WITH (NOLOCK);"
     with instance.snapshot() as snapshot:
         start = instance.clock.now()

@@ -47,8 +47,8 @@ def test_what_an_example_did_is_gone_to_the_last_field(setup):
         after = picture(instance)
         if after != before:
             left[example.name] = sorted(
-                path for path in before.keys() | after.keys()
-                if before.get(path) != after.get(path))[:3]
+                path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
+            )[:3]
             instance, session = prepared(setup)
             snapshot = instance.snapshot()
             before = picture(instance)

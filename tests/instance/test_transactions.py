@@ -32,10 +32,15 @@ def test_rollback_to_a_savepoint_undoes_what_came_after_it(session):
     assert values(session) == [(1, 11), (2, 20)]
 
 
-@pytest.mark.parametrize(("sql", "number"), [
-    ("COMMIT", 3902), ("ROLLBACK", 3903), ("SAVE TRAN s", 628),
-    ("BEGIN TRAN a; BEGIN TRAN b; ROLLBACK TRAN b", 6401),
-])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("COMMIT", 3902),
+        ("ROLLBACK", 3903),
+        ("SAVE TRAN s", 628),
+        ("BEGIN TRAN a; BEGIN TRAN b; ROLLBACK TRAN b", 6401),
+    ],
+)
 def test_transaction_statements_out_of_place_are_refused(session, sql, number):
     assert numbers(session.execute(sql)) == [number]
 
@@ -49,17 +54,18 @@ def test_a_procedure_that_leaves_a_transaction_open_is_told_so(session):
 def test_implicit_transactions_begin_with_the_first_statement_that_touches_a_table(session):
     collector = session.execute(
         "SET IMPLICIT_TRANSACTIONS ON; PRINT @@TRANCOUNT; UPDATE dbo.t SET v = 0 WHERE id = 1; "
-        "PRINT @@TRANCOUNT; ROLLBACK")
+        "PRINT @@TRANCOUNT; ROLLBACK"
+    )
     assert texts(collector) == ["0", "1"]
     assert values(session) == [(1, 10), (2, 20)]
 
 
 def test_a_writer_waits_for_a_writer_and_goes_on_when_it_commits(instance, connect):
     t1, t2 = connect(), connect()
-    t1.execute("BEGIN TRAN; UPDATE dbo.t SET v = 11 WHERE id = 1").ok()      # T1
-    waiting = t2.execute("UPDATE dbo.t SET v = v + 1 WHERE id = 1")          # T2, BLOCKS
+    t1.execute("BEGIN TRAN; UPDATE dbo.t SET v = 11 WHERE id = 1").ok()  # T1
+    waiting = t2.execute("UPDATE dbo.t SET v = v + 1 WHERE id = 1")  # T2, BLOCKS
     assert not waiting.finished
-    t1.execute("COMMIT").ok()                                               # T1, unblocks T2
+    t1.execute("COMMIT").ok()  # T1, unblocks T2
     assert waiting.finished
     assert values(t1) == [(1, 12), (2, 20)]
 
@@ -67,8 +73,10 @@ def test_a_writer_waits_for_a_writer_and_goes_on_when_it_commits(instance, conne
 def test_lock_timeout_fails_the_statement_and_keeps_the_transaction(instance, connect):
     t1, t2 = connect(), connect()
     t1.execute("BEGIN TRAN; UPDATE dbo.t SET v = 11 WHERE id = 1").ok()
-    collector = t2.execute("SET LOCK_TIMEOUT 2000; BEGIN TRAN; UPDATE dbo.t SET v = 21 WHERE "
-                           "id = 2; UPDATE dbo.t SET v = 0 WHERE id = 1; PRINT @@TRANCOUNT")
+    collector = t2.execute(
+        "SET LOCK_TIMEOUT 2000; BEGIN TRAN; UPDATE dbo.t SET v = 21 WHERE "
+        "id = 2; UPDATE dbo.t SET v = 0 WHERE id = 1; PRINT @@TRANCOUNT"
+    )
     assert not collector.finished
     instance.advance(2)
     assert (numbers(collector), texts(collector)[-1]) == ([1222], "1")
@@ -77,10 +85,10 @@ def test_lock_timeout_fails_the_statement_and_keeps_the_transaction(instance, co
 
 def test_two_updates_in_opposite_order_deadlock_and_the_closer_dies(connect):
     t1, t2 = connect(), connect()
-    t1.execute("BEGIN TRAN; UPDATE dbo.t SET v = 11 WHERE id = 1").ok()     # T1
-    t2.execute("BEGIN TRAN; UPDATE dbo.t SET v = 22 WHERE id = 2").ok()     # T2
-    first = t1.execute("UPDATE dbo.t SET v = 12 WHERE id = 2")              # T1, BLOCKS
-    second = t2.execute("UPDATE dbo.t SET v = 21 WHERE id = 1")             # T2, deadlock
+    t1.execute("BEGIN TRAN; UPDATE dbo.t SET v = 11 WHERE id = 1").ok()  # T1
+    t2.execute("BEGIN TRAN; UPDATE dbo.t SET v = 22 WHERE id = 2").ok()  # T2
+    first = t1.execute("UPDATE dbo.t SET v = 12 WHERE id = 2")  # T1, BLOCKS
+    second = t2.execute("UPDATE dbo.t SET v = 21 WHERE id = 1")  # T2, deadlock
     assert numbers(second) == [1205]
     assert (t2.trancount, first.finished, numbers(first)) == (0, True, [])
 

@@ -2,14 +2,20 @@
 
 from .conftest import ALL, START, Play
 
-OPTIONS = ("SELECT is_read_committed_snapshot_on, snapshot_isolation_state, "
-           "snapshot_isolation_state_desc FROM sys.databases WHERE name = 'play'")
+OPTIONS = (
+    "SELECT is_read_committed_snapshot_on, snapshot_isolation_state, "
+    "snapshot_isolation_state_desc FROM sys.databases WHERE name = 'play'"
+)
 
 
 def test_three_databases_differ_by_their_options_and_hold_the_same_rows(
-        locking, versioned, snapshots):
-    for play, shown in ((locking, (0, 0, "OFF")), (versioned, (1, 0, "OFF")),
-                        (snapshots, (0, 1, "ON"))):
+    locking, versioned, snapshots
+):
+    for play, shown in (
+        (locking, (0, 0, "OFF")),
+        (versioned, (1, 0, "OFF")),
+        (snapshots, (0, 1, "ON")),
+    ):
         someone = play.actor()
         someone.sees(OPTIONS, [shown])
         someone.sees(ALL, START)

@@ -5,9 +5,11 @@ import pytest
 from .conftest import ALL
 
 ROWS = 5000
-FILL = ("WITH digit AS (SELECT d FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS t(d)) "
-        "INSERT dbo.shelf SELECT 10 + a.d + 10 * b.d + 100 * c.d + 1000 * e.d, 0 FROM digit AS a "
-        "CROSS JOIN digit AS b CROSS JOIN digit AS c CROSS JOIN digit AS e WHERE e.d < 5")
+FILL = (
+    "WITH digit AS (SELECT d FROM (VALUES (0),(1),(2),(3),(4),(5),(6),(7),(8),(9)) AS t(d)) "
+    "INSERT dbo.shelf SELECT 10 + a.d + 10 * b.d + 100 * c.d + 1000 * e.d, 0 FROM digit AS a "
+    "CROSS JOIN digit AS b CROSS JOIN digit AS c CROSS JOIN digit AS e WHERE e.d < 5"
+)
 
 
 @pytest.fixture
@@ -22,9 +24,14 @@ def modes(actor) -> set[tuple[str, str]]:
     return {(key[0], mode) for key, mode in actor.session.transaction.locks.items()}
 
 
-@pytest.mark.parametrize("statement", [
-    "UPDATE dbo.shelf SET jars = jars + 1", "DELETE dbo.shelf WHERE id >= 10",
-    f"{ALL} WITH (UPDLOCK)"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE dbo.shelf SET jars = jars + 1",
+        "DELETE dbo.shelf WHERE id >= 10",
+        f"{ALL} WITH (UPDLOCK)",
+    ],
+)
 def test_a_statement_that_locks_so_many_rows_to_change_them_gets_x_on_the_table(full, statement):
     t1, t2 = full.begin("READ COMMITTED")
     t1.does(statement)

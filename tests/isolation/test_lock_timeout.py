@@ -49,8 +49,7 @@ def test_a_wait_that_ends_in_time_is_no_error(busy, locking):
 def test_the_same_statement_in_a_snapshot_transaction_times_out_without_a_conflict(snapshots):
     t1, t2 = snapshots.begin("SNAPSHOT")
     t1.does("UPDATE dbo.shelf SET jars = 11 WHERE id = 1")
-    t2.last = t2.session.execute(
-        "SET LOCK_TIMEOUT 0; UPDATE dbo.shelf SET jars = 12 WHERE id = 1")
+    t2.last = t2.session.execute("SET LOCK_TIMEOUT 0; UPDATE dbo.shelf SET jars = 12 WHERE id = 1")
     assert states(t2) == [(1222, 51)]
     assert t2.session.trancount == 1
     t1.does("ROLLBACK")

@@ -9,12 +9,18 @@ from ..instance.graph import digests
 from .conftest import ALL, Play
 
 STATEMENTS = [
-    "IF @@TRANCOUNT = 0 BEGIN TRANSACTION", "IF @@TRANCOUNT > 0 COMMIT",
-    "IF @@TRANCOUNT > 0 ROLLBACK", ALL, f"{ALL} WHERE id = 2",
-    "UPDATE dbo.shelf SET jars = jars + 1 WHERE id = 1", "DELETE dbo.shelf WHERE jars > 20",
+    "IF @@TRANCOUNT = 0 BEGIN TRANSACTION",
+    "IF @@TRANCOUNT > 0 COMMIT",
+    "IF @@TRANCOUNT > 0 ROLLBACK",
+    ALL,
+    f"{ALL} WHERE id = 2",
+    "UPDATE dbo.shelf SET jars = jars + 1 WHERE id = 1",
+    "DELETE dbo.shelf WHERE jars > 20",
     "UPDATE dbo.shelf SET jars = (SELECT MAX(jars) FROM dbo.shelf) WHERE id = 2",
-    "INSERT dbo.shelf SELECT MAX(id) + 1, 20 FROM dbo.shelf", "TRUNCATE TABLE dbo.shelf",
-    "SAVE TRANSACTION half", f"{ALL} WITH (UPDLOCK)",
+    "INSERT dbo.shelf SELECT MAX(id) + 1, 20 FROM dbo.shelf",
+    "TRUNCATE TABLE dbo.shelf",
+    "SAVE TRANSACTION half",
+    f"{ALL} WITH (UPDLOCK)",
 ]
 STEPS = st.lists(st.tuples(st.integers(0, 2), st.sampled_from(STATEMENTS)), max_size=12)
 
@@ -39,8 +45,14 @@ def past(instance) -> tuple:
     """The row versions and who reads them."""
     versions = instance.engine.transactions.versions
     table = instance.server.database("play").resolve("dbo", "shelf")
-    return (versions.sequence, dict(versions.readers), dict(versions.kept),
-            dict(versions.altered), dict(table.rows.versions), dict(table.rows.ghosts))
+    return (
+        versions.sequence,
+        dict(versions.readers),
+        dict(versions.kept),
+        dict(versions.altered),
+        dict(table.rows.versions),
+        dict(table.rows.ghosts),
+    )
 
 
 @settings(max_examples=40, deadline=None)

@@ -4,8 +4,11 @@ import pytest
 
 from .conftest import ALL
 
-REDEFINE = ["ALTER TABLE dbo.shelf ADD label int NULL", "TRUNCATE TABLE dbo.shelf",
-            "CREATE INDEX by_jars ON dbo.shelf (jars)"]
+REDEFINE = [
+    "ALTER TABLE dbo.shelf ADD label int NULL",
+    "TRUNCATE TABLE dbo.shelf",
+    "CREATE INDEX by_jars ON dbo.shelf (jars)",
+]
 READ_COMMITTED = "READ COMMITTED"
 
 

@@ -125,9 +125,11 @@ def test_3960_in_a_try_block_leaves_a_transaction_that_can_only_roll_back(snapsh
     [t1] = snapshots.begin(LEVEL, 1)
     t1.sees(ALL, START)
     snapshots.actor().does("UPDATE dbo.shelf SET jars = 11 WHERE id = 1")
-    t1.sees("BEGIN TRY UPDATE dbo.shelf SET jars = 12 WHERE id = 1 END TRY "
-            "BEGIN CATCH SELECT ERROR_NUMBER(), XACT_STATE(), @@TRANCOUNT; ROLLBACK; END CATCH",
-            [(3960, -1, 1)])
+    t1.sees(
+        "BEGIN TRY UPDATE dbo.shelf SET jars = 12 WHERE id = 1 END TRY "
+        "BEGIN CATCH SELECT ERROR_NUMBER(), XACT_STATE(), @@TRANCOUNT; ROLLBACK; END CATCH",
+        [(3960, -1, 1)],
+    )
 
 
 def test_a_row_that_does_not_qualify_in_the_snapshot_is_no_conflict(snapshots):
@@ -186,8 +188,9 @@ def test_3952_where_the_database_does_not_allow_snapshots(locking):
     t1.fails(ALL, 3952)
 
 
-@pytest.mark.parametrize("write", ["INSERT dbo.shelf VALUES (3, 30)",
-                                   "DELETE dbo.shelf WHERE id = 1"])
+@pytest.mark.parametrize(
+    "write", ["INSERT dbo.shelf VALUES (3, 30)", "DELETE dbo.shelf WHERE id = 1"]
+)
 def test_3952_for_a_write_too(locking, write):
     [t1] = locking.begin(LEVEL, 1)
     t1.fails(write, 3952)
@@ -238,17 +241,23 @@ def test_650_for_readpast_whether_or_not_it_locks(snapshots):
         t1.fails(f"{ALL} WITH ({hints})", 650)
 
 
-@pytest.mark.parametrize("ddl", ["ALTER TABLE dbo.shelf ADD label int NULL",
-                                 "CREATE INDEX by_jars ON dbo.shelf (jars)"])
+@pytest.mark.parametrize(
+    "ddl", ["ALTER TABLE dbo.shelf ADD label int NULL", "CREATE INDEX by_jars ON dbo.shelf (jars)"]
+)
 def test_3964_for_redefining_a_table_in_a_snapshot_transaction(snapshots, ddl):
     [t1] = snapshots.begin(LEVEL, 1)
     t1.fails(ddl, 3964)
     t1.does(ddl)
 
 
-@pytest.mark.parametrize("ddl", ["ALTER TABLE dbo.shelf ADD label int NULL",
-                                 "CREATE INDEX by_jars ON dbo.shelf (jars)",
-                                 "TRUNCATE TABLE dbo.shelf"])
+@pytest.mark.parametrize(
+    "ddl",
+    [
+        "ALTER TABLE dbo.shelf ADD label int NULL",
+        "CREATE INDEX by_jars ON dbo.shelf (jars)",
+        "TRUNCATE TABLE dbo.shelf",
+    ],
+)
 def test_3961_for_a_table_redefined_since_the_snapshot(snapshots, ddl):
     snapshots.actor().does("CREATE TABLE dbo.other (id int NOT NULL PRIMARY KEY)")
     [t1] = snapshots.begin(LEVEL, 1)
@@ -261,8 +270,10 @@ def test_3961_for_a_table_redefined_since_the_snapshot(snapshots, ddl):
 # ---------------------------------------------------------------------- what shows it
 def test_the_catalog_shows_the_level(snapshots):
     [t1] = snapshots.begin(LEVEL, 1)
-    t1.sees("SELECT transaction_isolation_level FROM sys.dm_exec_sessions "
-            "WHERE session_id = @@SPID", [(5,)])
+    t1.sees(
+        "SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID",
+        [(5,)],
+    )
     t1.sees("SELECT transaction_is_snapshot FROM sys.dm_tran_current_transaction", [(1,)])
 
 
@@ -292,6 +303,8 @@ def test_a_snapshot_transaction_sends_and_receives(snapshots):
     someone.does("CREATE QUEUE dbo.orders; CREATE SERVICE shop ON QUEUE dbo.orders ([DEFAULT])")
     [t1] = snapshots.begin(LEVEL, 1)
     t1.sees(ALL, START)
-    t1.does("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE shop TO SERVICE 'shop' "
-            "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01); COMMIT")
+    t1.does(
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE shop TO SERVICE 'shop' "
+        "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01); COMMIT"
+    )
     t1.sees("BEGIN TRAN; RECEIVE message_body FROM dbo.orders; COMMIT", [(b"\x01",)])

@@ -35,10 +35,11 @@ def rendered() -> dict[str, Path]:
 
 def corpus() -> list[list[str]]:
     """Scripts of the tests and of the public surface, in groups the oracle reads together."""
-    scripts = ["\nGO\n".join(sql.rstrip() for sql in script(example))
-               for example in (*surface(), *more())]
+    scripts = [
+        "\nGO\n".join(sql.rstrip() for sql in script(example)) for example in (*surface(), *more())
+    ]
     scripts = STATEMENTS + scripts
-    return [scripts[at:at + GROUP] for at in range(0, len(scripts), GROUP)]
+    return [scripts[at : at + GROUP] for at in range(0, len(scripts), GROUP)]
 
 
 @pytest.fixture(scope="module")

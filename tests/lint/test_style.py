@@ -79,7 +79,8 @@ def test_our_rules_are_sqlfluffs_too(raw):
     assert {rule.code for rule in raw.rule_tuples()} >= RULES.keys()
     found = raw.lint_string("DECLARE @a INT;\nEND CONVERSATION @h WITH CLEANUP;\n")
     assert (2, 1, "SB07") in [
-        (one.line_no, one.line_pos, one.rule_code()) for one in found.get_violations()]
+        (one.line_no, one.line_pos, one.rule_code()) for one in found.get_violations()
+    ]
 
 
 INSTALLED = set(template_files(load_named("audit")))
@@ -87,7 +88,8 @@ INSTALLED = set(template_files(load_named("audit")))
 
 @pytest.mark.sampled(every=16)
 @pytest.mark.parametrize(
-    "path", [path for path in templates() if path in INSTALLED], ids=lambda path: path.name)
+    "path", [path for path in templates() if path in INSTALLED], ids=lambda path: path.name
+)
 def test_our_templates_are_clean(path):
     """`invoke lint` looks at all of them, those of other configurations too."""
     assert lint_templates("audit", [path]) == []
@@ -124,5 +126,6 @@ def test_fix_refuses_what_would_change_the_meaning(monkeypatch):
 def test_trees_tell_meaning_from_layout():
     one, two, three = (
         [structure(batch) for batch in parse_script(sql)]
-        for sql in ("SELECT a FROM t;", "select a\nfrom t", "SELECT b FROM t;"))
+        for sql in ("SELECT a FROM t;", "select a\nfrom t", "SELECT b FROM t;")
+    )
     assert one == two != three

@@ -35,8 +35,9 @@ def finds(scenario: Scenario, name: str) -> None:
 
 def under(name: str, scenario: Scenario) -> Scenario:
     """A scenario of the small configuration with a mutant's procedures."""
-    return replace(scenario, name=f"{name}: {scenario.name}",
-                   prepare=lambda: deployed(small(), mutant=name))
+    return replace(
+        scenario, name=f"{name}: {scenario.name}", prepare=lambda: deployed(small(), mutant=name)
+    )
 
 
 # ---------------------------------------------------------------------- by search
@@ -46,8 +47,10 @@ def no_lock_hint() -> None:
 
 def holdlock() -> None:
     scenario = lookup("updlock", dead=True, firings=0)
-    finds(replace(scenario, prepare=lambda: deployed(hinted("updlock"), mutant="holdlock")),
-          "deadlock")
+    finds(
+        replace(scenario, prepare=lambda: deployed(hinted("updlock"), mutant="holdlock")),
+        "deadlock",
+    )
 
 
 def autocommit_send() -> None:
@@ -64,8 +67,9 @@ def handle_index_first() -> None:
 
 def article_high_priority() -> None:
     """peers D.3, 5: the sender dies, the reverse of what seed 002 asks for."""
-    scenario = replace(article(in_transaction=True),
-                       on_every_state=all_of(no_deadlock, no_sender_victim))
+    scenario = replace(
+        article(in_transaction=True), on_every_state=all_of(no_deadlock, no_sender_victim)
+    )
     finds(under("article_high_priority", scenario), "a sender is the victim")
 
 
@@ -92,7 +96,7 @@ def end_of_stream_before_delete() -> None:
         lab.target_activation("ON")
         lab.advance(60)
         types = lab.landed_types()
-        assert types[types.index(END_OF_STREAM):].count(EVENT) == behind
+        assert types[types.index(END_OF_STREAM) :].count(EVENT) == behind
 
 
 def no_rearm() -> None:
@@ -123,8 +127,10 @@ def dead_handle_dooms_caller() -> None:
         lab.send(b"1")
         lab.run(f"END CONVERSATION '{lab.handles(1)[0]}' WITH CLEANUP;")
         caller = lab.session
-        caller.execute(f"SET XACT_ABORT ON; BEGIN TRANSACTION; INSERT dbo.Mine VALUES (1); "
-                       f"{send('02')} COMMIT TRANSACTION;")
+        caller.execute(
+            f"SET XACT_ABORT ON; BEGIN TRANSACTION; INSERT dbo.Mine VALUES (1); "
+            f"{send('02')} COMMIT TRANSACTION;"
+        )
         caller.execute("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION; SET XACT_ABORT OFF;")
         assert (lab.rows("SELECT COUNT(*) FROM dbo.Mine;") == [(1,)]) is survives
 
@@ -150,8 +156,10 @@ def stub_activation() -> None:
     lab = Lab(mutant="stub_activation")
     lab.send(b"1")
     lab.advance(RECYCLE_AFTER + 60)
-    state = ("SELECT m.state FROM sys.dm_broker_queue_monitors AS m INNER JOIN sys.service_queues "
-             "AS q ON q.object_id = m.queue_id WHERE q.name = N'InitiatorQueue';")
+    state = (
+        "SELECT m.state FROM sys.dm_broker_queue_monitors AS m INNER JOIN sys.service_queues "
+        "AS q ON q.object_id = m.queue_id WHERE q.name = N'InitiatorQueue';"
+    )
     assert lab.rows(state) == [("NOTIFIED",)]
     lab.deploy()
     lab.advance(10 * RECYCLE_AFTER)
@@ -192,20 +200,41 @@ def elsewhere(name: str, *paths: str) -> Callable[[], None]:
 CAUGHT: dict[str, Callable[[], None]] = {
     "article": elsewhere("article(in_transaction", "tests/proof/test_article.py"),
     "drain_reads_past": elsewhere("drain_reads_past", "tests/proof/test_drain.py"),
-    "drain_looks_without_lock": elsewhere(
-        "drain_looks_without_lock", "tests/proof/test_drain.py"),
+    "drain_looks_without_lock": elsewhere("drain_looks_without_lock", "tests/proof/test_drain.py"),
     "initiator_ends_first": elsewhere(
-        "initiator_ends_first", "tests/seeds/test_closed_conversations.py"),
-    "error_not_drained": elsewhere(
-        "error_not_drained", "tests/seeds/test_closed_conversations.py"),
-    **{name: elsewhere(name, "tests/seeds/test_resend_mutants.py") for name in (
-        "resend_one_byte", "resend_out_of_order", "end_before_resend", "end_blindly",
-        "error_not_ended", "row_kept")},
-    **{check.__name__: check for check in (
-        no_lock_hint, holdlock, autocommit_send, one_transaction, end_of_stream_before_delete,
-        handle_index_first, article_high_priority, no_rearm, same_dead_handle,
-        dead_handle_dooms_caller, cleanup_in_activation, minutes_for_seconds, stub_activation)},
-}  # fmt: skip
+        "initiator_ends_first", "tests/seeds/test_closed_conversations.py"
+    ),
+    "error_not_drained": elsewhere("error_not_drained", "tests/seeds/test_closed_conversations.py"),
+    **{
+        name: elsewhere(name, "tests/seeds/test_resend_mutants.py")
+        for name in (
+            "resend_one_byte",
+            "resend_out_of_order",
+            "end_before_resend",
+            "end_blindly",
+            "error_not_ended",
+            "row_kept",
+        )
+    },
+    **{
+        check.__name__: check
+        for check in (
+            no_lock_hint,
+            holdlock,
+            autocommit_send,
+            one_transaction,
+            end_of_stream_before_delete,
+            handle_index_first,
+            article_high_priority,
+            no_rearm,
+            same_dead_handle,
+            dead_handle_dooms_caller,
+            cleanup_in_activation,
+            minutes_for_seconds,
+            stub_activation,
+        )
+    },
+}
 
 
 @pytest.mark.parametrize("name", mutant_names(SQL))
@@ -214,8 +243,11 @@ def test_a_mutant_is_caught(name):
     if check is not None:
         check()
         return
-    naming = [path for path in (ROOT / "tests").rglob("test_*.py")
-              if path != Path(__file__) and f'"{name}"' in path.read_text(encoding="utf-8")]
+    naming = [
+        path
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if path != Path(__file__) and f'"{name}"' in path.read_text(encoding="utf-8")
+    ]
     assert naming, "no test asks for it: write one, or put a check into CAUGHT"
 
 

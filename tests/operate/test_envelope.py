@@ -11,9 +11,18 @@ HEADER = b"RDL1" + (46 + 4).to_bytes(2, "big") + bytes(32) + b"\0\4\0\0\0\0\0\0"
 NONSENSE = b"RDL1" + b"\xff" * 60
 
 
-@pytest.mark.parametrize(("body", "found"), [
-    (None, None), (b"", b""), (b"plain", b"plain"), (b"RDL1", b"RDL1"), (HEADER, None),
-    (HEADER + b"x", b"x"), (HEADER[:49], HEADER[:49]), (NONSENSE, NONSENSE),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (None, None),
+        (b"", b""),
+        (b"plain", b"plain"),
+        (b"RDL1", b"RDL1"),
+        (HEADER, None),
+        (HEADER + b"x", b"x"),
+        (HEADER[:49], HEADER[:49]),
+        (NONSENSE, NONSENSE),
+    ],
+)
 def test_only_a_whole_envelope_is_taken_off(body, found):
     assert caller_bytes(body) == found

@@ -118,6 +118,11 @@ def oracle(found: Dialog, horizon: int | None = None) -> Expected:
         late += any(other > number for other, moment_ in rows if moment_ < at)
     pending = max(0, messages - so_far - resent) if state == "closing" else 0
     return Expected(
-        state, missing, max(0, len(missing) - resent), sum(seen.values()) - len(seen), late,
-        len(found.dead - set(seen)), pending,
-    )  # fmt: skip
+        state,
+        missing,
+        max(0, len(missing) - resent),
+        sum(seen.values()) - len(seen),
+        late,
+        len(found.dead - set(seen)),
+        pending,
+    )

@@ -13,11 +13,14 @@ def judged(spark, cases: list[Dialog], **rules):
     """What the audit says of each dialog, by its place."""
     named_cases = [(f"C{place}", case) for place, case in enumerate(cases)]
     landed = spark.createDataFrame(
-        [row for name, case in named_cases for row in case.landed_rows(name)], LANDED)
+        [row for name, case in named_cases for row in case.landed_rows(name)], LANDED
+    )
     log = spark.createDataFrame(
-        [case.log_row(name) for name, case in named_cases if case.logged], LOG)
+        [case.log_row(name) for name, case in named_cases if case.logged], LOG
+    )
     dead = spark.createDataFrame(
-        [(name, n, "event") for name, case in named_cases for n in case.dead], DEAD)
+        [(name, n, "event") for name, case in named_cases for n in case.dead], DEAD
+    )
     rows = conversations(named(landed), log, dead, Rules(**rules))
     found = {row.conversation: row for row in rows.collect()}
     rows.unpersist()
@@ -36,9 +39,14 @@ def agree(found, cases, horizon=None):
             continue
         got = (row.state, row.lost, row.repeats, row.late, row.dead, row.pending, row.missing)
         assert got == (
-            wanted.state, wanted.lost, wanted.repeats, wanted.late, wanted.dead, wanted.pending,
+            wanted.state,
+            wanted.lost,
+            wanted.repeats,
+            wanted.late,
+            wanted.dead,
+            wanted.pending,
             len(wanted.missing),
-        ), case  # fmt: skip
+        ), case
         assert numbers(row.ranges) == wanted.missing, case
 
 
@@ -91,23 +99,35 @@ def by_key(spark):
     def dialog(name, key, key_seqs, second=0):
         return [row(name, n, key, k, second + n) for n, k in enumerate(key_seqs)]
 
-    landed = spark.createDataFrame([
-        *dialog("A1", "A", (1, 2, 3)), *dialog("A2", "A", (5,), 3), *dialog("A3", "A", (4,), 9),
-        *dialog("B1", "B", (1, 4)),
-        *dialog("C1", "C", (1, 2)), *dialog("C3", "C", (5, 6)),
-        *dialog("D1", "D", (1, 2)), *dialog("D2", "D", (2, 3)),
-        *dialog("E1", "E", (1, 3)),
-    ], LANDED)  # fmt: skip
+    landed = spark.createDataFrame(
+        [
+            *dialog("A1", "A", (1, 2, 3)),
+            *dialog("A2", "A", (5,), 3),
+            *dialog("A3", "A", (4,), 9),
+            *dialog("B1", "B", (1, 4)),
+            *dialog("C1", "C", (1, 2)),
+            *dialog("C3", "C", (5, 6)),
+            *dialog("D1", "D", (1, 2)),
+            *dialog("D2", "D", (2, 3)),
+            *dialog("E1", "E", (1, 3)),
+        ],
+        LANDED,
+    )
 
     def logged(name, key, messages):
         return (f"h-{name}", name, key, None, moment(0), None, None, messages, None)
 
-    log = spark.createDataFrame([
-        *(logged(name, name[0], None) for name in ("A2", "B1", "C3", "D2", "E1")),
-        logged("A1", "A", 3), logged("C1", "C", 4),
-    ], LOG)  # fmt: skip
-    dead = spark.createDataFrame([("E9", 7, "event", "E", 2)],
-                                 DEAD + ", ConversationKey string, KeySequence long")
+    log = spark.createDataFrame(
+        [
+            *(logged(name, name[0], None) for name in ("A2", "B1", "C3", "D2", "E1")),
+            logged("A1", "A", 3),
+            logged("C1", "C", 4),
+        ],
+        LOG,
+    )
+    dead = spark.createDataFrame(
+        [("E9", 7, "event", "E", 2)], DEAD + ", ConversationKey string, KeySequence long"
+    )
     rows = named(landed)
     judged_ = conversations(rows, log, dead, Rules())
     return {row.key: row for row in keys(rows, dead, judged_, Rules()).collect()}

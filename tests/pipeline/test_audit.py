@@ -41,8 +41,9 @@ def report(spark) -> Report:
         ("hD", "D", None, "hB", moment(41), moment(41), moment(42), 1, None),
         ("hE", None, "k", None, moment(41), None, None, None, None),
     ]
-    return audit(spark.createDataFrame(landed, LANDED), spark.createDataFrame(log, LOG),
-                 label="made up")
+    return audit(
+        spark.createDataFrame(landed, LANDED), spark.createDataFrame(log, LOG), label="made up"
+    )
 
 
 def test_totals(report):
@@ -73,8 +74,12 @@ def test_latency_ages_and_overlaps(report):
 def test_a_dialog_is_chosen_by_its_begin(spark):
     landed = spark.createDataFrame([row(name, 1, 1) for name in "AB"], LANDED)
     log = spark.createDataFrame(
-        [("hA", "A", None, None, START, None, moment(5), 2, None),
-         ("hB", "B", None, None, moment(100), None, moment(105), 2, None)], LOG)  # fmt: skip
+        [
+            ("hA", "A", None, None, START, None, moment(5), 2, None),
+            ("hB", "B", None, None, moment(100), None, moment(105), 2, None),
+        ],
+        LOG,
+    )
     (found,) = conversations(named(landed), log, None, Rules(since=moment(50))).collect()
     assert (found.conversation, found.lost) == ("B", 1)
     with pytest.raises(PipelineError, match="need ConversationLog"):

@@ -81,8 +81,14 @@ def test_two_hundred_landed_flights_are_aggregated_as_the_original_and_audited(
         for number, record in enumerate(flights(200)):
             connection.execute(insert, number, kind, event(0, number, record))
         connection.execute(insert, 200, config.contract.end_of_stream, None)
-        found = run(Step(server.odbc, config.model_dump(by_alias=True, mode="json"),
-                         str(tmp_path / "out"), str(tmp_path / "audit.html")))  # fmt: skip
+        found = run(
+            Step(
+                server.odbc,
+                config.model_dump(by_alias=True, mode="json"),
+                str(tmp_path / "out"),
+                str(tmp_path / "audit.html"),
+            )
+        )
         connection.close()
     assert found["rows"] == 200 and found["clean"], found
     assert "201 rows" in found["verdict"] and "1 complete" in found["verdict"]

@@ -36,10 +36,15 @@ def source(spark, tmp_path_factory):
     directory = tmp_path_factory.mktemp("landing")
     for batch in range(BATCHES):
         rows = [
-            ((1 + batch * ROWS + n).to_bytes(8, "big"), f"C{n % 2}", batch * ROWS + n, "event",
-             moment(43_200 * batch + n))
+            (
+                (1 + batch * ROWS + n).to_bytes(8, "big"),
+                f"C{n % 2}",
+                batch * ROWS + n,
+                "event",
+                moment(43_200 * batch + n),
+            )
             for n in range(ROWS)
-        ]  # fmt: skip
+        ]
         frame = spark.createDataFrame(rows, SCHEMA).repartition(2, "conversation")
         frame.write.parquet(str(directory / f"f{batch}"))
         for file in (directory / f"f{batch}").glob("*.parquet"):
@@ -97,8 +102,11 @@ def test_stopped_at_every_point_and_started_again_each_row_is_there_once(
     assert max(acknowledged) == BATCHES * ROWS + 1
 
 
-KILLS = [(kind, point) for kind in ("parquet", "delta")
-         for point in sorted(POINTS, key=lambda point: point != MIDDLE)]
+KILLS = [
+    (kind, point)
+    for kind in ("parquet", "delta")
+    for point in sorted(POINTS, key=lambda point: point != MIDDLE)
+]
 """The sample is the first: killed by a task, when other tasks have written their files."""
 
 
@@ -108,8 +116,15 @@ def test_killed_at_every_point_and_started_again_each_row_is_there_once(
     spark, source, tmp_path, kind, point
 ):
     target = tmp_path / kind
-    job = [sys.executable, "-m", "tests.pipeline.killed_job", str(source), str(target), kind,
-           str(tmp_path / "checkpoint")]  # fmt: skip
+    job = [
+        sys.executable,
+        "-m",
+        "tests.pipeline.killed_job",
+        str(source),
+        str(target),
+        kind,
+        str(tmp_path / "checkpoint"),
+    ]
     killed = subprocess.run([*job, point], cwd=ROOT, capture_output=True, timeout=300, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-2000:]
     before = landed(spark, target)

@@ -26,6 +26,4 @@ def test_every_rowversion_from_first_to_last_is_in_exactly_one_range(low, size, 
 
 def test_a_range_is_a_seek_of_the_clustered_key():
     (predicate,) = rowversion_predicates(bytes(8), bytes(7) + b"\x01", 1)
-    assert predicate == (
-        "RowVersion >= 0x0000000000000000 AND RowVersion < 0x0000000000000002"
-    )
+    assert predicate == ("RowVersion >= 0x0000000000000000 AND RowVersion < 0x0000000000000002")

@@ -29,8 +29,10 @@ def test_a_dialog_removed_at_any_moment_splits_and_loses_no_batch(key, caller):
 
 @pytest.mark.parametrize("caller", ["own transaction", "caller that goes on"])
 @pytest.mark.parametrize(
-    "switches", [{"broker_error_dooms": True}, {"savepoint_locks": "released"}],
-    ids=["dooms", "locks released"])
+    "switches",
+    [{"broker_error_dooms": True}, {"savepoint_locks": "released"}],
+    ids=["dooms", "locks released"],
+)
 def test_neither_does_it_where_the_unknown_facts_are_otherwise(caller, switches):
     """F-131 and F-320 under their other values."""
     exhausted_and_clean(dead_in_mid_batch("application", caller, switches=switches))
@@ -43,8 +45,9 @@ def test_a_kill_or_a_cancel_anywhere_leaves_a_whole_batch_or_none(caller, fault)
 
 
 @pytest.mark.sampled(every=3)
-@pytest.mark.parametrize(("key", "caller"), [("application", "own transaction"),
-                                             ("spid", "caller with XACT_ABORT ON")])
+@pytest.mark.parametrize(
+    ("key", "caller"), [("application", "own transaction"), ("spid", "caller with XACT_ABORT ON")]
+)
 def test_neither_does_a_recycle_at_any_moment(key, caller):
     exhausted_and_clean(dead_in_mid_batch(key, caller, firings=1))
 
@@ -54,9 +57,12 @@ def test_two_batches_whose_keys_cross_do_not_deadlock():
     exhausted_and_clean(crossing())
 
 
-@pytest.mark.parametrize(("mutant", "caller", "found"), [
-    ("batch_without_savepoint", "caller that goes on", "message doubled"),
-])
+@pytest.mark.parametrize(
+    ("mutant", "caller", "found"),
+    [
+        ("batch_without_savepoint", "caller that goes on", "message doubled"),
+    ],
+)
 def test_the_search_finds_what_the_procedure_guards_against(mutant, caller, found):
     result = search(dead_in_mid_batch("application", caller, mutant=mutant), Limits(until=found))
     print(result)

@@ -27,9 +27,18 @@ MOST = Limits(transitions=60_000)
 """What a search here may need; it must be exhausted below."""
 
 
-def chosen(choices: dict, *, kills: int = 0, cancels: int = 0, firings: int = 0, keys: str = "",
-           in_transaction: bool = False, warm: bool = True, senders: int = 2,
-           checks: tuple = ()) -> Scenario:
+def chosen(
+    choices: dict,
+    *,
+    kills: int = 0,
+    cancels: int = 0,
+    firings: int = 0,
+    keys: str = "",
+    in_transaction: bool = False,
+    warm: bool = True,
+    senders: int = 2,
+    checks: tuple = (),
+) -> Scenario:
     """Senders, one message each, of a configuration with ``choices`` (section -> fields).
 
     keys: one letter for each sender, its @key. warm: one message of the first sender is there.
@@ -43,22 +52,34 @@ def chosen(choices: dict, *, kills: int = 0, cancels: int = 0, firings: int = 0,
 
     def text(sender: int, body: str) -> str:
         key = f", @key = N'{keys[sender]}'" if keys else ""
-        call = ("EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-                f"N'//redial/audit/contract', N'//redial/audit/event', 0x{body}{key};")
+        call = (
+            "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+            f"N'//redial/audit/contract', N'//redial/audit/event', 0x{body}{key};"
+        )
         return f"BEGIN TRANSACTION; {call} COMMIT TRANSACTION;" if in_transaction else call
 
     tidy = TIDY if in_transaction else ""
     before = (text(0, "A0"),) if warm else ()
-    clients = (Client("sender A", (text(0, "A1"),), DATABASE, before, tidy),
-               Client("sender B", (text(1, "B1"),), DATABASE, (), tidy))[:senders]
+    clients = (
+        Client("sender A", (text(0, "A1"),), DATABASE, before, tidy),
+        Client("sender B", (text(1, "B1"),), DATABASE, (), tidy),
+    )[:senders]
     bodies = {(0, 0): "A1", (1, 0): "B1"} if senders == 2 else {(0, 0): "A1"}
     name = f"{choices}, keys {keys or '-'}, kills {kills}, cancels {cancels}, firings {firings}"
     return Scenario(
-        name, lambda: deployed(config), clients, on_every_state=no_deadlock,
-        at_the_end=all_of(accounted(bodies), end_of_stream_once,
-                          nothing_left_behind, *orphans, *checks),
-        in_one_go=frozenset({"TargetQueue"}), firings=firings, kills=kills, cancels=cancels,
-        notes=(TARGET_IN_ONE_GO,))
+        name,
+        lambda: deployed(config),
+        clients,
+        on_every_state=no_deadlock,
+        at_the_end=all_of(
+            accounted(bodies), end_of_stream_once, nothing_left_behind, *orphans, *checks
+        ),
+        in_one_go=frozenset({"TargetQueue"}),
+        firings=firings,
+        kills=kills,
+        cancels=cancels,
+        notes=(TARGET_IN_ONE_GO,),
+    )
 
 
 def one_everlasting_dialog(world: World) -> list[str]:
@@ -82,8 +103,10 @@ def exhausted_and_clean(scenario: Scenario) -> None:
     assert result.ends > 0
 
 
-AGED = {"conversation": {"key": "application", "recycle": "aged_out"},
-        "aged_out": {"after_seconds": 0, "after_messages": 1}}
+AGED = {
+    "conversation": {"key": "application", "recycle": "aged_out"},
+    "aged_out": {"after_seconds": 0, "after_messages": 1},
+}
 """Every send but a key's first closes the dialog of the one before."""
 
 
@@ -107,8 +130,9 @@ NUMBERED = {"conversation": {"key": "application", "recycle": "timer", "order": 
 
 
 @pytest.mark.sampled(every=2)
-@pytest.mark.parametrize("choices", [POOL, ONE_SLOT, ONE_SLOT_AGED],
-                         ids=["two slots", "one slot", "one slot, aged out"])
+@pytest.mark.parametrize(
+    "choices", [POOL, ONE_SLOT, ONE_SLOT_AGED], ids=["two slots", "one slot", "one slot, aged out"]
+)
 @pytest.mark.parametrize("fault", ["kills", "cancels"])
 def test_two_senders_of_a_pool_and_one_dies(choices, fault):
     """No slot can leak: the row lock is the lease. With one slot the second sender waits for it."""
@@ -129,8 +153,15 @@ def test_a_sender_of_a_slot_its_timer_and_a_kill():
 @pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
 def test_two_senders_of_the_everlasting_dialog_and_one_dies(warm, in_transaction):
     """First use by both at once: one dialog comes of it, or none if the one who began it died."""
-    exhausted_and_clean(chosen(SINGLE, in_transaction=in_transaction, warm=warm, kills=1,
-                               checks=(one_everlasting_dialog,)))
+    exhausted_and_clean(
+        chosen(
+            SINGLE,
+            in_transaction=in_transaction,
+            warm=warm,
+            kills=1,
+            checks=(one_everlasting_dialog,),
+        )
+    )
 
 
 @pytest.mark.parametrize("fault", ["kills", "cancels"])
@@ -139,8 +170,9 @@ def test_a_dialog_per_message_and_a_sender_that_dies(fault):
 
 
 def test_the_numbers_of_a_key_have_no_gap_across_a_recycle():
-    exhausted_and_clean(chosen(NUMBERED, keys="kk", senders=1, firings=1, kills=1,
-                               checks=(no_gap,)))
+    exhausted_and_clean(
+        chosen(NUMBERED, keys="kk", senders=1, firings=1, kills=1, checks=(no_gap,))
+    )
 
 
 def test_the_numbers_of_a_key_have_no_gap_whoever_dies():

@@ -14,36 +14,76 @@ from harness.proof.setups import FAULTS, Setup
 
 MOST = Limits(transitions=15_000)
 BAD = {
-    "S1": (Setup(senders=1, caller="transaction", mutant="one_transaction"),
-           "S1 deadlock of usp_Send, usp_SenderActivation, victim a sender"),
+    "S1": (
+        Setup(senders=1, caller="transaction", mutant="one_transaction"),
+        "S1 deadlock of usp_Send, usp_SenderActivation, victim a sender",
+    ),
     "S2": (Setup(senders=1, mutant="autocommit_send"), "S2 message after EndOfStream"),
     "S3": (Setup(senders=1, mutant="no_lock_hint"), "S3 acknowledged message lost"),
-    "S4": (Setup(senders=1, messages=2, lifetimes=1, firings=0, mutant="resend_out_of_order"),
-           "S4 out of order on a dialog"),
-    "S4 numbers": (Setup(key="application", order="key", firings=0, mutant="no_lock_hint"),
-                   "S4 gap or repeat in a key's numbers"),
-    "S6": (Setup(senders=1, firings=0, faults=("target_ends",), mutant="row_kept"),
-           "S6 row of a dead dialog"),
-    "S6 pool": (Setup(senders=1, key="pool", firings=0, faults=("target_ends",),
-                      mutant="row_kept"), "S6 row of a dead dialog"),
+    "S4": (
+        Setup(senders=1, messages=2, lifetimes=1, firings=0, mutant="resend_out_of_order"),
+        "S4 out of order on a dialog",
+    ),
+    "S4 numbers": (
+        Setup(key="application", order="key", firings=0, mutant="no_lock_hint"),
+        "S4 gap or repeat in a key's numbers",
+    ),
+    "S6": (
+        Setup(senders=1, firings=0, faults=("target_ends",), mutant="row_kept"),
+        "S6 row of a dead dialog",
+    ),
+    "S6 pool": (
+        Setup(senders=1, key="pool", firings=0, faults=("target_ends",), mutant="row_kept"),
+        "S6 row of a dead dialog",
+    ),
     "S7": (Setup(senders=1, mutant="no_lock_hint"), "S7 silent: no error and no message"),
-    "S5": (Setup(senders=1, firings=0, warm=0, mutant="minutes_for_seconds"),
-           "S5 a dialog lives longer than configured"),
-    "S4 retry": (Setup(senders=1, firings=0, messages=2, key="application", order="key",
-                       delivery="exactly_once", retries=1, mutant="queue_only"),
-                 "S4 gap or repeat in a key's numbers"),
-    "S8": (Setup(senders=1, firings=0, sends=2, caller="transaction", key="pool", slots=2,
-                 recycle="aged_out", mutant="queue_only"),
-           "S8 one transaction over two dialogs"),
-    "L1": (Setup(senders=1, firings=0, faults=("error_message",), mutant="error_not_ended"),
-           "L1 a dialog nobody can find again"),
-    "L1 half closed": (Setup(senders=1, mutant="initiator_ends_first"),
-                       "L1 a dialog is left half closed"),
+    "S5": (
+        Setup(senders=1, firings=0, warm=0, mutant="minutes_for_seconds"),
+        "S5 a dialog lives longer than configured",
+    ),
+    "S4 retry": (
+        Setup(
+            senders=1,
+            firings=0,
+            messages=2,
+            key="application",
+            order="key",
+            delivery="exactly_once",
+            retries=1,
+            mutant="queue_only",
+        ),
+        "S4 gap or repeat in a key's numbers",
+    ),
+    "S8": (
+        Setup(
+            senders=1,
+            firings=0,
+            sends=2,
+            caller="transaction",
+            key="pool",
+            slots=2,
+            recycle="aged_out",
+            mutant="queue_only",
+        ),
+        "S8 one transaction over two dialogs",
+    ),
+    "L1": (
+        Setup(senders=1, firings=0, faults=("error_message",), mutant="error_not_ended"),
+        "L1 a dialog nobody can find again",
+    ),
+    "L1 half closed": (
+        Setup(senders=1, mutant="initiator_ends_first"),
+        "L1 a dialog is left half closed",
+    ),
     "L1 unread": (Setup(senders=1, mutant="stub_activation"), "L1 a message nobody is started for"),
-    "S2 of the article's tables": (Setup(overdue=True, strategy="article"),
-                                   "S2 message after EndOfStream"),
-    "L2": (Setup(senders=1, caller="transaction", strategy="lock_timeout"),
-           "L2 InitiatorQueue switched off"),
+    "S2 of the article's tables": (
+        Setup(overdue=True, strategy="article"),
+        "S2 message after EndOfStream",
+    ),
+    "L2": (
+        Setup(senders=1, caller="transaction", strategy="lock_timeout"),
+        "L2 InitiatorQueue switched off",
+    ),
 }
 GOOD = [
     Setup(senders=1),
@@ -63,8 +103,15 @@ GOOD = [
     Setup(senders=1, firings=0, messages=2, delivery="exactly_once", retries=1),
     *(Setup(senders=1, firings=0, faults=(name,)) for name in FAULTS),
     Setup(senders=1, firings=0, expiries=1),
-    Setup(senders=1, firings=0, messages=2, key="application", order="key",
-          delivery="exactly_once", retries=1),
+    Setup(
+        senders=1,
+        firings=0,
+        messages=2,
+        key="application",
+        order="key",
+        delivery="exactly_once",
+        retries=1,
+    ),
     Setup(senders=1, firings=0, sends=2, caller="transaction", recycle="aged_out"),
 ]
 
@@ -80,9 +127,11 @@ def test_a_claim_is_violated_by_what_is_known_to_be_bad(name):
 
 def test_s5_and_l1_are_violated_by_a_dialog_begun_past_usp_send():
     scenario = Setup(senders=1, firings=0).scenario()
-    past = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
-            "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract] "
-            f"WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (0xA1);")
+    past = (
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+        "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract] "
+        f"WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (0xA1);"
+    )
     scenario.clients = (replace(scenario.clients[0], batches=(past,)),)
     assert "S5 more dialogs than keys" in search(scenario, MOST).violations
     scenario.on_every_state = lambda world: []
@@ -112,10 +161,15 @@ def test_a_setup_that_cannot_be_searched_is_refused_with_what_is_allowed():
 
 
 def test_a_setup_is_read_from_one_line():
-    assert Setup.parse("key=pool senders=1 retire=1 faults=kill+pause "
-                       "switches=killed_reader:relaunched") == Setup(
-        key="pool", senders=1, retire=True, faults=("kill", "pause"),
-        switches={"killed_reader": "relaunched"})
+    assert Setup.parse(
+        "key=pool senders=1 retire=1 faults=kill+pause switches=killed_reader:relaunched"
+    ) == Setup(
+        key="pool",
+        senders=1,
+        retire=True,
+        faults=("kill", "pause"),
+        switches={"killed_reader": "relaunched"},
+    )
     for wrong in ("keys=pool", "senders=many", "faults=meteor"):
         with pytest.raises(ValueError, match=r"the names are|whole number|faults: kill"):
             Setup.parse(wrong)
@@ -134,13 +188,16 @@ def test_a_reader_killed_before_its_first_receive_leaves_a_dialog_half_closed_by
 
 def test_a_sender_that_stands_still_at_any_step_of_a_drain():
     """The drain gives up in its time or comes to its end; the sender gets in or is told 50102."""
-    result = search(Setup(senders=1, firings=0, drain=True, faults=("pause",)).scenario(),
-                    Limits(transitions=40_000))
+    result = search(
+        Setup(senders=1, firings=0, drain=True, faults=("pause",)).scenario(),
+        Limits(transitions=40_000),
+    )
     print(result)
     assert (result.violations, result.exhausted) == ({}, True)
     assert result.taken["pause"] > 0 and result.taken["resume"] > 0
     assert {"refused 0", "refused 1"} <= {
-        part.strip() for account in result.accounts for part in account.split(",")}
+        part.strip() for account in result.accounts for part in account.split(",")
+    }
 
 
 def test_s6_excuses_no_row_of_a_dialog_that_could_not_end_by_itself():
@@ -153,8 +210,13 @@ def test_s6_excuses_no_row_of_a_dialog_that_could_not_end_by_itself():
 
 def test_a_reader_that_dies_between_its_transactions_leaves_a_row_the_operator_removes():
     """S6 in its second half; with an operator's procedure that removes nothing it is violated."""
-    setup = Setup(senders=1, firings=0, lifetimes=1, faults=("reader_restart",),
-                  switches={"killed_reader": "relaunched"})
+    setup = Setup(
+        senders=1,
+        firings=0,
+        lifetimes=1,
+        faults=("reader_restart",),
+        switches={"killed_reader": "relaunched"},
+    )
     result = search(setup.scenario(), MOST)
     print(result)
     assert (result.violations, result.exhausted) == ({}, True)

@@ -18,7 +18,8 @@ def test_a_violation_is_kept_and_its_word_replays_it(tmp_path, capsys):
     assert kept == [".html", ".sql", ".sql", ".txt"], "one is the installation"
     word = re.search(r"replay: (\S+)", printed)[1]
     assert f"invoke explore --scenario shared_dialog --replay {word}" in next(
-        tmp_path.glob("*.html")).read_text(encoding="utf-8")
+        tmp_path.glob("*.html")
+    ).read_text(encoding="utf-8")
     assert explore.__wrapped__("shared_dialog", replay=word) == 1
     again = capsys.readouterr().out
     assert "=> two dialogs" in again

@@ -19,13 +19,27 @@ from harness.proof.setups import FAULTS, Setup
 
 MOST = Limits(transitions=15_000)
 ENDS = tuple(name for name in FAULTS if name.endswith(("_now", "_cleaned")))
-RACES = ("enqueue_at", "end_over_open_send", "send_over_open_end", "expiry_waits_for_sender",
-         "broker_error_dooms", "initiator_end_acknowledged", "error_receiver_state",
-         "end_keeps_pending", "poison_counts")
+RACES = (
+    "enqueue_at",
+    "end_over_open_send",
+    "send_over_open_end",
+    "expiry_waits_for_sender",
+    "broker_error_dooms",
+    "initiator_end_acknowledged",
+    "error_receiver_state",
+    "end_keeps_pending",
+    "poison_counts",
+)
 """Switches that decide what END and SEND do to each other, and what is left after END."""
 VALUES = [{name: value} for name in RACES for value in SWITCHES[name].values]
-VALUES.append({"broker_error_dooms": True, "initiator_end_acknowledged": "never",
-               "enqueue_at": "commit", "send_over_open_end": "waits"})
+VALUES.append(
+    {
+        "broker_error_dooms": True,
+        "initiator_end_acknowledged": "never",
+        "enqueue_at": "commit",
+        "send_over_open_end": "waits",
+    }
+)
 """Together: a target that has ended stays (DO), messages on their way wait, another END dooms."""
 KEYS = ("spid", "application", "pool", "single", "message")
 
@@ -52,8 +66,14 @@ def holds(made: Setup, most: Limits = MOST) -> None:
 
 
 def test_the_faults_end_either_side_in_each_of_three_ways():
-    assert sorted(ENDS) == ["initiator_cleaned", "initiator_ends_now", "initiator_errors_now",
-                            "target_cleaned", "target_ends_now", "target_errors_now"]
+    assert sorted(ENDS) == [
+        "initiator_cleaned",
+        "initiator_ends_now",
+        "initiator_errors_now",
+        "target_cleaned",
+        "target_ends_now",
+        "target_errors_now",
+    ]
 
 
 @pytest.mark.sampled(every=4)
@@ -118,8 +138,17 @@ def test_a_copy_that_waits_behind_a_target_removed_in_silence_can_be_seen():
 
 # ---------------------------------------------------------------------- findings 3 and 4
 def test_a_retry_leaves_a_number_that_can_be_seen():
-    holds(Setup(senders=1, firings=0, messages=2, key="application", order="key",
-                delivery="exactly_once", retries=1))
+    holds(
+        Setup(
+            senders=1,
+            firings=0,
+            messages=2,
+            key="application",
+            order="key",
+            delivery="exactly_once",
+            retries=1,
+        )
+    )
 
 
 @pytest.mark.parametrize("key", ["pool", "application", "spid"])
@@ -135,4 +164,6 @@ def test_two_senders_of_a_pool_keep_to_one_dialog_each():
 def test_without_the_copy_the_search_sees_the_loss():
     made = setup(faults=("target_ends_now",), mutant="copy_not_kept")
     assert set(search(made.scenario(), MOST).violations) == {
-        "S3 acknowledged message lost", "S7 silent: no error and no message"}
+        "S3 acknowledged message lost",
+        "S7 silent: no error and no message",
+    }

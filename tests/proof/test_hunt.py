@@ -50,10 +50,12 @@ def test_a_mutant_that_was_not_hunted_yet_is_named(tmp_path):
     assert how_of(path.read_text("utf-8")) == "Somehow." and kept(path) == kept()
     assert path.read_text("utf-8").startswith(HEAD[:60])
     assert "the page does not say what is remembered: run invoke mutants --write" not in stale(
-        names, FOUND, path)
+        names, FOUND, path
+    )
     path.write_text(path.read_text("utf-8").replace("usp_X", "usp_Y"), "utf-8")
     assert "the page does not say what is remembered: run invoke mutants --write" in stale(
-        names, FOUND, path)
+        names, FOUND, path
+    )
 
 
 def test_what_was_searched_is_not_searched_again(cases, tmp_path):
@@ -63,8 +65,9 @@ def test_what_was_searched_is_not_searched_again(cases, tmp_path):
     remembered.write([name])
     again = Remembered(tmp_path / "found.json")
     assert again.found == remembered.found and counts(name, cases, again)
-    marked = {case: Search(each.key, True, "as remembered") for case, each in
-              again.found[name].items()}
+    marked = {
+        case: Search(each.key, True, "as remembered") for case, each in again.found[name].items()
+    }
     again.keep(name, marked)
     assert found.claim and hunt(name, cases, again).claim == "as remembered"
     again.keep(name, {case: Search("other text", True, "as remembered") for case in marked})
@@ -72,9 +75,12 @@ def test_what_was_searched_is_not_searched_again(cases, tmp_path):
 
 
 def test_a_case_that_never_comes_to_the_statement_is_not_searched(cases):
-    reached = {key: case.reaches(case.base.made["usp_SendEndOfStream.statement.SEND-ON-"
-                                                "CONVERSATION-handle"])
-               for key, case in cases.items()}
+    reached = {
+        key: case.reaches(
+            case.base.made["usp_SendEndOfStream.statement.SEND-ON-CONVERSATION-handle"]
+        )
+        for key, case in cases.items()
+    }
     assert reached == {"xact_abort": False, "wrong calls": False, "first send": True}
 
 
@@ -93,11 +99,11 @@ def test_comments_and_layout_do_not_make_the_sources_others():
 
 MODULES = {
     "ssb/delivery.py": "from harness.ssb import closing\n\nWAIT = 4\n\n"
-                       "def deliver(x):\n    return closing.close(x) + WAIT\n",
+    "def deliver(x):\n    return closing.close(x) + WAIT\n",
     "ssb/closing.py": '"""Ends."""\nimport logging\nLOG = logging.getLogger("harness.ssb.closing")'
-                      "\n\ndef close(x):\n    LOG.info(x)\n    return x\n",
+    "\n\ndef close(x):\n    LOG.info(x)\n    return x\n",
     "exec/verbs.py": "from harness.ssb.delivery import deliver\n\ndef send(x):\n"
-                     "    return deliver(x)\n",
+    "    return deliver(x)\n",
 }
 
 
@@ -112,22 +118,34 @@ def written(folder, files):
 
 def test_renamed_and_moved_code_is_the_same_code(tmp_path):
     before = written(tmp_path / "before", MODULES)
-    renamed = {name.replace("ssb/", "broker/").replace("closing", "ending"):
-               source.replace("harness.ssb", "harness.broker").replace("closing", "ending")
-               for name, source in MODULES.items()}
+    renamed = {
+        name.replace("ssb/", "broker/").replace("closing", "ending"): source.replace(
+            "harness.ssb", "harness.broker"
+        ).replace("closing", "ending")
+        for name, source in MODULES.items()
+    }
     assert written(tmp_path / "renamed", renamed) == before
-    moved = {**MODULES, "ssb/waits.py": "WAIT = 4\n", "ssb/delivery.py":
-             "from harness.ssb.closing import close\nfrom harness.ssb.waits import WAIT\n\n"
-             "def deliver(x):\n    return close(x) + WAIT\n"}
+    moved = {
+        **MODULES,
+        "ssb/waits.py": "WAIT = 4\n",
+        "ssb/delivery.py": "from harness.ssb.closing import close\nfrom harness.ssb.waits import WAIT\n\n"
+        "def deliver(x):\n    return close(x) + WAIT\n",
+    }
     assert written(tmp_path / "moved", moved) == before
 
 
-@pytest.mark.parametrize(("name", "old", "new"), [
-    ("ssb/delivery.py", "+ WAIT", "- WAIT"),
-    ("ssb/delivery.py", "WAIT = 4", "WAIT = 5"),
-    ("exec/verbs.py", "from harness.ssb.delivery import deliver",
-     "from harness.ssb.closing import close as deliver"),
-])
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("ssb/delivery.py", "+ WAIT", "- WAIT"),
+        ("ssb/delivery.py", "WAIT = 4", "WAIT = 5"),
+        (
+            "exec/verbs.py",
+            "from harness.ssb.delivery import deliver",
+            "from harness.ssb.closing import close as deliver",
+        ),
+    ],
+)
 def test_changed_code_is_not(tmp_path, name, old, new):
     changed = {**MODULES, name: MODULES[name].replace(old, new)}
     assert changed != MODULES
@@ -136,13 +154,21 @@ def test_changed_code_is_not(tmp_path, name, old, new):
 
 def test_renaming_a_module_of_the_broker_leaves_every_result_valid(tmp_path):
     """On a copy of our own code: a package and a module of it renamed, wherever they are named."""
-    ours = {path.relative_to(ROOT / "harness"): path.read_text("utf-8") for folder in SOURCES
-            for path in (ROOT / folder).rglob("*.py")}
+    ours = {
+        path.relative_to(ROOT / "harness"): path.read_text("utf-8")
+        for folder in SOURCES
+        for path in (ROOT / folder).rglob("*.py")
+    }
     before = written(tmp_path / "before", {str(name): source for name, source in ours.items()})
-    renamed = {str(name).replace("ssb/", "conversing/").replace("transmission.py", "sending.py"):
-               re.sub(r"\btransmission\b(?=\.| import|,|$)", "sending", re.sub(
-                   r"harness\.broker\.ssb", "harness.broker.conversing", source), flags=re.M)
-               for name, source in ours.items()}
+    renamed = {
+        str(name).replace("ssb/", "conversing/").replace("transmission.py", "sending.py"): re.sub(
+            r"\btransmission\b(?=\.| import|,|$)",
+            "sending",
+            re.sub(r"harness\.broker\.ssb", "harness.broker.conversing", source),
+            flags=re.M,
+        )
+        for name, source in ours.items()
+    }
     assert any("import names, sending" in source for source in renamed.values())
     assert written(tmp_path / "renamed", renamed) == before
 

@@ -19,6 +19,8 @@ from harness.proof.questions import SEARCHES
 from harness.proof.setups import Setup
 
 OURS = Cell("single", "never", "two_phase", "updlock", "rc", "autocommit")
+
+
 # ---------------------------------------------------------------------- cells
 def test_every_combination_is_a_cell_or_refused_by_a_rule():
     cells = {str(cell).rsplit(" ", 2)[0] for cell in every_cell()}
@@ -41,16 +43,20 @@ def test_only_the_article_ignores_the_hint_and_is_searched_once():
     cells = [cell for cell in every_cell() if (cell.key, cell.recycle) == ("spid", "timer")]
     other = {str(cell): str(same) for cell, same in same_text(cells).items() if cell != same}
     assert len(other) == 16
-    assert all(" article " in name and " article updlock " in same
-               for name, same in other.items())
+    assert all(" article " in name and " article updlock " in same for name, same in other.items())
 
 
 def test_every_violation_has_a_class():
     with pytest.raises(KeyError, match="'nonsense' belongs to no class"):
         class_of("nonsense")
-    assert classes(["L2 x switched off", "S7 silent", "deadlock of a and b: b dies",
-                    "deadlock of a and b: a dies"]) == ["deadlocks (a or b dies)", "loses",
-                                                        "stalls"]
+    assert classes(
+        [
+            "L2 x switched off",
+            "S7 silent",
+            "deadlock of a and b: b dies",
+            "deadlock of a and b: a dies",
+        ]
+    ) == ["deadlocks (a or b dies)", "loses", "stalls"]
 
 
 # ---------------------------------------------------------------------- verdicts
@@ -72,7 +78,8 @@ def test_a_verdict_is_no_greener_than_what_was_searched():
     assert said(complete(OURS, bounded="9 transitions")) == "bounded (9 transitions)"
     assert said(complete(OURS, asked=["bad_optimizer"])) == "safe at the defaults"
     assert said(complete(OURS, asked=["bad_optimizer"], together=["bad_optimizer=true"])) == (
-        "safe, values together")
+        "safe, values together"
+    )
     assert said(complete(OURS, asked=["bad_optimizer"], tried=["bad_optimizer=true"])) == "safe"
     short = complete(OURS)
     del short.told["shared"]
@@ -129,13 +136,26 @@ def test_a_question_is_answered_by_its_search():
     assert not SEARCHES["002.two-phase"].holds(["L2 x switched off"])
 
 
-ASKED = ["bad_optimizer", "broker_error_dooms", "poison_reset", "receive_status", "relaunch",
-         "target_queue_off_status"]
+ASKED = [
+    "bad_optimizer",
+    "broker_error_dooms",
+    "poison_reset",
+    "receive_status",
+    "relaunch",
+    "target_queue_off_status",
+]
 
 
-@pytest.mark.parametrize("taken", [
-    "broker_error_dooms=true", "bad_optimizer=true", "relaunch=while messages",
-    "poison_reset=never+receive_status=0", ""])
+@pytest.mark.parametrize(
+    "taken",
+    [
+        "broker_error_dooms=true",
+        "bad_optimizer=true",
+        "relaunch=while messages",
+        "poison_reset=never+receive_status=0",
+        "",
+    ],
+)
 def test_values_many_at_a_time_name_the_ones_it_takes(taken, monkeypatch, tmp_path):
     """Every value was in force in some search; what is found is blamed on what it takes."""
     story, seen, guilty = "first", set(), set(filter(None, taken.split("+")))
@@ -144,8 +164,9 @@ def test_values_many_at_a_time_name_the_ones_it_takes(taken, monkeypatch, tmp_pa
         values = set(value.split("+"))
         seen.update(values)
         found = ["L2 x switched off"] if guilty and guilty <= values else []
-        return [(cell, name, Told(states=1, found=found, asked=list(ASKED)))
-                for cell, name in wanted]
+        return [
+            (cell, name, Told(states=1, found=found, asked=list(ASKED))) for cell, name in wanted
+        ]
 
     monkeypatch.setattr(matrix_run, "_searched", fake)
     monkeypatch.setattr(matrix_run, "_installed", lambda cell: None)
@@ -163,8 +184,11 @@ def test_values_many_at_a_time_name_the_ones_it_takes(taken, monkeypatch, tmp_pa
 
 def test_a_reader_that_finds_an_earlier_reader_at_a_changed_row_waits_for_who_changed_it():
     """Found by the matrix: the writer's lock was asked for as if it could wait."""
-    result = search(Setup.parse(
-        "key=message recycle=never senders=1 firings=0 faults=target_ends "
-        "switches=endpoint_reads_wait:true").scenario())
+    result = search(
+        Setup.parse(
+            "key=message recycle=never senders=1 firings=0 faults=target_ends "
+            "switches=endpoint_reads_wait:true"
+        ).scenario()
+    )
     assert result.exhausted
     assert result.violations == {}

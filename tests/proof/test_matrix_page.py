@@ -31,7 +31,6 @@ CLEAN = {AGAIN[0][0], AGAIN[1][0], AGAIN[6][0]}
 """Of them, where nothing is found."""
 
 
-
 def test_results_page_and_traces_belong_together(tmp_path):
     """After a change of the shipped text: `invoke matrix --write` (or `--limit 0 --write`, which
     searches nothing and names the cells as stale). One test: what is installed is rendered once."""
@@ -82,6 +81,6 @@ def test_values_hold_what_the_engine_calls_them():
 
 def test_every_violation_of_a_cell_has_a_class():
     for cell in every_cell():
-        for told in (RESULTS[str(cell)].told.values() if str(cell) in RESULTS else ()):
+        for told in RESULTS[str(cell)].told.values() if str(cell) in RESULTS else ():
             for name in (*told.found, *(each for names in told.changed.values() for each in names)):
                 assert name == "nothing" or "transitions" in name or class_of(name)

@@ -44,8 +44,9 @@ def test_a_conjunct_a_commit_and_a_length_are_taken_away():
 
 
 def test_neighbours_change_places_and_a_dialog_is_removed_without_telling():
-    assert changed("swap.TRANSACTION-SELECT-body").index("SELECT") < \
-        changed("swap.TRANSACTION-SELECT-body").index("BEGIN TRANSACTION")
+    assert changed("swap.TRANSACTION-SELECT-body").index("SELECT") < changed(
+        "swap.TRANSACTION-SELECT-body"
+    ).index("BEGIN TRANSACTION")
     assert "END CONVERSATION @h WITH CLEANUP" in changed("cleanup.CONVERSATION-h")
 
 

@@ -66,8 +66,9 @@ def test_1_is_not_seen_where_a_lifetime_ends_only_behind_a_queue_that_is_off(enq
     assert found(setup(lifetimes=1, switches={"enqueue_at": enqueue_at})) == set()
 
 
-@pytest.mark.parametrize(("end", "lost"), [
-    ("deletes", True), ("waits", True), ("leaves", False), ("fails", False)])
+@pytest.mark.parametrize(
+    ("end", "lost"), [("deletes", True), ("waits", True), ("leaves", False), ("fails", False)]
+)
 def test_1_with_a_reader_that_runs_in_one_step_hangs_on_what_end_does(end, lost):
     """Nobody commits between its last RECEIVE and its END, so only the open SEND is left. To wait
     rescues nothing: END then deletes what has been committed.
@@ -81,14 +82,18 @@ def test_1_needs_no_more_than_a_sender_who_has_not_committed_yet():
     told = steps_to(setup(expiries=1), "S3 acknowledged message lost")
     assert len(told) == 7
     assert "SEND ON CONVERSATION" in told[3]
-    assert told[4:] == ["a timer fires (ssb.lifetime)", "reader 21 (TargetQueue): starts",
-                        "sender A: adhoc line 1: COMMIT TRANSACTION;"]
+    assert told[4:] == [
+        "a timer fires (ssb.lifetime)",
+        "reader 21 (TargetQueue): starts",
+        "sender A: adhoc line 1: COMMIT TRANSACTION;",
+    ]
 
 
 @pytest.mark.parametrize("enqueue_at", BOTH)
 def test_1_needs_no_transaction_of_the_caller_s(enqueue_at):
-    made = setup(expiries=1, target_readers=1, caller="autocommit",
-                 switches={"enqueue_at": enqueue_at})
+    made = setup(
+        expiries=1, target_readers=1, caller="autocommit", switches={"enqueue_at": enqueue_at}
+    )
     assert found(made) == LOST
 
 
@@ -113,16 +118,22 @@ def test_2_is_there_whatever_end_does_with_open_rows(end):
 
 
 @pytest.mark.parametrize("enqueue_at", BOTH)
-@pytest.mark.parametrize("fault", ["initiator_ends_now", "initiator_errors_now",
-                                   "initiator_cleaned"])
+@pytest.mark.parametrize(
+    "fault", ["initiator_ends_now", "initiator_errors_now", "initiator_cleaned"]
+)
 def test_an_end_of_the_sender_s_own_side_loses_nothing(fault, enqueue_at):
     """It waits for the sender, who holds that side's group; what has left lies with the target."""
     assert found(setup(faults=(fault,), switches={"enqueue_at": enqueue_at})) == set()
 
 
 # ---------------------------------------------------------------------- 3: a client's retry
-RETRY = {"key": "application", "order": "key", "delivery": "exactly_once", "messages": 2,
-         "caller": "autocommit"}
+RETRY = {
+    "key": "application",
+    "order": "key",
+    "delivery": "exactly_once",
+    "messages": 2,
+    "caller": "autocommit",
+}
 
 
 def test_3_a_retry_leaves_a_gap_in_its_key_s_numbers():
@@ -138,9 +149,16 @@ def test_3_is_closed_by_a_table_that_shows_what_was_dropped():
     """The number of a dropped repeat counts as accounted for where SkippedNumber names it."""
     scenario = setup(**RETRY, retries=1).scenario()
     [sender] = scenario.clients
-    scenario.clients = (replace(sender, warm=(
-        "INSERT INTO audit.SkippedNumber (ConversationKey, KeySequence, Reason) "
-        "VALUES (N'k', 3, 'repeat');", *sender.warm)),)
+    scenario.clients = (
+        replace(
+            sender,
+            warm=(
+                "INSERT INTO audit.SkippedNumber (ConversationKey, KeySequence, Reason) "
+                "VALUES (N'k', 3, 'repeat');",
+                *sender.warm,
+            ),
+        ),
+    )
     result = search(scenario, MOST)
     assert (result.violations, result.exhausted) == ({}, True)
 
@@ -171,12 +189,20 @@ def test_4_is_not_there_with_one_message_a_transaction():
 
 # ---------------------------------------------------------------------- how it is looked at
 @pytest.mark.sampled(every=3)
-@pytest.mark.parametrize("switches", [
-    {}, {"enqueue_at": "commit"}, {"end_over_open_send": "waits"},
-    {"end_over_open_send": "leaves"}, {"end_over_open_send": "fails"},
-    {"send_over_open_end": "waits"}, {"send_over_open_end": "transmits"},
-    {"expiry_waits_for_sender": True},
-], ids=str)
+@pytest.mark.parametrize(
+    "switches",
+    [
+        {},
+        {"enqueue_at": "commit"},
+        {"end_over_open_send": "waits"},
+        {"end_over_open_send": "leaves"},
+        {"end_over_open_send": "fails"},
+        {"send_over_open_end": "waits"},
+        {"send_over_open_end": "transmits"},
+        {"expiry_waits_for_sender": True},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("fields", [{"expiries": 1}, {"faults": ("target_ends_now",)}], ids=str)
 def test_the_reduced_search_sees_the_same(fields, switches):
     """It leaves out orders of steps that do not touch each other: END and SEND do."""
@@ -190,18 +216,24 @@ def test_a_message_that_is_kept_until_it_has_landed_counts_once():
     """
     scenario = setup().scenario()
     [sender] = scenario.clients
-    scenario.clients = (replace(sender, warm=(
-        *sender.warm,
-        "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",
-        send("A5"),
-        "INSERT INTO audit.SentMessage (ConversationId, MessageSequence, MessageType, Body) "
-        "SELECT e.conversation_id, q.message_sequence_number, "
-        "q.message_type_name, q.message_body FROM audit.TargetQueue AS q "
-        "INNER JOIN sys.conversation_endpoints AS e "
-        "ON e.conversation_handle = q.conversation_handle UNION ALL "
-        "SELECT NEWID(), 0, q.message_type_name, 0xB1 FROM audit.TargetQueue AS q UNION ALL "
-        "SELECT l.ConversationId, l.MessageSequence, l.MessageType, l.Body "
-        "FROM audit.Landing AS l;")),)
+    scenario.clients = (
+        replace(
+            sender,
+            warm=(
+                *sender.warm,
+                "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",
+                send("A5"),
+                "INSERT INTO audit.SentMessage (ConversationId, MessageSequence, MessageType, Body) "
+                "SELECT e.conversation_id, q.message_sequence_number, "
+                "q.message_type_name, q.message_body FROM audit.TargetQueue AS q "
+                "INNER JOIN sys.conversation_endpoints AS e "
+                "ON e.conversation_handle = q.conversation_handle UNION ALL "
+                "SELECT NEWID(), 0, q.message_type_name, 0xB1 FROM audit.TargetQueue AS q UNION ALL "
+                "SELECT l.ConversationId, l.MessageSequence, l.MessageType, l.Body "
+                "FROM audit.Landing AS l;",
+            ),
+        ),
+    )
     world = World(scenario)
     assert sorted(PLACES.pending(world)) == ["A5", "B1"]
     assert PLACES.landed(world) == ["A0"]
@@ -212,18 +244,28 @@ def test_a_number_that_waits_with_its_message_is_no_gap():
     made = setup(key="application", order="key", messages=2, caller="autocommit")
     scenario = made.scenario()
     [sender] = scenario.clients
-    scenario.clients = (replace(sender, batches=(), warm=(
-        *sender.warm, "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",
-        send("A1").replace(";", ", @key = N'k';"))),)
+    scenario.clients = (
+        replace(
+            sender,
+            batches=(),
+            warm=(
+                *sender.warm,
+                "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",
+                send("A1").replace(";", ", @key = N'k';"),
+            ),
+        ),
+    )
     world = World(scenario)
     assert numbers_elsewhere(world) == {("k", 2)}
     assert s4(made.subject, world) == []
 
 
 def test_a_setup_says_what_cannot_be_searched():
-    for wrong, rule in (({"sends": 2, "caller": "autocommit"}, "sends: 1 to 9"),
-                        ({"sends": 5, "messages": 2}, "messages times sends at most 9"),
-                        ({"retries": 1}, "retries: 0 to 3, with delivery exactly_once"),
-                        ({"lifetimes": 1, "expiries": 1}, "lifetimes or expiries, not both")):
+    for wrong, rule in (
+        ({"sends": 2, "caller": "autocommit"}, "sends: 1 to 9"),
+        ({"sends": 5, "messages": 2}, "messages times sends at most 9"),
+        ({"retries": 1}, "retries: 0 to 3, with delivery exactly_once"),
+        ({"lifetimes": 1, "expiries": 1}, "lifetimes or expiries, not both"),
+    ):
         with pytest.raises(ValueError, match=rule):
             setup(**wrong)

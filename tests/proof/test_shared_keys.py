@@ -13,8 +13,12 @@ from harness.proof.setups import Setup
 
 def told(world: World) -> list[str]:
     """Numbers of the errors callers were told."""
-    return [f"told {number}" for number in sorted(
-        {number for client in world.progress.results for batch in client for number in batch})]
+    return [
+        f"told {number}"
+        for number in sorted(
+            {number for client in world.progress.results for batch in client for number in batch}
+        )
+    ]
 
 
 def searched(setup: Setup):
@@ -32,23 +36,37 @@ def searched(setup: Setup):
 @pytest.mark.parametrize("counts", ["raised", "raised or caught"])
 def test_no_caller_is_told_that_another_transaction_made_the_row_of_his_key(caller, counts):
     """2627, whatever XACT_ABORT is where it is caught (F-400)."""
-    setup = Setup(key="application", warm=0, firings=0, caller=caller,
-                  switches={"xact_abort_counts": counts})
+    setup = Setup(
+        key="application", warm=0, firings=0, caller=caller, switches={"xact_abort_counts": counts}
+    )
     assert searched(setup).violations == {}
 
 
 @pytest.mark.sampled(every=3)
-@pytest.mark.parametrize("setup", [
-    Setup(key="application", overdue=True, caller="transaction"),
-    Setup(key="application", overdue=True, caller="xact_abort",
-          switches={"xact_abort_counts": "raised or caught"}),
-    Setup(key="pool", overdue=True, caller="transaction"),
-    Setup(senders=1, overdue=True, readers=2, caller="transaction"),
-    Setup(senders=1, overdue=True, caller="transaction", faults=("kill",),
-          switches={"killed_reader": "relaunched"}),
-    Setup(senders=1, overdue=True, caller="transaction", faults=("lock_timeout",)),
-    Setup(senders=1, overdue=True, caller="transaction", faults=("target_ends",)),
-], ids=str)
+@pytest.mark.parametrize(
+    "setup",
+    [
+        Setup(key="application", overdue=True, caller="transaction"),
+        Setup(
+            key="application",
+            overdue=True,
+            caller="xact_abort",
+            switches={"xact_abort_counts": "raised or caught"},
+        ),
+        Setup(key="pool", overdue=True, caller="transaction"),
+        Setup(senders=1, overdue=True, readers=2, caller="transaction"),
+        Setup(
+            senders=1,
+            overdue=True,
+            caller="transaction",
+            faults=("kill",),
+            switches={"killed_reader": "relaunched"},
+        ),
+        Setup(senders=1, overdue=True, caller="transaction", faults=("lock_timeout",)),
+        Setup(senders=1, overdue=True, caller="transaction", faults=("target_ends",)),
+    ],
+    ids=str,
+)
 def test_a_recycle_that_waits_for_its_row_deadlocks_with_nobody(setup):
     """It holds nothing while it waits, and takes row and group in the senders' order (F-410)."""
     found = searched(setup).violations

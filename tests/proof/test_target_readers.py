@@ -15,9 +15,11 @@ from harness.tsql import split_batches
 
 READ = "EXECUTE audit.usp_TargetActivation;"
 STILL = ("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",)
-DOOM = ("CREATE TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "
-        "IF EXISTS (SELECT 1 FROM inserted WHERE Body = 0x66) "
-        "BEGIN DECLARE @n int = CONVERT(int, N'x'); END; END;")
+DOOM = (
+    "CREATE TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "
+    "IF EXISTS (SELECT 1 FROM inserted WHERE Body = 0x66) "
+    "BEGIN DECLARE @n int = CONVERT(int, N'x'); END; END;"
+)
 
 
 def config(delivery: str, readers: int) -> Config:
@@ -30,17 +32,22 @@ def config(delivery: str, readers: int) -> Config:
 
 def dialog(*bodies: str) -> str:
     """T-SQL: these bodies (expressions) on a dialog of their own, past usp_Send."""
-    sends = "".join(f"SET @b = {body}; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (@b);"
-                    for body in bodies)
-    return ("DECLARE @h uniqueidentifier, @b varbinary(max); BEGIN DIALOG @h "
-            "FROM SERVICE [//redial/audit/initiator] TO SERVICE N'//redial/audit/target' "
-            f"ON CONTRACT [//redial/audit/contract] WITH ENCRYPTION = OFF; {sends}")
+    sends = "".join(
+        f"SET @b = {body}; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (@b);" for body in bodies
+    )
+    return (
+        "DECLARE @h uniqueidentifier, @b varbinary(max); BEGIN DIALOG @h "
+        "FROM SERVICE [//redial/audit/initiator] TO SERVICE N'//redial/audit/target' "
+        f"ON CONTRACT [//redial/audit/contract] WITH ENCRYPTION = OFF; {sends}"
+    )
 
 
 def enveloped(number: int) -> str:
     """The expression of an envelope with that message id."""
-    return (f"audit.ufn_WriteEnvelope('00000000-0000-0000-0000-00000000000{number}', NULL, NULL, "
-            f"0x0{number})")
+    return (
+        f"audit.ufn_WriteEnvelope('00000000-0000-0000-0000-00000000000{number}', NULL, NULL, "
+        f"0x0{number})"
+    )
 
 
 def prepared(chosen: Config, *first: str) -> Instance:
@@ -67,11 +74,18 @@ def no_error_logged(world: World) -> list[str]:
 def test_readers_with_ids_in_common_never_deadlock_and_land_each_once(second, kills):
     two = (dialog(enveloped(1), enveloped(2)), dialog(*map(enveloped, second)))
     readers = tuple(Client(f"reader {name}", (READ,), DATABASE) for name in "AB")
-    result = search(Scenario(
-        f"inbox, 2 readers, kills {kills}", lambda: prepared(config("exactly_once", 2), *two),
-        readers, on_every_state=no_deadlock, kills=kills,
-        at_the_end=nothing_left_behind if kills else all_of(
-            once, no_error_logged, nothing_left_behind)))
+    result = search(
+        Scenario(
+            f"inbox, 2 readers, kills {kills}",
+            lambda: prepared(config("exactly_once", 2), *two),
+            readers,
+            on_every_state=no_deadlock,
+            kills=kills,
+            at_the_end=nothing_left_behind
+            if kills
+            else all_of(once, no_error_logged, nothing_left_behind),
+        )
+    )
     print(result)
     assert result.exhausted, result.bounded_by
     assert result.violations == {} and result.ends > 0
@@ -83,12 +97,19 @@ def test_in_another_order_than_that_of_the_ids_they_do_deadlock():
     text = render(chosen)["76_02_usp_LandBatch.procedure.sql"]
     wrong = text.replace("ORDER BY e.MessageId, r.RowId;", "ORDER BY r.RowId;")
     assert wrong != text
-    first = (*(batch.sql for batch in split_batches(wrong)),
-             dialog(enveloped(1), enveloped(2)), dialog(enveloped(2), enveloped(1)))
-    result = search(Scenario(
-        "inbox in the order of the rows", lambda: prepared(chosen, *first),
-        tuple(Client(f"reader {name}", (READ,), DATABASE) for name in "AB"),
-        on_every_state=no_deadlock))
+    first = (
+        *(batch.sql for batch in split_batches(wrong)),
+        dialog(enveloped(1), enveloped(2)),
+        dialog(enveloped(2), enveloped(1)),
+    )
+    result = search(
+        Scenario(
+            "inbox in the order of the rows",
+            lambda: prepared(chosen, *first),
+            tuple(Client(f"reader {name}", (READ,), DATABASE) for name in "AB"),
+            on_every_state=no_deadlock,
+        )
+    )
     assert "deadlock" in result.violations
 
 
@@ -104,9 +125,15 @@ def test_readers_with_a_doomed_row_each_dead_letter_it_and_nothing_else():
     """With a neighbour in both, before and behind it: 169,060 states, three minutes, clean."""
     two = (DOOM, dialog("0x66"), dialog("0x66", "0x01"))
     readers = tuple(Client(f"reader {name}", (READ,), DATABASE) for name in "AB")
-    result = search(Scenario(
-        "poison, 2 readers", lambda: prepared(config("at_least_once", 2), *two), readers,
-        on_every_state=no_deadlock, at_the_end=all_of(poison_apart, nothing_left_behind)))
+    result = search(
+        Scenario(
+            "poison, 2 readers",
+            lambda: prepared(config("at_least_once", 2), *two),
+            readers,
+            on_every_state=no_deadlock,
+            at_the_end=all_of(poison_apart, nothing_left_behind),
+        )
+    )
     print(result)
     assert result.exhausted, result.bounded_by
     assert result.violations == {} and result.ends > 0

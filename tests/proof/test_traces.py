@@ -66,8 +66,9 @@ def test_windows_meet_what_the_search_met(name):
     played = play(made.text, trace.scenario)
     assert trace.violation in played.met
     assert played.left == []
-    waits = {stop.window for stop in made.plan.stops if stop.blocks
-             and stop.turn < len(made.plan.turns)}
+    waits = {
+        stop.window for stop in made.plan.stops if stop.blocks and stop.turn < len(made.plan.turns)
+    }
     assert waits <= played.waited
     again = decode(trace.scenario, trace.seed)
     assert again.path == tuple(step.step for step in trace.steps)
@@ -81,8 +82,13 @@ def test_microsofts_parser_takes_the_scripts(tmp_path):
         paths.append(tmp_path / f"{name}.sql")
         paths[-1].write_text(shown(name)[1].text, encoding="utf-8")
     try:
-        run = subprocess.run([sys.executable, str(ORACLE), *map(str, paths)], capture_output=True,
-                             text=True, timeout=240, check=False)
+        run = subprocess.run(
+            [sys.executable, str(ORACLE), *map(str, paths)],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         pytest.skip("the oracle's wheels did not arrive in 240 s")
     if run.returncode == 2:

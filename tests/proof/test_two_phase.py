@@ -34,7 +34,16 @@ def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader(
 @pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])
 @pytest.mark.parametrize("fault", ["kills", "cancels"])
 def test_a_sender_that_dies_or_is_cancelled_at_any_statement_leaves_nothing_behind(
-        in_transaction, warm, rcsi, fault):
+    in_transaction, warm, rcsi, fault
+):
     """No message half sent, no lock, no open transaction, no orphan dialog; two timer firings."""
-    exhausted_and_clean(two_phase(in_transaction=in_transaction, warm=warm, cold=not warm,
-                                  rcsi=rcsi, firings=2, **{fault: 1}))
+    exhausted_and_clean(
+        two_phase(
+            in_transaction=in_transaction,
+            warm=warm,
+            cold=not warm,
+            rcsi=rcsi,
+            firings=2,
+            **{fault: 1},
+        )
+    )

@@ -37,8 +37,11 @@ DESIGNS = {"protocol_only", "retained"}
 
 def changed(name, base):
     """Procedures of a comparator that are not those of its base."""
-    return [text for file, text in render(AUDIT, mutant=name).items()
-            if ".procedure." in file and base.get(file) != text]
+    return [
+        text
+        for file, text in render(AUDIT, mutant=name).items()
+        if ".procedure." in file and base.get(file) != text
+    ]
 
 
 @pytest.mark.parametrize("name", [n for n in comparator_names(SQL) if n not in DESIGNS])

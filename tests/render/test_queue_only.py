@@ -23,8 +23,10 @@ ORDERS, DELIVERIES = ("conversation", "key"), ("at_least_once", "exactly_once")
 """The choices there were when the text was frozen."""
 
 NAMES = sorted(path.stem for path in (SQL / "configs").glob("*.toml"))
-SUMS = dict(line.split("  ")[::-1] for line in
-            (FOLDER / "SHA256SUMS").read_text(encoding="utf-8").splitlines())
+SUMS = dict(
+    line.split("  ")[::-1]
+    for line in (FOLDER / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+)
 
 
 def cases() -> dict[str, Config]:
@@ -46,17 +48,22 @@ CASES = cases()
 
 def digest(config: Config) -> str:
     """Of the files that were frozen, without the version of what made them."""
-    parts = [f"{name}\n{text}" for name, text in render(config, mutant="queue_only").items()
-             if name.rsplit("/")[-1].split(".")[0] in OBJECTS]
-    return hashlib.sha256("\0".join(parts).replace(f"Redial {VERSION}", "Redial").encode()
-                          ).hexdigest()
+    parts = [
+        f"{name}\n{text}"
+        for name, text in render(config, mutant="queue_only").items()
+        if name.rsplit("/")[-1].split(".")[0] in OBJECTS
+    ]
+    return hashlib.sha256(
+        "\0".join(parts).replace(f"Redial {VERSION}", "Redial").encode()
+    ).hexdigest()
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_text_is_the_one_that_was_frozen(case):
     assert digest(CASES[case]) == SUMS[case], (
         "sql/mutants/queue_only renders otherwise: put its files back, or, where the configuration "
-        "has changed and not the text, write this line of SHA256SUMS anew")
+        "has changed and not the text, write this line of SHA256SUMS anew"
+    )
 
 
 def test_every_sum_is_of_a_case():
@@ -66,6 +73,11 @@ def test_every_sum_is_of_a_case():
 def test_it_takes_its_parts_from_its_own_folder():
     mutant = find_mutant(SQL, "queue_only")
     assert (mutant.directories, mutant.omit, mutant.replace) == ([FOLDER], [], {})
-    included = {name for path in FOLDER.rglob("*.j2") for name in re.findall(
-        r'{%-? (?:include|import) "([^"]+)"', path.read_text(encoding="utf-8"))}
+    included = {
+        name
+        for path in FOLDER.rglob("*.j2")
+        for name in re.findall(
+            r'{%-? (?:include|import) "([^"]+)"', path.read_text(encoding="utf-8")
+        )
+    }
     assert included and all((FOLDER / name).is_file() for name in included)

@@ -251,7 +251,7 @@ def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_ho
     files = render(AUDIT)
     again = {name for name in seen if seen.count(name) > 1}
     assert again == {"79_modules.signature.sql", "90_deployment.data.sql"}
-    monkeypatch.setattr(renderer, "LATE", re.compile(""))      # all of them, as if each had to know
+    monkeypatch.setattr(renderer, "LATE", re.compile(""))  # all of them, as if each had to know
     assert render(AUDIT) == files
 
 

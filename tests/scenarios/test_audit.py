@@ -24,11 +24,15 @@ pytestmark = pytest.mark.driver
 
 SMALL = Load(
     records=300, clients=4, timer_seconds=1, spread_seconds=0, seconds=2.5, quiet_seconds=20.0
-)  # fmt: skip
+)
 RACING = Load(
-    records=30_000, clients=16, in_transaction=1, timer_seconds=1, spread_seconds=0,
+    records=30_000,
+    clients=16,
+    in_transaction=1,
+    timer_seconds=1,
+    spread_seconds=0,
     quiet_seconds=10.0,
-)  # fmt: skip
+)
 
 
 def told(load: Load, strategy: str | None = None):

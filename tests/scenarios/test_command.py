@@ -61,8 +61,13 @@ class Admin:
 
     def fetchone(self):
         last = self.said[-1]
-        return ((self.rights,) if "HAS_PERMS" in last else
-                (self.database,) if "DB_ID" in last else ("Microsoft SQL Server 2022\nx",))
+        return (
+            (self.rights,)
+            if "HAS_PERMS" in last
+            else (self.database,)
+            if "DB_ID" in last
+            else ("Microsoft SQL Server 2022\nx",)
+        )
 
 
 def test_missing_rights_are_named_before_a_database_is_made():
@@ -95,9 +100,12 @@ def small(story) -> None:
 
 
 SMALL = Scenario(
-    "small", small, mutant="", expected=Expected(kills=True),
+    "small",
+    small,
+    mutant="",
+    expected=Expected(kills=True),
     changes={"timer": {"after_seconds": 1, "spread_seconds": 0, "retry_seconds": 1}},
-)  # fmt: skip
+)
 
 
 @pytest.mark.driver

@@ -13,5 +13,4 @@ def test_leaked_dialogs_are_shown_ended_and_gone_and_no_other_is_touched():
 
 
 def test_a_target_that_cleans_up_instead_of_ending_is_caught():
-    assert any(text.startswith("left: ")
-               for text in caught("leak-and-clean-up").problems)
+    assert any(text.startswith("left: ") for text in caught("leak-and-clean-up").problems)

@@ -56,6 +56,7 @@ def login(instance):
 @pytest.fixture
 def error():
     """error(session, sql) -> number of the first error, None without one."""
+
     def run(session, sql):
         found = session.execute(sql).error()
         return found.number if found else None

@@ -25,10 +25,16 @@ def test_covering_permissions_exist_in_their_class():
         assert not rule.parent_covering or (PARENTS[rule.class_], rule.parent_covering) in RULES
 
 
-@pytest.mark.parametrize(("scope", "permission"), [
-    ("dbo.T", "CONTROL"), ("SCHEMA::dbo", "SELECT"), ("SCHEMA::dbo", "CONTROL"),
-    ("DATABASE::App", "SELECT"), ("DATABASE::App", "CONTROL"),
-])
+@pytest.mark.parametrize(
+    ("scope", "permission"),
+    [
+        ("dbo.T", "CONTROL"),
+        ("SCHEMA::dbo", "SELECT"),
+        ("SCHEMA::dbo", "CONTROL"),
+        ("DATABASE::App", "SELECT"),
+        ("DATABASE::App", "CONTROL"),
+    ],
+)
 def test_a_wider_permission_includes_select(admin, login, error, scope, permission):
     alice = login("alice")
     admin(f"GRANT {permission} ON {scope} TO alice")
@@ -52,13 +58,16 @@ def test_the_grant_option_lets_the_holder_pass_a_permission_on(admin, login, err
     admin("GRANT SELECT ON dbo.T TO alice WITH GRANT OPTION")
     assert error(login("alice"), "GRANT SELECT ON dbo.T TO bob") is None
     assert error(login("bob"), "SELECT a FROM dbo.T") is None
-    rows = admin("SELECT USER_NAME(grantee_principal_id), USER_NAME(grantor_principal_id), state "
-                 "FROM sys.database_permissions WHERE major_id > 0").rows()
+    rows = admin(
+        "SELECT USER_NAME(grantee_principal_id), USER_NAME(grantor_principal_id), state "
+        "FROM sys.database_permissions WHERE major_id > 0"
+    ).rows()
     assert sorted(rows) == [("alice", "dbo", "W"), ("bob", "alice", "G")]
 
 
 def test_revoking_a_grantable_permission_takes_cascade_and_takes_what_was_passed_on(
-        instance, admin, login, error):
+    instance, admin, login, error
+):
     admin("GRANT SELECT ON dbo.T TO alice WITH GRANT OPTION")
     login("alice").execute("GRANT SELECT ON dbo.T TO bob")
     sa = instance.connect("App")
@@ -111,8 +120,10 @@ def test_columns_may_be_granted_one_by_one(columns, admin, login, error):
     assert alice.execute("SELECT x, y FROM dbo.C").rows() == [(1, 2)]
     answer = alice.execute("SELECT * FROM dbo.C")
     assert answer.error().number == 230
-    assert answer.error().text == ("The SELECT permission was denied on the column 'z' of the "
-                                   "object 'C', database 'App', schema 'dbo'.")
+    assert answer.error().text == (
+        "The SELECT permission was denied on the column 'z' of the "
+        "object 'C', database 'App', schema 'dbo'."
+    )
     assert error(alice, "SELECT x FROM dbo.C WHERE z = 3") == 230
     assert error(alice, "UPDATE dbo.C SET y = 5") is None
     assert error(alice, "UPDATE dbo.C SET z = 5") == 230
@@ -135,26 +146,31 @@ def test_a_denial_on_a_column_takes_a_tables_grant_away(columns, admin, login, e
 
 def test_column_permissions_in_the_catalog(columns, admin, login):
     admin("GRANT SELECT (z) ON dbo.C TO alice")
-    assert admin("SELECT minor_id, type, permission_name FROM sys.database_permissions "
-                 "WHERE minor_id > 0").rows() == [(3, "SL  ", "SELECT")]
+    assert admin(
+        "SELECT minor_id, type, permission_name FROM sys.database_permissions WHERE minor_id > 0"
+    ).rows() == [(3, "SL  ", "SELECT")]
     assert login("alice").execute(
         "SELECT HAS_PERMS_BY_NAME('dbo.C', 'OBJECT', 'SELECT', 'z', 'COLUMN'), "
         "HAS_PERMS_BY_NAME('dbo.C', 'OBJECT', 'SELECT', 'y', 'COLUMN'), "
-        "HAS_PERMS_BY_NAME('dbo.C', 'OBJECT', 'SELECT')").rows() == [(1, 0, 0)]
+        "HAS_PERMS_BY_NAME('dbo.C', 'OBJECT', 'SELECT')"
+    ).rows() == [(1, 0, 0)]
 
 
-@pytest.mark.parametrize(("text", "number"), [
-    ("GRANT DELETE (x) ON dbo.C TO alice", 1020),
-    ("GRANT SELECT (q) ON dbo.C TO alice", 4615),
-    ("GRANT EXECUTE ON dbo.C TO alice", 4606),
-    ("GRANT SELECT ON dbo.usp_Read TO alice", 4606),
-    ("GRANT CREATE DATABASE TO alice", 4619),
-    ("GRANT CONNECT TO sender", 4627),
-    ("GRANT SELECT ON dbo.C TO db_owner", 4617),
-    ("GRANT SELECT ON master.dbo.C TO alice", 4610),
-    ("GRANT ALL ON SERVICE::x TO alice", 15151),
-    ("GRANT NONSENSE TO alice", 60001),
-])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("GRANT DELETE (x) ON dbo.C TO alice", 1020),
+        ("GRANT SELECT (q) ON dbo.C TO alice", 4615),
+        ("GRANT EXECUTE ON dbo.C TO alice", 4606),
+        ("GRANT SELECT ON dbo.usp_Read TO alice", 4606),
+        ("GRANT CREATE DATABASE TO alice", 4619),
+        ("GRANT CONNECT TO sender", 4627),
+        ("GRANT SELECT ON dbo.C TO db_owner", 4617),
+        ("GRANT SELECT ON master.dbo.C TO alice", 4610),
+        ("GRANT ALL ON SERVICE::x TO alice", 15151),
+        ("GRANT NONSENSE TO alice", 60001),
+    ],
+)
 def test_what_cannot_be_granted(columns, instance, error, text, number):
     assert error(instance.connect("App"), text) == number
 
@@ -162,7 +178,7 @@ def test_what_cannot_be_granted(columns, instance, error, text, number):
 def test_all_stands_for_what_its_page_says(columns, admin, login, error):
     assert any(m.number == 4628 for m in admin("GRANT ALL ON dbo.C TO alice").messages)
     names = admin("SELECT permission_name FROM sys.database_permissions WHERE major_id > 0").rows()
-    assert sorted(n for n, in names) == ["DELETE", "INSERT", "REFERENCES", "SELECT", "UPDATE"]
+    assert sorted(n for (n,) in names) == ["DELETE", "INSERT", "REFERENCES", "SELECT", "UPDATE"]
 
 
 # ---------------------------------------------------------------------- fixed roles
@@ -194,8 +210,10 @@ def test_fixed_roles_may_what_their_page_says(admin, login, error, role, text, n
 
 
 def test_the_deny_roles_win(admin, login, error):
-    admin("ALTER ROLE db_datareader ADD MEMBER alice; ALTER ROLE db_denydatareader ADD MEMBER "
-          "alice; GRANT INSERT ON dbo.T TO alice; ALTER ROLE db_denydatawriter ADD MEMBER alice")
+    admin(
+        "ALTER ROLE db_datareader ADD MEMBER alice; ALTER ROLE db_denydatareader ADD MEMBER "
+        "alice; GRANT INSERT ON dbo.T TO alice; ALTER ROLE db_denydatawriter ADD MEMBER alice"
+    )
     alice = login("alice")
     assert error(alice, "SELECT a FROM dbo.T") == 229
     assert error(alice, "INSERT dbo.T VALUES (2)") == 229
@@ -215,8 +233,11 @@ def test_the_last_statement_about_a_permission_decides(order):
     s = made.connect()
     s.execute("CREATE DATABASE D")
     s.execute("USE D; CREATE TABLE t (a int); CREATE USER u WITHOUT LOGIN")
-    words = {"grant": "GRANT SELECT ON t TO u", "deny": "DENY SELECT ON t TO u",
-             "revoke": "REVOKE SELECT ON t FROM u"}
+    words = {
+        "grant": "GRANT SELECT ON t TO u",
+        "deny": "DENY SELECT ON t TO u",
+        "revoke": "REVOKE SELECT ON t FROM u",
+    }
     for step in order:
         assert not s.execute(words[step]).errors
     error = s.execute("EXECUTE AS USER = 'u'; SELECT * FROM t; REVERT").error()
@@ -227,16 +248,22 @@ def test_the_last_statement_about_a_permission_decides(order):
 def test_fn_my_permissions_lists_what_one_may(admin, login):
     admin("GRANT SELECT ON dbo.T TO alice")
     alice = login("alice")
-    rows = alice.execute("SELECT subentity_name, permission_name "
-                         "FROM fn_my_permissions('dbo.T', 'OBJECT')").rows()
+    rows = alice.execute(
+        "SELECT subentity_name, permission_name FROM fn_my_permissions('dbo.T', 'OBJECT')"
+    ).rows()
     assert rows == [("", "SELECT"), ("a", "SELECT")]
-    assert alice.execute("SELECT permission_name FROM sys.fn_my_permissions(NULL, 'DATABASE')"
-                         ).rows() == [("CONNECT",)]
+    assert alice.execute(
+        "SELECT permission_name FROM sys.fn_my_permissions(NULL, 'DATABASE')"
+    ).rows() == [("CONNECT",)]
 
 
 def test_fn_builtin_permissions_shows_the_hierarchy(admin):
-    rows = admin("SELECT permission_name, covering_permission_name, parent_class_desc, "
-                 "parent_covering_permission_name FROM sys.fn_builtin_permissions('SERVICE') "
-                 "WHERE type IN ('SN  ', 'AL  ')").rows()
-    assert sorted(rows) == [("ALTER", "CONTROL", "DATABASE", "ALTER ANY SERVICE"),
-                            ("SEND", "CONTROL", "DATABASE", "CONTROL")]
+    rows = admin(
+        "SELECT permission_name, covering_permission_name, parent_class_desc, "
+        "parent_covering_permission_name FROM sys.fn_builtin_permissions('SERVICE') "
+        "WHERE type IN ('SN  ', 'AL  ')"
+    ).rows()
+    assert sorted(rows) == [
+        ("ALTER", "CONTROL", "DATABASE", "ALTER ANY SERVICE"),
+        ("SEND", "CONTROL", "DATABASE", "CONTROL"),
+    ]

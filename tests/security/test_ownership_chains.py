@@ -29,8 +29,10 @@ def test_a_denial_does_not_reach_into_a_chain(admin, login):
 
 
 def test_the_chain_covers_data_and_execution_but_no_definition(admin, login, error):
-    admin("CREATE PROCEDURE dbo.Change AS INSERT dbo.T VALUES (5); UPDATE dbo.T SET a = 6 WHERE "
-          "a = 5; DELETE dbo.T WHERE a = 6")
+    admin(
+        "CREATE PROCEDURE dbo.Change AS INSERT dbo.T VALUES (5); UPDATE dbo.T SET a = 6 WHERE "
+        "a = 5; DELETE dbo.T WHERE a = 6"
+    )
     admin("CREATE PROCEDURE dbo.Define AS TRUNCATE TABLE dbo.T")
     admin("GRANT EXECUTE ON dbo.Change TO alice; GRANT EXECUTE ON dbo.Define TO alice")
     alice = login("alice")
@@ -82,7 +84,8 @@ def other(instance):
 
 
 def test_a_chain_crosses_databases_only_when_both_have_db_chaining(
-        instance, admin, login, other, error):
+    instance, admin, login, other, error
+):
     admin("CREATE PROCEDURE dbo.Cross_ AS SELECT a FROM Other.dbo.O")
     admin("GRANT EXECUTE ON dbo.Cross_ TO alice")
     alice = login("alice")
@@ -96,22 +99,28 @@ def test_a_chain_crosses_databases_only_when_both_have_db_chaining(
 
 def test_it_takes_one_owner_and_a_user_over_there(instance, admin, login, other, error):
     admin("CREATE PROCEDURE dbo.Cross_ AS SELECT a FROM Other.dbo.O")
-    admin("GRANT EXECUTE ON dbo.Cross_ TO alice; GRANT EXECUTE ON dbo.Cross_ TO bob; "
-          "ALTER DATABASE App SET DB_CHAINING ON; ALTER DATABASE Other SET DB_CHAINING ON")
+    admin(
+        "GRANT EXECUTE ON dbo.Cross_ TO alice; GRANT EXECUTE ON dbo.Cross_ TO bob; "
+        "ALTER DATABASE App SET DB_CHAINING ON; ALTER DATABASE Other SET DB_CHAINING ON"
+    )
     assert error(login("bob"), "EXEC dbo.Cross_") == 916
-    admin("CREATE LOGIN carol WITH PASSWORD = 'Strong-Word-1'; "
-          "ALTER AUTHORIZATION ON DATABASE::Other TO carol")
+    admin(
+        "CREATE LOGIN carol WITH PASSWORD = 'Strong-Word-1'; "
+        "ALTER AUTHORIZATION ON DATABASE::Other TO carol"
+    )
     assert error(login("alice"), "EXEC dbo.Cross_") == 229
 
 
 def test_a_procedure_of_another_database_runs_as_the_callers_user_there(
-        instance, admin, login, other, error):
+    instance, admin, login, other, error
+):
     other.execute("CREATE PROCEDURE dbo.Here_ AS SELECT DB_NAME(), USER_NAME(), a FROM dbo.O")
     assert error(login("alice"), "EXEC Other.dbo.Here_") == 229
     other.execute("GRANT EXECUTE ON dbo.Here_ TO alice")
     assert login("alice").execute("EXEC Other.dbo.Here_").rows() == [("Other", "alice", 7)]
-    assert login("alice").execute("EXEC Other.dbo.Here_; SELECT DB_NAME(), USER_NAME()").rows(1) \
-        == [("App", "alice")]
+    assert login("alice").execute("EXEC Other.dbo.Here_; SELECT DB_NAME(), USER_NAME()").rows(
+        1
+    ) == [("App", "alice")]
     assert error(login("bob"), "EXEC Other.dbo.Here_") == 916
 
 
@@ -123,22 +132,26 @@ def test_whether_the_chain_covers_broker_verbs_is_a_switch(chained, expected):
     made = Instance(seed=3, switches={"ownership_chain_over_broker_verbs": chained})
     s = made.connect()
     s.execute("CREATE DATABASE D")
-    for text in ("USE D; CREATE USER u WITHOUT LOGIN; CREATE QUEUE dbo.q",
-                 "CREATE PROCEDURE dbo.Take AS RECEIVE TOP (1) * FROM dbo.q",
-                 "GRANT EXECUTE ON dbo.Take TO u"):
+    for text in (
+        "USE D; CREATE USER u WITHOUT LOGIN; CREATE QUEUE dbo.q",
+        "CREATE PROCEDURE dbo.Take AS RECEIVE TOP (1) * FROM dbo.q",
+        "GRANT EXECUTE ON dbo.Take TO u",
+    ):
         assert not s.execute(text).errors
     found = s.execute("EXECUTE AS USER = 'u'; EXEC dbo.Take").error()
     assert (found.number if found else None) == expected
 
 
-
-
 def test_what_the_broker_verbs_ask_for(admin, login, error):
-    admin("CREATE QUEUE dbo.q; CREATE MESSAGE TYPE m; CREATE CONTRACT c (m SENT BY ANY); "
-          "CREATE SERVICE a ON QUEUE dbo.q (c); CREATE SERVICE b ON QUEUE dbo.q (c)")
+    admin(
+        "CREATE QUEUE dbo.q; CREATE MESSAGE TYPE m; CREATE CONTRACT c (m SENT BY ANY); "
+        "CREATE SERVICE a ON QUEUE dbo.q (c); CREATE SERVICE b ON QUEUE dbo.q (c)"
+    )
     alice = login("alice")
-    begin = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE a TO SERVICE 'b' "
-             "ON CONTRACT c WITH ENCRYPTION = OFF; ")
+    begin = (
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE a TO SERVICE 'b' "
+        "ON CONTRACT c WITH ENCRYPTION = OFF; "
+    )
     assert error(alice, begin) == 229  # RECEIVE on the queue (BEGIN DIALOG page)
     admin("GRANT RECEIVE ON dbo.q TO alice")
     assert error(alice, begin) == 15151  # REFERENCES on the contract

@@ -6,8 +6,9 @@ import pytest
 def test_nothing_is_allowed_that_was_not_granted(login, error):
     alice = login("alice")
     answer = alice.execute("SELECT * FROM dbo.T")
-    assert answer.error().text == ("The SELECT permission was denied on the object 'T', database "
-                                   "'App', schema 'dbo'.")
+    assert answer.error().text == (
+        "The SELECT permission was denied on the object 'T', database 'App', schema 'dbo'."
+    )
     assert error(alice, "EXEC dbo.usp_Read") == 229
     assert error(alice, "INSERT dbo.T VALUES (2)") == 229
 
@@ -31,8 +32,10 @@ def test_deny_wins_over_a_grant_to_a_role(admin, login, error):
 
 
 def test_roles_may_be_nested(admin, login, error):
-    admin("CREATE ROLE outerRole; ALTER ROLE outerRole ADD MEMBER sender; "
-          "ALTER ROLE sender ADD MEMBER alice; GRANT SELECT ON SCHEMA::dbo TO outerRole")
+    admin(
+        "CREATE ROLE outerRole; ALTER ROLE outerRole ADD MEMBER sender; "
+        "ALTER ROLE sender ADD MEMBER alice; GRANT SELECT ON SCHEMA::dbo TO outerRole"
+    )
     assert error(login("alice"), "SELECT * FROM dbo.T") is None
 
 
@@ -58,8 +61,10 @@ def test_another_owner_breaks_the_chain(admin, login, error):
 
 
 def test_execute_as_owner_lends_the_owners_rights(admin, login, error):
-    admin("CREATE PROCEDURE dbo.usp_Owner WITH EXECUTE AS OWNER AS "
-          "EXEC('SELECT a FROM dbo.T'); SELECT USER_NAME()")
+    admin(
+        "CREATE PROCEDURE dbo.usp_Owner WITH EXECUTE AS OWNER AS "
+        "EXEC('SELECT a FROM dbo.T'); SELECT USER_NAME()"
+    )
     admin("GRANT EXECUTE ON dbo.usp_Owner TO alice")
     answer = login("alice").execute("EXEC dbo.usp_Owner; SELECT USER_NAME()")
     assert [answer.rows(i) for i in range(3)] == [[(1,)], [("dbo",)], [("alice",)]]
@@ -120,10 +125,11 @@ def test_only_those_who_control_an_object_may_grant_it(admin, login, error):
 
 def test_permissions_are_shown_by_the_catalog(admin):
     admin("GRANT EXECUTE ON dbo.usp_Read TO sender")
-    assert admin("SELECT class_desc, permission_name, state_desc, OBJECT_NAME(major_id), "
-                 "USER_NAME(grantee_principal_id) FROM sys.database_permissions "
-                 "WHERE major_id > 0").rows() == [
-        ("OBJECT_OR_COLUMN", "EXECUTE", "GRANT", "usp_Read", "sender")]
+    assert admin(
+        "SELECT class_desc, permission_name, state_desc, OBJECT_NAME(major_id), "
+        "USER_NAME(grantee_principal_id) FROM sys.database_permissions "
+        "WHERE major_id > 0"
+    ).rows() == [("OBJECT_OR_COLUMN", "EXECUTE", "GRANT", "usp_Read", "sender")]
 
 
 def test_a_rollback_takes_a_grant_back(admin, login, error):
@@ -141,6 +147,8 @@ def test_service_broker_objects_carry_permissions(admin, login):
     admin("CREATE QUEUE dbo.Q; CREATE SERVICE [//S] ON QUEUE dbo.Q")
     admin("GRANT SEND ON SERVICE::[//S] TO alice; GRANT RECEIVE ON dbo.Q TO alice")
     alice = login("alice")
-    assert alice.execute("SELECT HAS_PERMS_BY_NAME('[//S]', 'SERVICE', 'SEND'), "
-                         "HAS_PERMS_BY_NAME('dbo.Q', 'OBJECT', 'RECEIVE'), "
-                         "HAS_PERMS_BY_NAME('[//S]', 'SERVICE', 'CONTROL')").rows() == [(1, 1, 0)]
+    assert alice.execute(
+        "SELECT HAS_PERMS_BY_NAME('[//S]', 'SERVICE', 'SEND'), "
+        "HAS_PERMS_BY_NAME('dbo.Q', 'OBJECT', 'RECEIVE'), "
+        "HAS_PERMS_BY_NAME('[//S]', 'SERVICE', 'CONTROL')"
+    ).rows() == [(1, 1, 0)]

@@ -17,7 +17,6 @@ SENDER, OPERATOR, READER = "sender", "operator", "reader"
 EXECUTE, SELECT = frozenset({"EXECUTE"}), frozenset({"SELECT"})
 
 
-
 def each(*names: str, right: dict[str, frozenset[str]] | None = None) -> dict[str, dict]:
     """The same decision for several objects; without a right: nobody's."""
     return {name: dict(right or {}) for name in names}
@@ -33,18 +32,43 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     "Outbox": {SENDER: frozenset({"SELECT", "INSERT"})},
     # what operators call
     **each(
-        "usp_ResendPending", "usp_EndLeaked", "usp_PurgeInbox", "usp_PurgeLanding",
-        "usp_PurgePoison", "usp_Drain", "usp_OpenGate", "usp_Health", "usp_RetireIdle",
-        "usp_ReplayDeadLetter", "usp_PurgeDeadLetter", "usp_PurgeLogs",
-        "usp_PurgeSendLedger", "usp_ResendStranded",
-        right={OPERATOR: EXECUTE}),
+        "usp_ResendPending",
+        "usp_EndLeaked",
+        "usp_PurgeInbox",
+        "usp_PurgeLanding",
+        "usp_PurgePoison",
+        "usp_Drain",
+        "usp_OpenGate",
+        "usp_Health",
+        "usp_RetireIdle",
+        "usp_ReplayDeadLetter",
+        "usp_PurgeDeadLetter",
+        "usp_PurgeLogs",
+        "usp_PurgeSendLedger",
+        "usp_ResendStranded",
+        right={OPERATOR: EXECUTE},
+    ),
     "usp_AcknowledgeLanding": {OPERATOR: EXECUTE, READER: EXECUTE},
     # what operators and readers look at
     **each(
-        "DeadLetter", "ErrorLog", "PoisonAttempt", "DeploymentHistory", "LandingAcknowledged",
-        "OperatorLog", "Migration", "Setting", "Gate", "SendLedger", "vw_Conversations",
-        "vw_Queues", "vw_Pending", "vw_Errors", "vw_DeadLetters", "vw_FailedConversations",
-        right={OPERATOR: SELECT}),
+        "DeadLetter",
+        "ErrorLog",
+        "PoisonAttempt",
+        "DeploymentHistory",
+        "LandingAcknowledged",
+        "OperatorLog",
+        "Migration",
+        "Setting",
+        "Gate",
+        "SendLedger",
+        "vw_Conversations",
+        "vw_Queues",
+        "vw_Pending",
+        "vw_Errors",
+        "vw_DeadLetters",
+        "vw_FailedConversations",
+        right={OPERATOR: SELECT},
+    ),
     "ConversationLog": {OPERATOR: SELECT, READER: SELECT},
     "Landing": {READER: SELECT},
     "vw_Unlanded": {OPERATOR: SELECT, READER: SELECT},
@@ -55,15 +79,39 @@ DECIDED: dict[str, dict[str, frozenset[str]]] = {
     **each("InitiatorQueue", "TargetQueue"),
     # parts of others
     **each(
-        "usp_AcquireConversation", "usp_BeginConversation", "usp_SendEndOfStream", "usp_ArmTimer",
-        "usp_SendMessages", "usp_WaitForSlot", "usp_CloseEverlasting", "usp_CloseGate",
-        "usp_RecycleConversation", "usp_RecycleInOneTransaction", "usp_SenderActivation",
-        "usp_MoveCopies", "usp_SendPrivately",
-        "usp_TargetActivation", "usp_LandBatch", "usp_LandRow", "usp_FindPoison",
-        "usp_RecordPoison", "usp_LogError", "usp_ReadErrorBody", "usp_SeesPending",
-        "usp_ProcessMessage", "ReceivedBatch", "ufn_ReadBatch", "ufn_ReadEnvelope",
-        "ufn_WriteEnvelope", "ufn_Conversations", "ufn_Leaked", "ufn_Pending", "ufn_Queues",
-        "ufn_HealthBroker", "ufn_HealthConversations", "ufn_HealthData",
+        "usp_AcquireConversation",
+        "usp_BeginConversation",
+        "usp_SendEndOfStream",
+        "usp_ArmTimer",
+        "usp_SendMessages",
+        "usp_WaitForSlot",
+        "usp_CloseEverlasting",
+        "usp_CloseGate",
+        "usp_RecycleConversation",
+        "usp_RecycleInOneTransaction",
+        "usp_SenderActivation",
+        "usp_MoveCopies",
+        "usp_SendPrivately",
+        "usp_TargetActivation",
+        "usp_LandBatch",
+        "usp_LandRow",
+        "usp_FindPoison",
+        "usp_RecordPoison",
+        "usp_LogError",
+        "usp_ReadErrorBody",
+        "usp_SeesPending",
+        "usp_ProcessMessage",
+        "ReceivedBatch",
+        "ufn_ReadBatch",
+        "ufn_ReadEnvelope",
+        "ufn_WriteEnvelope",
+        "ufn_Conversations",
+        "ufn_Leaked",
+        "ufn_Pending",
+        "ufn_Queues",
+        "ufn_HealthBroker",
+        "ufn_HealthConversations",
+        "ufn_HealthData",
     ),
 }
 
@@ -79,7 +127,9 @@ VARIANTS = {
     "audit": AUDIT,
     "everything": configured(
         conversation={"order": Order.KEY, "delivery": Delivery.EXACTLY_ONCE},
-        security={"signing": Signing.CERTIFICATE}, envelope={"who": True}),
+        security={"signing": Signing.CERTIFICATE},
+        envelope={"who": True},
+    ),
 }
 
 
@@ -110,24 +160,38 @@ def test_every_object_has_a_decision_and_is_granted_as_decided(lab):
 
 def test_the_roles_have_no_right_on_anything_wider_than_an_object(lab):
     """Not on the schema, not on the database, not on services or principals."""
-    assert lab.rows(
-        "SELECT p.class_desc, p.permission_name FROM sys.database_permissions AS p "
-        "INNER JOIN sys.database_principals AS r ON r.principal_id = p.grantee_principal_id "
-        "WHERE r.type = 'R' AND r.is_fixed_role = 0 AND r.principal_id > 4 "
-        "AND p.class NOT IN (1, 6);") == []
+    assert (
+        lab.rows(
+            "SELECT p.class_desc, p.permission_name FROM sys.database_permissions AS p "
+            "INNER JOIN sys.database_principals AS r ON r.principal_id = p.grantee_principal_id "
+            "WHERE r.type = 'R' AND r.is_fixed_role = 0 AND r.principal_id > 4 "
+            "AND p.class NOT IN (1, 6);"
+        )
+        == []
+    )
 
 
 def test_the_roles_are_in_no_role_and_own_nothing(lab):
     roles = "(N'audit_sender', N'audit_operator', N'audit_reader')"
-    assert lab.rows("SELECT 1 FROM sys.database_role_members WHERE "
-                    f"USER_NAME(member_principal_id) IN {roles};") == []
+    assert (
+        lab.rows(
+            "SELECT 1 FROM sys.database_role_members WHERE "
+            f"USER_NAME(member_principal_id) IN {roles};"
+        )
+        == []
+    )
     for view in ("schemas", "services", "service_contracts", "service_message_types"):
-        assert lab.rows(f"SELECT name FROM sys.{view} WHERE USER_NAME(principal_id) IN {roles};"
-                        ) == []
+        assert (
+            lab.rows(f"SELECT name FROM sys.{view} WHERE USER_NAME(principal_id) IN {roles};") == []
+        )
 
 
 def test_public_has_nothing_of_ours(lab):
-    assert lab.rows(
-        "SELECT OBJECT_NAME(p.major_id) FROM sys.database_permissions AS p INNER JOIN sys.objects "
-        "AS o ON o.object_id = p.major_id WHERE p.class = 1 AND p.grantee_principal_id = 0 "
-        "AND o.schema_id = SCHEMA_ID(N'audit');") == []
+    assert (
+        lab.rows(
+            "SELECT OBJECT_NAME(p.major_id) FROM sys.database_permissions AS p INNER JOIN sys.objects "
+            "AS o ON o.object_id = p.major_id WHERE p.class = 1 AND p.grantee_principal_id = 0 "
+            "AND o.schema_id = SCHEMA_ID(N'audit');"
+        )
+        == []
+    )

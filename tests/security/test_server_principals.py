@@ -19,16 +19,19 @@ def master(instance):
     return run
 
 
-@pytest.mark.parametrize(("role", "text", "number"), [
-    ("securityadmin", "CREATE LOGIN n WITH PASSWORD = 'Strong-Word-1'", None),
-    ("securityadmin", "CREATE DATABASE N", 262),
-    ("dbcreator", "CREATE DATABASE N", None),
-    ("serveradmin", "SELECT COUNT(*) FROM sys.dm_tran_locks", None),
-    ("processadmin", "SELECT COUNT(*) FROM sys.dm_tran_locks", None),
-    ("setupadmin", "SELECT COUNT(*) FROM sys.dm_tran_locks", 300),
-    ("bulkadmin", "CREATE SERVER ROLE n", 15247),
-    ("sysadmin", "CREATE SERVER ROLE n", None),
-])
+@pytest.mark.parametrize(
+    ("role", "text", "number"),
+    [
+        ("securityadmin", "CREATE LOGIN n WITH PASSWORD = 'Strong-Word-1'", None),
+        ("securityadmin", "CREATE DATABASE N", 262),
+        ("dbcreator", "CREATE DATABASE N", None),
+        ("serveradmin", "SELECT COUNT(*) FROM sys.dm_tran_locks", None),
+        ("processadmin", "SELECT COUNT(*) FROM sys.dm_tran_locks", None),
+        ("setupadmin", "SELECT COUNT(*) FROM sys.dm_tran_locks", 300),
+        ("bulkadmin", "CREATE SERVER ROLE n", 15247),
+        ("sysadmin", "CREATE SERVER ROLE n", None),
+    ],
+)
 def test_fixed_server_roles_may_what_their_page_says(master, login, error, role, text, number):
     master(f"ALTER SERVER ROLE {role} ADD MEMBER alice")
     assert error(login("alice", "master"), text) == number
@@ -43,38 +46,47 @@ def test_a_member_of_sysadmin_is_dbo_everywhere(master, login):
 
 
 def test_server_roles_of_ones_own_nest_and_carry_permissions(master, login, error):
-    master("CREATE SERVER ROLE watchers; CREATE SERVER ROLE all_watchers; "
-           "ALTER SERVER ROLE all_watchers ADD MEMBER watchers; "
-           "ALTER SERVER ROLE watchers ADD MEMBER alice; GRANT VIEW SERVER STATE TO all_watchers")
+    master(
+        "CREATE SERVER ROLE watchers; CREATE SERVER ROLE all_watchers; "
+        "ALTER SERVER ROLE all_watchers ADD MEMBER watchers; "
+        "ALTER SERVER ROLE watchers ADD MEMBER alice; GRANT VIEW SERVER STATE TO all_watchers"
+    )
     alice = login("alice")
     assert error(alice, "SELECT COUNT(*) FROM sys.dm_tran_locks") is None
     assert alice.execute("SELECT IS_SRVROLEMEMBER('all_watchers')").one() == 1
     master("DENY VIEW SERVER STATE TO alice")
     assert error(alice, "SELECT COUNT(*) FROM sys.dm_tran_locks") == 300
-    assert master("SELECT COUNT(*) FROM sys.server_role_members AS m JOIN sys.server_principals "
-                  "AS r ON r.principal_id = m.role_principal_id WHERE r.is_fixed_role = 0"
-                  ).one() == 2
+    assert (
+        master(
+            "SELECT COUNT(*) FROM sys.server_role_members AS m JOIN sys.server_principals "
+            "AS r ON r.principal_id = m.role_principal_id WHERE r.is_fixed_role = 0"
+        ).one()
+        == 2
+    )
 
 
-@pytest.mark.parametrize(("text", "number"), [
-    ("ALTER SERVER ROLE nobody ADD MEMBER alice", 15151),
-    ("ALTER SERVER ROLE sysadmin ADD MEMBER nobody", 15151),
-    ("ALTER SERVER ROLE sysadmin DROP MEMBER sa", 15405),
-    ("DROP SERVER ROLE sysadmin", 15150),
-    ("DROP SERVER ROLE nobody", 15151),
-    ("GRANT CONTROL SERVER TO sysadmin", 4617),
-    ("GRANT VIEW SERVER STATE TO sa", 4624),
-    ("GRANT VIEW SERVER STATE TO nobody", 15151),
-    ("GRANT IMPERSONATE ON LOGIN::nobody TO alice", 15151),
-    ("CREATE LOGIN weak WITH PASSWORD = 'short'", 15116),
-    ("CREATE LOGIN weak WITH PASSWORD = 'onlyletters'", 15118),
-    ("CREATE LOGIN weakling WITH PASSWORD = 'Weakling-1'", 15118),
-    ("CREATE LOGIN weak WITH PASSWORD = 'x', CHECK_POLICY = OFF", None),
-    ("CREATE LOGIN weak WITH PASSWORD = 'Strong-Word-1' MUST_CHANGE", 60001),
-    ("CREATE LOGIN weak WITH PASSWORD = 'Strong-Word-1', CHECK_EXPIRATION = ON", 60001),
-    ("CREATE LOGIN weak FROM EXTERNAL PROVIDER", 60001),
-    ("CREATE LOGIN k FROM CERTIFICATE nothere", 15151),
-])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("ALTER SERVER ROLE nobody ADD MEMBER alice", 15151),
+        ("ALTER SERVER ROLE sysadmin ADD MEMBER nobody", 15151),
+        ("ALTER SERVER ROLE sysadmin DROP MEMBER sa", 15405),
+        ("DROP SERVER ROLE sysadmin", 15150),
+        ("DROP SERVER ROLE nobody", 15151),
+        ("GRANT CONTROL SERVER TO sysadmin", 4617),
+        ("GRANT VIEW SERVER STATE TO sa", 4624),
+        ("GRANT VIEW SERVER STATE TO nobody", 15151),
+        ("GRANT IMPERSONATE ON LOGIN::nobody TO alice", 15151),
+        ("CREATE LOGIN weak WITH PASSWORD = 'short'", 15116),
+        ("CREATE LOGIN weak WITH PASSWORD = 'onlyletters'", 15118),
+        ("CREATE LOGIN weakling WITH PASSWORD = 'Weakling-1'", 15118),
+        ("CREATE LOGIN weak WITH PASSWORD = 'x', CHECK_POLICY = OFF", None),
+        ("CREATE LOGIN weak WITH PASSWORD = 'Strong-Word-1' MUST_CHANGE", 60001),
+        ("CREATE LOGIN weak WITH PASSWORD = 'Strong-Word-1', CHECK_EXPIRATION = ON", 60001),
+        ("CREATE LOGIN weak FROM EXTERNAL PROVIDER", 60001),
+        ("CREATE LOGIN k FROM CERTIFICATE nothere", 15151),
+    ],
+)
 def test_what_is_wrong_with_logins_and_roles(instance, error, text, number):
     assert error(instance.connect("master"), text) == number
 
@@ -94,8 +106,10 @@ def test_control_server_covers_databases_but_names_no_user(master, instance, err
 
 
 def test_connect_any_database_lets_in_and_nothing_more(master, login, error):
-    master("CREATE LOGIN carol WITH PASSWORD = 'c-Secret-1', CHECK_POLICY = OFF; "
-           "GRANT CONNECT ANY DATABASE TO carol")
+    master(
+        "CREATE LOGIN carol WITH PASSWORD = 'c-Secret-1', CHECK_POLICY = OFF; "
+        "GRANT CONNECT ANY DATABASE TO carol"
+    )
     carol = login("carol")
     assert error(carol, "SELECT * FROM dbo.T") == 229
     master("GRANT SELECT ALL USER SECURABLES TO carol")
@@ -122,8 +136,10 @@ def test_a_dropped_login_leaves_an_orphan(master, admin, instance, error):
 
 def test_a_login_changes_its_own_password_and_no_other(login, error, instance):
     alice = login("alice", "master")
-    assert error(alice, "ALTER LOGIN alice WITH PASSWORD = 'New-Word-12' OLD_PASSWORD = "
-                        "'a-Secret-1'") is None
+    assert (
+        error(alice, "ALTER LOGIN alice WITH PASSWORD = 'New-Word-12' OLD_PASSWORD = 'a-Secret-1'")
+        is None
+    )
     assert error(alice, "ALTER LOGIN bob WITH PASSWORD = 'New-Word-12'") == 15151
     assert instance.login("alice", "New-Word-12", "App")
 
@@ -146,15 +162,21 @@ def test_guest_enters_where_it_may_connect(master, admin, login, instance):
 
 def test_the_catalog_shows_server_permissions_and_principals(master, login):
     master("GRANT VIEW SERVER STATE TO alice WITH GRANT OPTION")
-    rows = master("SELECT permission_name, state_desc, type FROM sys.server_permissions WHERE "
-                  "grantee_principal_id = SUSER_ID('alice') ORDER BY 1").rows()
-    assert rows == [("CONNECT SQL", "GRANT", "COSQ"),
-                    ("VIEW SERVER STATE", "GRANT_WITH_GRANT_OPTION", "VWSS")]
+    rows = master(
+        "SELECT permission_name, state_desc, type FROM sys.server_permissions WHERE "
+        "grantee_principal_id = SUSER_ID('alice') ORDER BY 1"
+    ).rows()
+    assert rows == [
+        ("CONNECT SQL", "GRANT", "COSQ"),
+        ("VIEW SERVER STATE", "GRANT_WITH_GRANT_OPTION", "VWSS"),
+    ]
     alice = login("alice")
-    names = {n for n, in alice.execute("SELECT name FROM sys.server_principals").rows()}
+    names = {n for (n,) in alice.execute("SELECT name FROM sys.server_principals").rows()}
     assert {"alice", "sa", "sysadmin"} <= names and "bob" not in names
     assert alice.execute("SELECT name, type FROM sys.login_token ORDER BY name").rows() == [
-        ("alice", "SQL LOGIN"), ("public", "SERVER ROLE")]
+        ("alice", "SQL LOGIN"),
+        ("public", "SERVER ROLE"),
+    ]
 
 
 def test_a_rollback_takes_server_changes_back(master, login, error):
@@ -190,8 +212,10 @@ def test_a_denied_dmv_says_so_in_two_messages_and_catch_sees_the_second(login):
     alice = login("alice")
     answer = alice.execute("SELECT * FROM sys.dm_tran_locks")
     assert [e.number for e in answer.errors] == [300, 297]
-    assert alice.execute("BEGIN TRY SELECT * FROM sys.dm_tran_locks END TRY BEGIN CATCH "
-                         "SELECT ERROR_NUMBER() END CATCH").rows(-1) == [(297,)]
+    assert alice.execute(
+        "BEGIN TRY SELECT * FROM sys.dm_tran_locks END TRY BEGIN CATCH "
+        "SELECT ERROR_NUMBER() END CATCH"
+    ).rows(-1) == [(297,)]
 
 
 def test_view_server_performance_state_opens_the_dmvs_too(master, login, error):
@@ -201,25 +225,34 @@ def test_view_server_performance_state_opens_the_dmvs_too(master, login, error):
 
 # ---------------------------------------------------------------------- by their old names
 def test_old_procedures_run_the_statement_of_today(master, admin, instance, error):
-    master("EXEC sp_addlogin 'dave', 'd-Secret-1', 'App'; EXEC sp_defaultdb 'dave', 'master'; "
-           "EXEC sp_password NULL, 'd-Secret-2', 'dave'")
-    admin("EXEC sp_grantdbaccess 'dave', 'davy'; EXEC sp_addrole 'crew'; "
-          "EXEC sp_addrolemember 'crew', 'davy'")
+    master(
+        "EXEC sp_addlogin 'dave', 'd-Secret-1', 'App'; EXEC sp_defaultdb 'dave', 'master'; "
+        "EXEC sp_password NULL, 'd-Secret-2', 'dave'"
+    )
+    admin(
+        "EXEC sp_grantdbaccess 'dave', 'davy'; EXEC sp_addrole 'crew'; "
+        "EXEC sp_addrolemember 'crew', 'davy'"
+    )
     session = instance.login("dave", "d-Secret-2", "App")
     session.sink = Collector()
-    assert session.execute("SELECT USER_NAME(), IS_MEMBER('crew'), SCHEMA_NAME()").rows()[0][:2] \
-        == ("davy", 1)
+    assert session.execute("SELECT USER_NAME(), IS_MEMBER('crew'), SCHEMA_NAME()").rows()[0][
+        :2
+    ] == ("davy", 1)
     session.close()
-    admin("EXEC sp_droprolemember 'crew', 'davy'; EXEC sp_droprole 'crew'; EXEC sp_revokedbaccess "
-          "'davy'; EXEC sp_droplogin 'dave'")
+    admin(
+        "EXEC sp_droprolemember 'crew', 'davy'; EXEC sp_droprole 'crew'; EXEC sp_revokedbaccess "
+        "'davy'; EXEC sp_droplogin 'dave'"
+    )
     assert error(instance.connect("App"), "EXEC sp_addrole 'sender'") == 15023
 
 
 def test_sp_changedbowner_and_orphans(master, admin, instance, error):
     master("CREATE LOGIN carol WITH PASSWORD = 'c-Secret-1', CHECK_POLICY = OFF")
     admin("EXEC sp_changedbowner 'carol'")
-    assert admin("SELECT SUSER_SNAME(owner_sid) FROM sys.databases WHERE name = 'App'"
-                 ).one() == "carol"
+    assert (
+        admin("SELECT SUSER_SNAME(owner_sid) FROM sys.databases WHERE name = 'App'").one()
+        == "carol"
+    )
     master("DROP LOGIN bob; CREATE LOGIN bob WITH PASSWORD = 'b-Secret-1', CHECK_POLICY = OFF")
     assert [r[0] for r in admin("EXEC sp_change_users_login 'Report'").rows()] == ["bob"]
     admin("EXEC sp_change_users_login 'Auto_Fix', 'bob'")

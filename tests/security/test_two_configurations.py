@@ -27,8 +27,10 @@ def lab() -> Lab:
             for batch in split_batches(text):
                 made.sa.execute(batch.sql)
     made.sa.execute(send("0x01"))
-    made.sa.execute("EXECUTE second.usp_Send N'//second/initiator', N'//second/target', "
-                    "N'//second/contract', N'//redial/audit/event', 0x02;")
+    made.sa.execute(
+        "EXECUTE second.usp_Send N'//second/initiator', N'//second/target', "
+        "N'//second/contract', N'//redial/audit/event', 0x02;"
+    )
     made.settle()
     return made
 
@@ -37,30 +39,42 @@ def handles(lab: Lab, schema: str) -> list[str]:
     return [h for (h,) in lab.rows(f"SELECT Handle FROM {schema}.SessionConversations;")]
 
 
-@pytest.mark.parametrize("text", [
-    "SELECT * FROM {other}.Landing", "SELECT * FROM {other}.SessionConversations",
-    "DELETE FROM {other}.DeadLetter", "RECEIVE * FROM {other}.TargetQueue",
-    "EXECUTE {other}.usp_EndLeaked", "EXECUTE {other}.usp_ResendPending '{handle}', 1",
-    "END CONVERSATION '{handle}'", "END CONVERSATION '{handle}' WITH CLEANUP",
-    "BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 1",
-    "SEND ON CONVERSATION '{handle}' MESSAGE TYPE [EndOfStream]",
-    "ALTER QUEUE {other}.TargetQueue WITH STATUS = OFF", "DROP SERVICE [//second/target]",
-    "ALTER PROCEDURE {other}.usp_Send AS RETURN 0", "EXECUTE AS USER = N'second_module'",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM {other}.Landing",
+        "SELECT * FROM {other}.SessionConversations",
+        "DELETE FROM {other}.DeadLetter",
+        "RECEIVE * FROM {other}.TargetQueue",
+        "EXECUTE {other}.usp_EndLeaked",
+        "EXECUTE {other}.usp_ResendPending '{handle}', 1",
+        "END CONVERSATION '{handle}'",
+        "END CONVERSATION '{handle}' WITH CLEANUP",
+        "BEGIN CONVERSATION TIMER ('{handle}') TIMEOUT = 1",
+        "SEND ON CONVERSATION '{handle}' MESSAGE TYPE [EndOfStream]",
+        "ALTER QUEUE {other}.TargetQueue WITH STATUS = OFF",
+        "DROP SERVICE [//second/target]",
+        "ALTER PROCEDURE {other}.usp_Send AS RETURN 0",
+        "EXECUTE AS USER = N'second_module'",
+    ],
+)
 def test_the_module_user_of_one_touches_nothing_of_the_other(lab, text):
     (handle,) = handles(lab, "second")
     before = lab.rows("SELECT state, conversation_handle FROM sys.conversation_endpoints;")
     client = Client(lab)
-    assert client.fail("EXECUTE AS USER = N'audit_module'; "
-                       + text.format(other="second", handle=handle)) > 0
+    assert (
+        client.fail(
+            "EXECUTE AS USER = N'audit_module'; " + text.format(other="second", handle=handle)
+        )
+        > 0
+    )
     assert lab.rows("SELECT state, conversation_handle FROM sys.conversation_endpoints;") == before
 
 
 def test_its_signed_procedures_refuse_a_conversation_of_the_other(lab):
     """In db_owner while they run, so they look themselves whose conversation it is (50112)."""
     (handle,) = handles(lab, "second")
-    assert lab.sa.fail(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 1;"
-                       ) == 50112
+    assert lab.sa.fail(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = 1;") == 50112
     lab.sa.execute("EXECUTE audit.usp_EndLeaked @WhatIf = 0;")
     assert handles(lab, "second") == [handle]
 

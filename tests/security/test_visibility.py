@@ -8,8 +8,7 @@ def test_a_user_sees_the_objects_it_has_a_permission_on(admin, login):
     admin("GRANT EXECUTE ON dbo.usp_Read TO alice")
     assert alice.execute("SELECT name FROM sys.objects").rows() == [("usp_Read",)]
     admin("GRANT VIEW DEFINITION TO alice")
-    assert len(alice.execute(
-        "SELECT name FROM sys.objects WHERE is_ms_shipped = 0").rows()) == 3
+    assert len(alice.execute("SELECT name FROM sys.objects WHERE is_ms_shipped = 0").rows()) == 3
 
 
 def test_dmvs_need_view_server_state(instance, login, error):
@@ -28,14 +27,17 @@ def test_without_it_a_session_sees_itself_only(login):
 
 def test_the_transmission_queue_is_empty_for_all_but_db_owner(admin, login):
     admin("CREATE QUEUE dbo.Q; CREATE SERVICE [//S] ON QUEUE dbo.Q ([DEFAULT])")
-    admin("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//S] TO SERVICE '//nowhere' "
-          "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01)")
+    admin(
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//S] TO SERVICE '//nowhere' "
+        "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x01)"
+    )
     assert admin("SELECT COUNT(*) FROM sys.transmission_queue").one() == 1
     alice = login("alice")
     assert alice.execute("SELECT COUNT(*) FROM sys.transmission_queue").one() == 0
     admin("ALTER ROLE db_owner ADD MEMBER alice")
-    assert alice.execute("SELECT to_service_name, message_body FROM sys.transmission_queue"
-                         ).rows() == [("//nowhere", b"\x01")]
+    assert alice.execute(
+        "SELECT to_service_name, message_body FROM sys.transmission_queue"
+    ).rows() == [("//nowhere", b"\x01")]
 
 
 def test_a_login_without_a_user_cannot_enter(instance, admin):
@@ -70,8 +72,10 @@ def test_impersonation_needs_permission_and_hides_the_server(admin, login, error
     assert error(alice, "EXECUTE AS USER = 'bob'") == 15517
     admin("GRANT IMPERSONATE ON USER::bob TO alice")
     assert alice.execute("EXECUTE AS USER = 'bob'; SELECT USER_NAME(); REVERT").one() == "bob"
-    answer = admin("EXECUTE AS USER = 'alice'; SELECT HAS_PERMS_BY_NAME(NULL, NULL, "
-                   "'VIEW SERVER STATE'); REVERT")
+    answer = admin(
+        "EXECUTE AS USER = 'alice'; SELECT HAS_PERMS_BY_NAME(NULL, NULL, "
+        "'VIEW SERVER STATE'); REVERT"
+    )
     assert answer.one() == 0
 
 
@@ -97,8 +101,10 @@ def test_broker_definitions_of_users_are_seen_with_a_permission_on_them(admin, l
     alice = login("alice")
     count = "SELECT COUNT(*) FROM sys.service_contracts WHERE name = '//c'"
     assert alice.execute(count).one() == 0
-    assert alice.execute("SELECT COUNT(*) FROM sys.service_message_types WHERE name = 'DEFAULT'"
-                         ).one() == 1
+    assert (
+        alice.execute("SELECT COUNT(*) FROM sys.service_message_types WHERE name = 'DEFAULT'").one()
+        == 1
+    )
     admin("GRANT REFERENCES ON CONTRACT::[//c] TO alice")
     assert alice.execute(count).one() == 1
 
@@ -106,14 +112,20 @@ def test_broker_definitions_of_users_are_seen_with_a_permission_on_them(admin, l
 def test_principals_and_permissions_of_others_are_hidden(admin, login):
     admin("GRANT SELECT ON dbo.T TO bob")
     alice = login("alice")
-    names = {n for n, in alice.execute("SELECT name FROM sys.database_principals").rows()}
+    names = {n for (n,) in alice.execute("SELECT name FROM sys.database_principals").rows()}
     assert "alice" in names and "bob" not in names and "sender" not in names
-    assert alice.execute("SELECT COUNT(*) FROM sys.database_permissions WHERE "
-                         "grantee_principal_id <> USER_ID() AND grantee_principal_id > 0"
-                         ).one() == 0
+    assert (
+        alice.execute(
+            "SELECT COUNT(*) FROM sys.database_permissions WHERE "
+            "grantee_principal_id <> USER_ID() AND grantee_principal_id > 0"
+        ).one()
+        == 0
+    )
     admin("ALTER ROLE sender ADD MEMBER alice")
-    assert alice.execute("SELECT COUNT(*) FROM sys.database_principals WHERE name = 'sender'"
-                         ).one() == 1
+    assert (
+        alice.execute("SELECT COUNT(*) FROM sys.database_principals WHERE name = 'sender'").one()
+        == 1
+    )
 
 
 def test_dependencies_need_view_definition_on_the_database(admin, login, error):

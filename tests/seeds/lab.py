@@ -37,7 +37,7 @@ CATALOG = {
 }
 """Views that describe a deployment, and an order for each."""
 
-XML_BODY = "<r a=\"'&quot;\">\u00e9\u6f22</r>".encode("utf-16")
+XML_BODY = '<r a="\'&quot;">\u00e9\u6f22</r>'.encode("utf-16")
 BODIES: tuple[bytes | None, ...] = (
     None,
     b"\x00",
@@ -54,8 +54,9 @@ class Lab:
 
     def __init__(self, config: Config | None = None, *, mutant: str | None = None) -> None:
         self.config = config or small_config()
-        self.instance = borrow(("seeds", key_of(self.config), mutant),
-                               lambda: deployed(self.config, mutant=mutant))
+        self.instance = borrow(
+            ("seeds", key_of(self.config), mutant), lambda: deployed(self.config, mutant=mutant)
+        )
         self.session = self.connect()
 
     # ------------------------------------------------------------------ doing
@@ -65,8 +66,10 @@ class Lab:
 
     def login(self, name: str, *roles: str) -> Session:
         """A session of a new login whose user is in those roles and has no other right."""
-        self.run(f"CREATE LOGIN {name} WITH PASSWORD = N'Redial-2026x';"
-                 f"CREATE USER {name} FOR LOGIN {name};")
+        self.run(
+            f"CREATE LOGIN {name} WITH PASSWORD = N'Redial-2026x';"
+            f"CREATE USER {name} FOR LOGIN {name};"
+        )
         for role in roles:
             self.run(f"ALTER ROLE {quote_name(role)} ADD MEMBER {name};")
         session = self.instance.login(name, "Redial-2026x", DATABASE)
@@ -85,13 +88,16 @@ class Lab:
         """Call usp_Send with every name the configuration has; raises on an error."""
         return self.call_send(body, session).ok()
 
-    def call_send(self, body: bytes | None, session: Session | None = None, **names: str | None
-                  ) -> Collector:
+    def call_send(
+        self, body: bytes | None, session: Session | None = None, **names: str | None
+    ) -> Collector:
         """Call usp_Send; names replace parameters of that name."""
         config = self.config
         values = {
-            "fromService": config.services.initiator, "toService": config.services.target,
-            "onContract": config.contract.name, "messageType": config.message_types[0].name,
+            "fromService": config.services.initiator,
+            "toService": config.services.target,
+            "onContract": config.contract.name,
+            "messageType": config.message_types[0].name,
         } | names
         params = [RpcParam(f"@{name}", SYSNAME, value) for name, value in values.items()]
         params.append(RpcParam("@messageBody", VARBINARY_MAX, body))
@@ -113,8 +119,10 @@ class Lab:
 
     def target_activation(self, status: str) -> None:
         """The target's reader ON or OFF; the queue itself stays as it is."""
-        self.run(f"ALTER QUEUE {self.own(self.config.queues.target)} "
-                 f"WITH ACTIVATION (STATUS = {status});")
+        self.run(
+            f"ALTER QUEUE {self.own(self.config.queues.target)} "
+            f"WITH ACTIVATION (STATUS = {status});"
+        )
         self.instance.run()
 
     def end_target(self, how: str = "") -> None:
@@ -137,21 +145,32 @@ class Lab:
 
     def handles(self, is_initiator: int) -> list[str]:
         """Handles of one side's endpoints that are not CLOSED."""
-        return [row[0] for row in self.rows(
-            "SELECT conversation_handle FROM sys.conversation_endpoints "
-            f"WHERE is_initiator = {is_initiator} AND state <> 'CD' ORDER BY send_sequence DESC;")]
+        return [
+            row[0]
+            for row in self.rows(
+                "SELECT conversation_handle FROM sys.conversation_endpoints "
+                f"WHERE is_initiator = {is_initiator} AND state <> 'CD' ORDER BY send_sequence DESC;"
+            )
+        ]
 
     def endpoints(self) -> list[tuple[str, str]]:
         """(side, state_desc) of every endpoint, sorted."""
-        return sorted(self.rows(
-            "SELECT CASE is_initiator WHEN 1 THEN 'initiator' ELSE 'target' END, state_desc "
-            "FROM sys.conversation_endpoints;"))
+        return sorted(
+            self.rows(
+                "SELECT CASE is_initiator WHEN 1 THEN 'initiator' ELSE 'target' END, state_desc "
+                "FROM sys.conversation_endpoints;"
+            )
+        )
 
     def landed(self) -> list[bytes | None]:
         """Bodies of the user messages that landed, in landing order."""
-        return [row[0] for row in self.rows(
-            f"SELECT Body FROM {self.own('Landing')} WHERE MessageType = "
-            f"{literal(self.config.message_types[0].name)} ORDER BY RowVersion;")]
+        return [
+            row[0]
+            for row in self.rows(
+                f"SELECT Body FROM {self.own('Landing')} WHERE MessageType = "
+                f"{literal(self.config.message_types[0].name)} ORDER BY RowVersion;"
+            )
+        ]
 
     def landed_types(self) -> list[str]:
         """Types of everything that landed, in landing order."""
@@ -166,13 +185,16 @@ class Lab:
         return self.rows(
             "SELECT message_sequence_number, message_body FROM sys.transmission_queue WHERE "
             f"message_type_name = {literal(self.config.message_types[0].name)} "
-            "ORDER BY conversation_handle, message_sequence_number;")
+            "ORDER BY conversation_handle, message_sequence_number;"
+        )
 
     def unread(self) -> list[tuple[str, bytes | None]]:
         """(type, body) of what lies in the target's queue."""
-        return self.rows("SELECT message_type_name, message_body FROM "
-                         f"{self.own(self.config.queues.target)} WITH (NOLOCK) "
-                         "ORDER BY queuing_order;")
+        return self.rows(
+            "SELECT message_type_name, message_body FROM "
+            f"{self.own(self.config.queues.target)} WITH (NOLOCK) "
+            "ORDER BY queuing_order;"
+        )
 
     def kept_only(self) -> list[tuple[str, bytes | None]]:
         """(type, body) of the copies of messages that are in no queue: their dialog was ended."""
@@ -185,7 +207,8 @@ class Lab:
             f"OR EXISTS (SELECT 1 FROM {self.own(self.config.queues.target)} AS q "
             "WITH (NOLOCK) WHERE q.conversation_handle = ce.conversation_handle "
             "AND q.message_sequence_number = sm.MessageSequence))) "
-            "ORDER BY sm.ConversationId, sm.MessageSequence;")
+            "ORDER BY sm.ConversationId, sm.MessageSequence;"
+        )
 
     def errors(self) -> list[tuple[int | None, str]]:
         """(number, text) of the configuration's error log."""
@@ -193,23 +216,31 @@ class Lab:
 
     def queues_on(self) -> bool:
         """Whether both queues can be received from and sent to."""
-        return all(row == (1, 1) for row in self.rows(
-            "SELECT is_receive_enabled, is_enqueue_enabled FROM sys.service_queues "
-            "WHERE is_ms_shipped = 0;"))
+        return all(
+            row == (1, 1)
+            for row in self.rows(
+                "SELECT is_receive_enabled, is_enqueue_enabled FROM sys.service_queues "
+                "WHERE is_ms_shipped = 0;"
+            )
+        )
 
     # ------------------------------------------------------------------ what must hold
     def unaccounted(self, sent: list[bytes | None] | tuple[bytes | None, ...]) -> dict:
         """Bodies sent and nowhere to be found (positive count), or there too often (negative)."""
         found = Counter(self.landed())
         event = self.config.message_types[0].name
-        found.update(body for kind, body in self.table("DeadLetter", "MessageType, Body")
-                     if kind == event)
+        found.update(
+            body for kind, body in self.table("DeadLetter", "MessageType, Body") if kind == event
+        )
         found.update(body for _, body in self.pending())
         found.update(body for kind, body in self.unread() if kind == event)
         found.update(body for kind, body in self.kept_only() if kind == event)
         wanted = Counter(sent)
-        return {body: wanted[body] - found[body] for body in wanted | found
-                if wanted[body] != found[body]}
+        return {
+            body: wanted[body] - found[body]
+            for body in wanted | found
+            if wanted[body] != found[body]
+        }
 
     def at_rest(self) -> None:
         """No lock, no open transaction, no row that leads to a dead dialog."""
@@ -244,5 +275,7 @@ class Lab:
 
     def catalog(self) -> dict[str, list[tuple]]:
         """What the catalog says of objects, modules, rights and principals, by view."""
-        return {view: self.rows(f"SELECT * FROM {view} ORDER BY {order};")
-                for view, order in CATALOG.items()}
+        return {
+            view: self.rows(f"SELECT * FROM {view} ORDER BY {order};")
+            for view, order in CATALOG.items()
+        }

@@ -14,16 +14,52 @@ from harness.broker.exec.objects import SYSTEM_PROCEDURES
 from harness.broker.instance.instance import Instance
 
 VALUES = (
-    "NULL", "0", "-1", "2147483647", "N'x'", "''", "0x", "0x00FF", "1.5", "1e300", "NEWID()",
-    "CONVERT(bigint, 9223372036854775807)", "CONVERT(bit, 1)", "CONVERT(money, -1)",
-    "CONVERT(datetime2, '2026-01-01')", "CONVERT(date, '0001-01-01')", "CONVERT(time, '10:00')",
-    "CONVERT(datetimeoffset, '2026-01-01 +14:00')", "CONVERT(xml, N'<a/>')",
-    "CONVERT(sql_variant, 1)", "day", "int",
+    "NULL",
+    "0",
+    "-1",
+    "2147483647",
+    "N'x'",
+    "''",
+    "0x",
+    "0x00FF",
+    "1.5",
+    "1e300",
+    "NEWID()",
+    "CONVERT(bigint, 9223372036854775807)",
+    "CONVERT(bit, 1)",
+    "CONVERT(money, -1)",
+    "CONVERT(datetime2, '2026-01-01')",
+    "CONVERT(date, '0001-01-01')",
+    "CONVERT(time, '10:00')",
+    "CONVERT(datetimeoffset, '2026-01-01 +14:00')",
+    "CONVERT(xml, N'<a/>')",
+    "CONVERT(sql_variant, 1)",
+    "day",
+    "int",
 )
-ARGUMENTS = ("", "NULL", "1", "-1", "N'x'", "0x01, NULL", "NULL, NULL, NULL", "1, 2, 3, 4",
-             "N'x', N'y', N'z'", "@a = 1", "'a', '@p int', 'SELECT @p'", "N'', N'', N''")
-FUNCTIONS = sorted({name for table in vars(registry).values() if isinstance(table, dict)
-                    for name in table if isinstance(name, str) and name.isupper()})
+ARGUMENTS = (
+    "",
+    "NULL",
+    "1",
+    "-1",
+    "N'x'",
+    "0x01, NULL",
+    "NULL, NULL, NULL",
+    "1, 2, 3, 4",
+    "N'x', N'y', N'z'",
+    "@a = 1",
+    "'a', '@p int', 'SELECT @p'",
+    "N'', N'', N''",
+)
+FUNCTIONS = sorted(
+    {
+        name
+        for table in vars(registry).values()
+        if isinstance(table, dict)
+        for name in table
+        if isinstance(name, str) and name.isupper()
+    }
+)
 PROCEDURES = sorted({*DYNAMIC_PROCEDURES, *SYSTEM_PROCEDURES})
 
 

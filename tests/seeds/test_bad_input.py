@@ -45,8 +45,9 @@ def test_a_wrong_name_is_refused_with_the_parameter_and_the_allowed_value(quiet,
 
 
 def test_service_names_follow_the_databases_collation_and_the_dialog_has_the_configured_ones(lab):
-    lab.call_send(b"x", fromService="//REDIAL/audit/initiator", toService="//redial/AUDIT/target"
-                  ).ok()
+    lab.call_send(
+        b"x", fromService="//REDIAL/audit/initiator", toService="//redial/AUDIT/target"
+    ).ok()
     assert lab.landed() == [b"x"]
 
 
@@ -61,7 +62,8 @@ def test_a_message_type_in_another_case_is_another_type(quiet):
 def test_every_wrong_parameter_is_named_in_one_error(quiet):
     answer = quiet.session.execute(
         "EXECUTE audit.usp_Send N'a', N'b', N'c', N'd', 0x01, N'key', "
-        "'00000000-0000-0000-0000-000000000001';")
+        "'00000000-0000-0000-0000-000000000001';"
+    )
     [error] = answer.errors
     assert error.number == 50100
     for name in (*RIGHT, "key", "messageId"):
@@ -91,7 +93,8 @@ def test_a_refusal_inside_a_callers_transaction_leaves_his_work_to_him(lab):
     lab.run("CREATE TABLE dbo.work (id int);")
     answer = lab.session.execute(
         "BEGIN TRANSACTION; INSERT dbo.work VALUES (1); BEGIN TRY EXECUTE audit.usp_Send N'a', "
-        "N'b', N'c', N'd', 0x01; END TRY BEGIN CATCH PRINT ERROR_NUMBER(); END CATCH; COMMIT;")
+        "N'b', N'c', N'd', 0x01; END TRY BEGIN CATCH PRINT ERROR_NUMBER(); END CATCH; COMMIT;"
+    )
     assert answer.ok().infos[0].text == "50100"
     assert lab.rows("SELECT COUNT(*) FROM dbo.work;") == [(1,)]
     untouched(lab)
@@ -103,22 +106,27 @@ def test_no_body_and_an_empty_one_are_both_sent_without_a_body(lab, body):
     assert lab.landed() == [None]
 
 
-@pytest.mark.parametrize(("call", "number"), [
-    ("EXECUTE audit.usp_Send", 201),
-    ("EXECUTE audit.usp_Send N'a', N'b', N'c', N'd'", 201),
-    ("EXECUTE audit.usp_Send N'a', N'b', N'c', N'd', 0x, NULL, NULL, 8", 8144),
-    ("EXECUTE audit.usp_Send @service = N'a'", 8145),
-    ("EXECUTE audit.usp_Send N'a', N'b', N'c', N'd', N'text is no varbinary'", 257),
-    ("EXECUTE audit.usp_Sent", 2812),
-])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        ("EXECUTE audit.usp_Send", 201),
+        ("EXECUTE audit.usp_Send N'a', N'b', N'c', N'd'", 201),
+        ("EXECUTE audit.usp_Send N'a', N'b', N'c', N'd', 0x, NULL, NULL, 8", 8144),
+        ("EXECUTE audit.usp_Send @service = N'a'", 8145),
+        ("EXECUTE audit.usp_Send N'a', N'b', N'c', N'd', N'text is no varbinary'", 257),
+        ("EXECUTE audit.usp_Sent", 2812),
+    ],
+)
 def test_a_call_that_does_not_fit_has_the_servers_own_error(quiet, call, number):
     assert [e.number for e in quiet.session.execute(call).errors] == [number]
     untouched(quiet)
 
 
 # ---------------------------------------------------------------------- raw verbs
-BEGIN = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [{0}] TO SERVICE N'{1}' "
-         "ON CONTRACT [{2}] WITH ENCRYPTION = OFF; ")
+BEGIN = (
+    "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [{0}] TO SERVICE N'{1}' "
+    "ON CONTRACT [{2}] WITH ENCRYPTION = OFF; "
+)
 GOOD = BEGIN.format(*list(RIGHT.values())[:3])
 
 
@@ -148,18 +156,36 @@ def test_begin_dialog_to_an_unknown_service_is_no_error_and_its_messages_wait(la
     assert "no service by that name" in status
 
 
-@pytest.mark.parametrize(("statement", "number", "text"), [
-    ("SEND ON CONVERSATION @h MESSAGE TYPE [no type] (0x01);", 8428,
-     'The message type "no type" is not found.'),
-    ("SEND ON CONVERSATION @h (0x01);", 8431,
-     "The message type 'DEFAULT' is not part of the service contract."),
-    (f"DECLARE @b varbinary(9); SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (@b);", 8433,
-     "The message body may not be NULL. A zero-length UNICODE or binary string is allowed."),
-    (f"SEND ON CONVERSATION '00000000-0000-0000-0000-000000000001' MESSAGE TYPE [{EVENT}];", 8426,
-     'The conversation handle "00000000-0000-0000-0000-000000000001" is not found.'),
-    (f"SET @h = NULL; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}];", 8418,
-     "The conversation handle is missing. Specify a conversation handle."),
-])
+@pytest.mark.parametrize(
+    ("statement", "number", "text"),
+    [
+        (
+            "SEND ON CONVERSATION @h MESSAGE TYPE [no type] (0x01);",
+            8428,
+            'The message type "no type" is not found.',
+        ),
+        (
+            "SEND ON CONVERSATION @h (0x01);",
+            8431,
+            "The message type 'DEFAULT' is not part of the service contract.",
+        ),
+        (
+            f"DECLARE @b varbinary(9); SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (@b);",
+            8433,
+            "The message body may not be NULL. A zero-length UNICODE or binary string is allowed.",
+        ),
+        (
+            f"SEND ON CONVERSATION '00000000-0000-0000-0000-000000000001' MESSAGE TYPE [{EVENT}];",
+            8426,
+            'The conversation handle "00000000-0000-0000-0000-000000000001" is not found.',
+        ),
+        (
+            f"SET @h = NULL; SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}];",
+            8418,
+            "The conversation handle is missing. Specify a conversation handle.",
+        ),
+    ],
+)
 def test_a_send_that_cannot_be_names_what_is_wrong(lab, statement, number, text):
     assert first_error(lab, GOOD + statement) == (number, text)
     assert (lab.pending(), lab.landed()) == ([], [])
@@ -168,16 +194,20 @@ def test_a_send_that_cannot_be_names_what_is_wrong(lab, statement, number, text)
 def test_raw_sends_of_a_refused_type_leave_the_dialog_usable(lab):
     answer = lab.session.execute(
         GOOD + "SEND ON CONVERSATION @h MESSAGE TYPE [no type]; "
-        f"SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (0x02);")
+        f"SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (0x02);"
+    )
     assert [e.number for e in answer.errors] == [8428]
     assert lab.landed() == [b"\x02"]
 
 
-@pytest.mark.parametrize(("statement", "number"), [
-    ("END CONVERSATION '00000000-0000-0000-0000-000000000001';", 8426),
-    ("RECEIVE * FROM audit.NoQueue;", 208),
-    ("RECEIVE * FROM audit.Landing;", 208),
-    ("BEGIN CONVERSATION TIMER ('00000000-0000-0000-0000-000000000001') TIMEOUT = 1;", 8426),
-])
+@pytest.mark.parametrize(
+    ("statement", "number"),
+    [
+        ("END CONVERSATION '00000000-0000-0000-0000-000000000001';", 8426),
+        ("RECEIVE * FROM audit.NoQueue;", 208),
+        ("RECEIVE * FROM audit.Landing;", 208),
+        ("BEGIN CONVERSATION TIMER ('00000000-0000-0000-0000-000000000001') TIMEOUT = 1;", 8426),
+    ],
+)
 def test_the_other_verbs_say_what_is_missing(quiet, statement, number):
     assert first_error(quiet, statement)[0] == number

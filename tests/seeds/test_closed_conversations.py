@@ -45,8 +45,10 @@ def test_the_two_rows_share_the_conversation_and_not_the_handle():
     """The article says the handle is shared; its own script shows two."""
     lab = by_hand()
     lab.send(b"x")
-    rows = lab.rows("SELECT COUNT(DISTINCT conversation_id), COUNT(DISTINCT conversation_handle), "
-                    "COUNT(DISTINCT conversation_group_id) FROM sys.conversation_endpoints;")
+    rows = lab.rows(
+        "SELECT COUNT(DISTINCT conversation_id), COUNT(DISTINCT conversation_handle), "
+        "COUNT(DISTINCT conversation_group_id) FROM sys.conversation_endpoints;"
+    )
     assert rows == [(1, 2, 2)]
 
 
@@ -77,8 +79,9 @@ def test_nothing_can_be_sent_on_either_side_of_a_closed_conversation(lab):
     lab.send(b"x")
     [initiator], [target] = lab.handles(1), lab.handles(0)
     lab.advance(RECYCLE_AFTER)
-    sends = [f"SEND ON CONVERSATION '{handle}' MESSAGE TYPE [{EVENT}];"
-             for handle in (initiator, target)]
+    sends = [
+        f"SEND ON CONVERSATION '{handle}' MESSAGE TYPE [{EVENT}];" for handle in (initiator, target)
+    ]
     assert [lab.session.execute(sql).error().number for sql in sends] == [8426, 8429]
 
 
@@ -86,8 +89,11 @@ def test_the_next_send_begins_a_new_dialog_beside_the_closed_one(lab):
     lab.send(b"1")
     lab.advance(RECYCLE_AFTER)
     lab.send(b"2")
-    assert figures(lab) == [("initiator", "CONVERSING"), ("target", "CLOSED"),
-                            ("target", "CONVERSING")]
+    assert figures(lab) == [
+        ("initiator", "CONVERSING"),
+        ("target", "CLOSED"),
+        ("target", "CONVERSING"),
+    ]
     assert lab.landed() == [b"1", b"2"]
 
 

@@ -9,8 +9,10 @@ from .lab import RECYCLE_AFTER, Lab
 
 def comparable(lab: Lab) -> dict[str, list[tuple]]:
     """The catalog without dates: CREATE OR ALTER moves modify_date and nothing else."""
-    return {view: [tuple(v for v in row if not hasattr(v, "isoformat")) for row in rows]
-            for view, rows in lab.catalog().items()}
+    return {
+        view: [tuple(v for v in row if not hasattr(v, "isoformat")) for row in rows]
+        for view, rows in lab.catalog().items()
+    }
 
 
 def test_a_second_deployment_leaves_the_catalog_identical(lab):
@@ -45,11 +47,17 @@ def test_uninstall_drains_the_dialogs_and_keeps_every_table(lab):
     lab.uninstall()
     assert lab.landed() == [b"1", b"2"]
     assert len(lab.table("ConversationLog")) == 1
-    tables = {row[0] for row in lab.rows(
-        "SELECT name FROM sys.tables WHERE schema_id = SCHEMA_ID(N'audit');")}
-    left = {row[0] for row in lab.rows(
-        "SELECT name FROM sys.objects WHERE schema_id = SCHEMA_ID(N'audit') AND type IN "
-        "('U', 'P', 'SQ');")}
+    tables = {
+        row[0]
+        for row in lab.rows("SELECT name FROM sys.tables WHERE schema_id = SCHEMA_ID(N'audit');")
+    }
+    left = {
+        row[0]
+        for row in lab.rows(
+            "SELECT name FROM sys.objects WHERE schema_id = SCHEMA_ID(N'audit') AND type IN "
+            "('U', 'P', 'SQ');"
+        )
+    }
     assert left == tables
     assert {"ConversationLog", "DeadLetter", "Landing", "SessionConversations"} <= tables
     lab.at_rest()
@@ -92,5 +100,6 @@ def test_uninstall_leaves_another_configurations_objects_alone(lab):
     lab.run("CREATE CONTRACT [//other] ([//redial/audit/event] SENT BY INITIATOR);")
     lab.uninstall(purge=True)
     assert lab.rows("SELECT COUNT(*) FROM audit.Other;") == [(0,)]
-    assert lab.rows("SELECT name FROM sys.service_message_types WHERE name LIKE N'//%' "
-                    "ORDER BY name;") == [("//other",), ("//redial/audit/event",)]
+    assert lab.rows(
+        "SELECT name FROM sys.service_message_types WHERE name LIKE N'//%' ORDER BY name;"
+    ) == [("//other",), ("//redial/audit/event",)]

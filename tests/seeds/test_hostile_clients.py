@@ -35,8 +35,10 @@ from ..tds.client import (
 )
 from .lab import EVENT, Lab
 
-SEND = ("EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
-        f"N'//redial/audit/contract', N'{EVENT}', 0xC0FFEE;")
+SEND = (
+    "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+    f"N'//redial/audit/contract', N'{EVENT}', 0xC0FFEE;"
+)
 GOOD_LOGIN = login(user="sa", password=PASSWORD, database=DATABASE)
 
 
@@ -44,11 +46,20 @@ def conversation() -> list[bytes]:
     """All a well-behaved application says: login, a transaction, sends as text and as calls."""
     names = ("//redial/audit/initiator", "//redial/audit/target", "//redial/audit/contract", EVENT)
     return [
-        prelogin(), GOOD_LOGIN,
-        batch("BEGIN TRANSACTION;"), batch(SEND),
-        rpc(call("audit.usp_Send", *(param(name, NVARCHAR_MAX) for name in names),
-                 param(b"\x01" * 5000, VARBINARY_MAX))),
-        batch("COMMIT;"), batch(SEND), attention(),
+        prelogin(),
+        GOOD_LOGIN,
+        batch("BEGIN TRANSACTION;"),
+        batch(SEND),
+        rpc(
+            call(
+                "audit.usp_Send",
+                *(param(name, NVARCHAR_MAX) for name in names),
+                param(b"\x01" * 5000, VARBINARY_MAX),
+            )
+        ),
+        batch("COMMIT;"),
+        batch(SEND),
+        attention(),
     ]
 
 
@@ -82,7 +93,7 @@ class Client:
     def say_until(self, cut: int) -> None:
         """The first ``cut`` bytes of the conversation, each message when the one before is done."""
         for spoken in MESSAGES:
-            self.say(spoken[:max(0, cut)])
+            self.say(spoken[: max(0, cut)])
             cut -= len(spoken)
 
     def hang_up(self) -> None:
@@ -92,8 +103,12 @@ class Client:
         self.lab.instance.run()
 
     def errors(self) -> list[Error]:
-        return [token for body in replies(self.heard) for token in parse(body)
-                if isinstance(token, Error) and token.severity > 10]
+        return [
+            token
+            for body in replies(self.heard)
+            for token in parse(body)
+            if isinstance(token, Error) and token.severity > 10
+        ]
 
 
 def nothing_stays(lab: Lab, before: set[int]) -> None:
@@ -131,8 +146,11 @@ def test_wherever_it_is_cut_messages_are_whole_or_absent(deployed, cut):
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(kind=st.sampled_from([c.SQL_BATCH, c.RPC, c.TRANSACTION_MANAGER, c.BULK_LOAD, 0x63]),
-       body=st.binary(max_size=200), status=st.integers(0, 255))
+@given(
+    kind=st.sampled_from([c.SQL_BATCH, c.RPC, c.TRANSACTION_MANAGER, c.BULK_LOAD, 0x63]),
+    body=st.binary(max_size=200),
+    status=st.integers(0, 255),
+)
 def test_random_messages_behind_a_login_get_an_error_or_the_end(deployed, kind, body, status):
     before = {number for number in deployed.instance.sessions if number > 50}
     client = Client(deployed)
@@ -168,13 +186,16 @@ def test_random_text_is_answered_and_the_session_goes_on(deployed, text):
     deployed.at_rest()
 
 
-@pytest.mark.parametrize(("fields", "numbers"), [
-    ({"password": "wrong"}, [18456]),
-    ({"password": ""}, [18456]),
-    ({"user": "nobody"}, [18456]),
-    ({"user": "sa' OR 1 = 1 --"}, [18456]),
-    ({"database": "nowhere"}, [4060, 18456]),
-])
+@pytest.mark.parametrize(
+    ("fields", "numbers"),
+    [
+        ({"password": "wrong"}, [18456]),
+        ({"password": ""}, [18456]),
+        ({"user": "nobody"}, [18456]),
+        ({"user": "sa' OR 1 = 1 --"}, [18456]),
+        ({"database": "nowhere"}, [4060, 18456]),
+    ],
+)
 def test_a_login_that_fails_says_so_and_is_gone(deployed, fields, numbers):
     before = {number for number in deployed.instance.sessions if number > 50}
     client = Client(deployed)
@@ -201,9 +222,14 @@ def test_a_client_that_dies_between_its_packets_keeps_no_lock_on_the_dialog(depl
 
 
 # ---------------------------------------------------------------------- through a real driver
-GARBAGE = [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", bytes(4096), bytes(range(256)) * 8,
-           prelogin()[:10], prelogin() + GOOD_LOGIN[:50],
-           prelogin() + b"\x16\x03\x01\x00\x05hello"]
+GARBAGE = [
+    b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+    bytes(4096),
+    bytes(range(256)) * 8,
+    prelogin()[:10],
+    prelogin() + GOOD_LOGIN[:50],
+    prelogin() + b"\x16\x03\x01\x00\x05hello",
+]
 
 
 @pytest.fixture(scope="module")
@@ -230,10 +256,14 @@ def test_garbage_on_the_port_does_not_disturb_a_driver_in_a_transaction(broker, 
 
 
 @pytest.mark.driver
-@pytest.mark.parametrize(("old", "new", "number"), [
-    ("PWD=", "PWD=x", "18456"), ("UID=sa", "UID=nobody", "18456"),
-    ("Database=master", "Database=nowhere", "4060"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "number"),
+    [
+        ("PWD=", "PWD=x", "18456"),
+        ("UID=sa", "UID=nobody", "18456"),
+        ("Database=master", "Database=nowhere", "4060"),
+    ],
+)
 def test_a_driver_is_told_why_it_was_not_let_in_and_the_next_one_gets_in(broker, old, new, number):
     pyodbc = pytest.importorskip("pyodbc")
     assert old in broker.odbc

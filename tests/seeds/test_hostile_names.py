@@ -20,6 +20,7 @@ HOSTILE = {
 
 def renamed(name: str) -> Config:
     """The audit configuration with ``name`` wherever a name is free, cut to 128 UTF-16 units."""
+
     def own(suffix: str) -> str:
         text = name
         while len((text + suffix).encode("utf-16-le")) > 256:
@@ -55,15 +56,27 @@ def test_such_a_configuration_deploys_sends_recycles_lands_and_ends(hostile):
 
 def test_the_catalog_has_the_names_letter_by_letter(hostile):
     config = hostile.config
-    names = {row[0] for row in hostile.rows(
-        "SELECT name FROM sys.services UNION ALL SELECT name FROM sys.service_contracts "
-        "UNION ALL SELECT name FROM sys.service_message_types UNION ALL SELECT name "
-        "FROM sys.service_queues UNION ALL SELECT name FROM sys.schemas "
-        "UNION ALL SELECT name FROM sys.database_principals;")}
-    assert {config.schema_name, config.services.initiator, config.services.target,
-            config.queues.initiator, config.queues.target, config.contract.name,
-            config.contract.end_of_stream, config.message_types[0].name,
-            config.roles.module, config.roles.sender} <= names
+    names = {
+        row[0]
+        for row in hostile.rows(
+            "SELECT name FROM sys.services UNION ALL SELECT name FROM sys.service_contracts "
+            "UNION ALL SELECT name FROM sys.service_message_types UNION ALL SELECT name "
+            "FROM sys.service_queues UNION ALL SELECT name FROM sys.schemas "
+            "UNION ALL SELECT name FROM sys.database_principals;"
+        )
+    }
+    assert {
+        config.schema_name,
+        config.services.initiator,
+        config.services.target,
+        config.queues.initiator,
+        config.queues.target,
+        config.contract.name,
+        config.contract.end_of_stream,
+        config.message_types[0].name,
+        config.roles.module,
+        config.roles.sender,
+    } <= names
 
 
 def test_errors_quote_the_names_as_they_are(hostile):
@@ -85,7 +98,11 @@ def test_a_second_deployment_and_the_uninstall_find_every_object(hostile):
     hostile.deploy()
     hostile.uninstall(purge=True)
     assert hostile.rows("SELECT COUNT(*) FROM sys.objects WHERE type IN ('U', 'P');") == [(0,)]
-    assert hostile.rows("SELECT COUNT(*) FROM sys.service_queues WHERE is_ms_shipped = 0;"
-                        ) == [(0,)]
-    assert hostile.rows("SELECT COUNT(*) FROM sys.database_principals WHERE name = N'"
-                        + hostile.config.roles.module.replace("'", "''") + "';") == [(0,)]
+    assert hostile.rows("SELECT COUNT(*) FROM sys.service_queues WHERE is_ms_shipped = 0;") == [
+        (0,)
+    ]
+    assert hostile.rows(
+        "SELECT COUNT(*) FROM sys.database_principals WHERE name = N'"
+        + hostile.config.roles.module.replace("'", "''")
+        + "';"
+    ) == [(0,)]

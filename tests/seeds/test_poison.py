@@ -19,9 +19,11 @@ def arrange(lab: Lab, defence: str) -> None:
 
 
 CHECK = "ALTER TABLE audit.Landing ADD CONSTRAINT CK_Poison CHECK (Body <> 0xDEAD);"
-UNIQUE = ("CREATE UNIQUE NONCLUSTERED INDEX UX_Body ON audit.Landing (MessageSequence); "
-          "INSERT audit.Landing (ConversationHandle, MessageSequence, MessageType) "
-          "VALUES ('00000000-0000-0000-0000-000000000001', 2, N'in the way');")
+UNIQUE = (
+    "CREATE UNIQUE NONCLUSTERED INDEX UX_Body ON audit.Landing (MessageSequence); "
+    "INSERT audit.Landing (ConversationHandle, MessageSequence, MessageType) "
+    "VALUES ('00000000-0000-0000-0000-000000000001', 2, N'in the way');"
+)
 
 
 @pytest.mark.parametrize(("defence", "code"), [(CHECK, 547), (UNIQUE, 2601)])
@@ -54,8 +56,10 @@ def test_the_dialog_goes_on_after_a_poison_row_and_is_recycled(lab):
 
 # A conversion error dooms the transaction whatever XACT_ABORT says: no savepoint helps, the batch
 # has to roll back once to find the row.
-DOOMING = "ALTER TABLE audit.Landing ADD CONSTRAINT CK_Poison CHECK " \
-          "(Body <> 0xDEAD OR CONVERT(int, CONVERT(varchar(9), 'x' + MessageType)) = 1);"
+DOOMING = (
+    "ALTER TABLE audit.Landing ADD CONSTRAINT CK_Poison CHECK "
+    "(Body <> 0xDEAD OR CONVERT(int, CONVERT(varchar(9), 'x' + MessageType)) = 1);"
+)
 
 
 @pytest.fixture

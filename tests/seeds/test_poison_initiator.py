@@ -5,8 +5,10 @@ from __future__ import annotations
 from .lab import LIFETIME, RECYCLE_AFTER, Lab
 
 THREE = [b"1", b"2", b"3"]
-NO_RESEND = ("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_NoResend "
-             "CHECK (Resent IS NULL OR Resent = 0);")
+NO_RESEND = (
+    "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_NoResend "
+    "CHECK (Resent IS NULL OR Resent = 0);"
+)
 NO_DEAD_LETTER = "ALTER TABLE audit.DeadLetter ADD CONSTRAINT CK_Never CHECK (1 = 0);"
 
 
@@ -20,8 +22,9 @@ def pending_past_the_lifetime(lab: Lab, defence: str) -> None:
 
 
 def initiator_queue_on(lab: Lab) -> bool:
-    [(status,)] = lab.rows("SELECT is_receive_enabled FROM sys.service_queues "
-                           "WHERE name = N'InitiatorQueue';")
+    [(status,)] = lab.rows(
+        "SELECT is_receive_enabled FROM sys.service_queues WHERE name = N'InitiatorQueue';"
+    )
     return status == 1
 
 
@@ -50,8 +53,10 @@ def test_when_not_even_a_dead_letter_can_be_written_the_dialog_stays_with_its_me
     assert lab.endpoints() == [("initiator", "ERROR")]
     assert lab.unaccounted(THREE) == {}
     assert not initiator_queue_on(lab)
-    lab.run("ALTER TABLE audit.DeadLetter DROP CONSTRAINT CK_Never;"
-            "ALTER QUEUE audit.InitiatorQueue WITH STATUS = ON;")
+    lab.run(
+        "ALTER TABLE audit.DeadLetter DROP CONSTRAINT CK_Never;"
+        "ALTER QUEUE audit.InitiatorQueue WITH STATUS = ON;"
+    )
     lab.advance(10)
     assert (lab.unaccounted(THREE), initiator_queue_on(lab)) == ({}, True)
     for handle in lab.handles(1):  # what the reason of a message set aside says to do next
@@ -63,25 +68,34 @@ def test_when_not_even_a_dead_letter_can_be_written_the_dialog_stays_with_its_me
 
 def test_a_malformed_error_body_is_dead_lettered_with_an_unknown_code(lab):
     """usp_ReadErrorBody never casts, so no body can doom the transaction that received it."""
-    for body in ("0x", "0x3C", "0xFFFE3C00", "CONVERT(varbinary(max), N'<Error/>')",
-                 "CONVERT(varbinary(max), N'<Error xmlns=\"http://schemas.microsoft.com/SQL/"
-                 "ServiceBroker/Error\"><Code>many</Code></Error>')", "NULL"):
-        row = lab.rows("SET XACT_ABORT ON; BEGIN TRANSACTION; "
-                       f"DECLARE @b varbinary(max) = {body}, @c int, @d nvarchar(3000); "
-                       "EXECUTE audit.usp_ReadErrorBody @b, @c OUTPUT, @d OUTPUT; "
-                       "SELECT @c, XACT_STATE(); COMMIT;")
+    for body in (
+        "0x",
+        "0x3C",
+        "0xFFFE3C00",
+        "CONVERT(varbinary(max), N'<Error/>')",
+        "CONVERT(varbinary(max), N'<Error xmlns=\"http://schemas.microsoft.com/SQL/"
+        "ServiceBroker/Error\"><Code>many</Code></Error>')",
+        "NULL",
+    ):
+        row = lab.rows(
+            "SET XACT_ABORT ON; BEGIN TRANSACTION; "
+            f"DECLARE @b varbinary(max) = {body}, @c int, @d nvarchar(3000); "
+            "EXECUTE audit.usp_ReadErrorBody @b, @c OUTPUT, @d OUTPUT; "
+            "SELECT @c, XACT_STATE(); COMMIT;"
+        )
         assert row == [(None, 1)], body
 
 
 def test_a_message_of_an_unexpected_type_on_the_initiators_queue_is_kept(lab):
     """Another contract on the initiator's service: not ours to drop."""
-    lab.run("CREATE MESSAGE TYPE [//odd]; CREATE CONTRACT [//odd] ([//odd] SENT BY INITIATOR);"
-            "ALTER SERVICE [//redial/audit/initiator] (ADD CONTRACT [//odd]);"
-            "CREATE QUEUE dbo.q; CREATE SERVICE [//other] ON QUEUE dbo.q;"
-            "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//other] TO SERVICE "
-            "'//redial/audit/initiator' ON CONTRACT [//odd] WITH ENCRYPTION = OFF;"
-            "SEND ON CONVERSATION @h MESSAGE TYPE [//odd] (0xDD);")
+    lab.run(
+        "CREATE MESSAGE TYPE [//odd]; CREATE CONTRACT [//odd] ([//odd] SENT BY INITIATOR);"
+        "ALTER SERVICE [//redial/audit/initiator] (ADD CONTRACT [//odd]);"
+        "CREATE QUEUE dbo.q; CREATE SERVICE [//other] ON QUEUE dbo.q;"
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//other] TO SERVICE "
+        "'//redial/audit/initiator' ON CONTRACT [//odd] WITH ENCRYPTION = OFF;"
+        "SEND ON CONVERSATION @h MESSAGE TYPE [//odd] (0xDD);"
+    )
     lab.instance.run()
-    assert lab.table("DeadLetter", "Side, MessageType, Body") == [
-        ("initiator", "//odd", b"\xdd")]
+    assert lab.table("DeadLetter", "Side, MessageType, Body") == [("initiator", "//odd", b"\xdd")]
     assert initiator_queue_on(lab)

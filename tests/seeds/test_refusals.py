@@ -17,12 +17,19 @@ STATEMENTS = [
     ("DBCC CHECKDB;", "DBCC"),
     ("BULK INSERT dbo.t FROM N'x';", "the statement BULK"),
     ("CREATE FULLTEXT INDEX ON dbo.t (id) KEY INDEX PK_t;", "FULLTEXT"),
-    ("CREATE PARTITION FUNCTION f (int) AS RANGE LEFT FOR VALUES (1);",
-     "definitions of PARTITION objects"),
-    ("CREATE EVENT NOTIFICATION n ON SERVER FOR CREATE_LOGIN TO SERVICE 's', "
-     "'current database';", "an event notification FOR CREATE_LOGIN"),
-    ("CREATE ENDPOINT e STATE = STARTED AS TCP (LISTENER_PORT = 4022) FOR TSQL ();",
-     "CREATE ENDPOINT .. FOR TSQL"),
+    (
+        "CREATE PARTITION FUNCTION f (int) AS RANGE LEFT FOR VALUES (1);",
+        "definitions of PARTITION objects",
+    ),
+    (
+        "CREATE EVENT NOTIFICATION n ON SERVER FOR CREATE_LOGIN TO SERVICE 's', "
+        "'current database';",
+        "an event notification FOR CREATE_LOGIN",
+    ),
+    (
+        "CREATE ENDPOINT e STATE = STARTED AS TCP (LISTENER_PORT = 4022) FOR TSQL ();",
+        "CREATE ENDPOINT .. FOR TSQL",
+    ),
     ("EXECUTE (N'SELECT 1') AT remote;", "a linked server"),
     ("SHUTDOWN;", "SHUTDOWN"),
     ("ALTER TABLE dbo.t SWITCH TO dbo.u;", "ALTER TABLE SWITCH"),
@@ -85,8 +92,11 @@ TYPES = [
     ("CREATE TABLE dbo.u (id int) ON fg;", "filegroup fg"),
     ("CREATE CLUSTERED COLUMNSTORE INDEX i ON dbo.t;", "COLUMNSTORE"),
     ("CREATE TABLE dbo.u (x varchar(9) COLLATE Japanese_CI_AS);", "collation Japanese_CI_AS"),
-    ("CREATE ROUTE r WITH SERVICE_NAME = 'SQL/ServiceBroker/BrokerConfiguration', "
-     "ADDRESS = 'LOCAL';", "dynamic routing"),
+    (
+        "CREATE ROUTE r WITH SERVICE_NAME = 'SQL/ServiceBroker/BrokerConfiguration', "
+        "ADDRESS = 'LOCAL';",
+        "dynamic routing",
+    ),
 ]
 
 ALL = [*STATEMENTS, *OPTIONS, *HINTS, *QUERIES, *FUNCTIONS, *PROCEDURES, *TYPES]
@@ -105,7 +115,8 @@ def instance() -> Instance:
     made.connect().execute("CREATE DATABASE db;").ok()
     made.connect("db").execute(
         "CREATE TABLE dbo.t (id int NOT NULL CONSTRAINT PK_t PRIMARY KEY);"
-        "CREATE TABLE dbo.witness (id int); CREATE QUEUE dbo.q;").ok()
+        "CREATE TABLE dbo.witness (id int); CREATE QUEUE dbo.q;"
+    ).ok()
     return made
 
 
@@ -152,7 +163,8 @@ def test_what_must_be_alone_in_its_batch_is_refused_and_makes_nothing(session, s
 def test_a_refusal_can_be_caught_and_the_session_goes_on(session):
     answer = session.execute(
         "BEGIN TRY EXECUTE sp_executesql N'CHECKPOINT'; END TRY BEGIN CATCH PRINT ERROR_NUMBER(); "
-        "END CATCH;")
+        "END CATCH;"
+    )
     assert [m.text for m in answer.messages] == [str(NOT_SUPPORTED)]
     assert session.execute("SELECT 1;").one() == 1
 

@@ -111,8 +111,7 @@ def test_copies_of_a_dialog_that_was_removed_by_hand_are_found_by_the_next_timer
 def let_end(lab: Lab, handle: str) -> None:
     """The LIFETIME of one side is over now."""
     timers = lab.instance.engine.timers
-    [entry] = [key for key in timers.entries
-               if key[0] == "ssb.lifetime" and key[1][1] == handle]
+    [entry] = [key for key in timers.entries if key[0] == "ssb.lifetime" and key[1][1] == handle]
     timers.entries[entry] = lab.instance.clock.seconds
     timers.forget_order()
     lab.advance(1)
@@ -132,5 +131,10 @@ def test_a_target_that_ends_a_failed_dialog_at_once_waits_for_its_senders():
         sender.execute(f"BEGIN TRANSACTION; {send('02')}").ok()
         lab.run("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
         let_end(lab, lab.handles(0)[0])
-        assert any(session.background and session.wait is not None and session.wait.kind == "lock"
-                   for session in lab.instance.sessions.values()) is waits
+        assert (
+            any(
+                session.background and session.wait is not None and session.wait.kind == "lock"
+                for session in lab.instance.sessions.values()
+            )
+            is waits
+        )

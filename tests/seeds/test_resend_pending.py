@@ -10,8 +10,24 @@ from harness.broker.instance.requests import RpcParam
 from .lab import BODIES, END_OF_STREAM, EVENT, LIFETIME, Lab
 
 RECOVERABLE = (0, -8489, -8462, -9719, -9720, -28052)
-NOT_RECOVERABLE = (-8494, -8490, -8425, -8408, -8428, -8498, -8430, -8457, -8437, -9616, -8470,
-                   -8487, -8469, 1, 50001, None)
+NOT_RECOVERABLE = (
+    -8494,
+    -8490,
+    -8425,
+    -8408,
+    -8428,
+    -8498,
+    -8430,
+    -8457,
+    -8437,
+    -9616,
+    -8470,
+    -8487,
+    -8469,
+    1,
+    50001,
+    None,
+)
 
 
 def pend(lab: Lab, bodies=BODIES) -> None:
@@ -49,8 +65,10 @@ def failed(deployed) -> Lab:
 def resend(lab: Lab, code: int | None):
     """usp_ResendPending for the one dialog there is, as an operator calls it."""
     handle = lab.handles(1)[0]
-    return lab.call(lab.own("usp_ResendPending"), [
-        RpcParam("@handle", UNIQUEIDENTIFIER, handle), RpcParam("@code", INT, code)])
+    return lab.call(
+        lab.own("usp_ResendPending"),
+        [RpcParam("@handle", UNIQUEIDENTIFIER, handle), RpcParam("@code", INT, code)],
+    )
 
 
 def test_messages_to_a_queue_that_is_off_wait_in_the_transmission_queue(lab):
@@ -92,7 +110,8 @@ def test_the_log_tells_which_dialog_was_resent_on_which(lab):
     lab.advance(LIFETIME)
     lab.target_queue("ON")
     first, second = lab.table(
-        "ConversationLog", "Handle, ResendOf, Messages, Resent, DeadLettered, Code", "BegunUtc")
+        "ConversationLog", "Handle, ResendOf, Messages, Resent, DeadLettered, Code", "BegunUtc"
+    )
     assert first[1:] == (None, 6, 6, 0, -8489)
     assert second[1:] == (first[0], 6, 0, 0, 0)
 
@@ -153,8 +172,9 @@ def test_an_application_error_of_the_target_dead_letters_what_has_not_landed(lab
     conversing_with_pending(lab)
     lab.end_target("WITH ERROR = 4711 DESCRIPTION = N'we are closed'")
     lab.instance.run()
-    assert lab.dead() == [(number, body, 4711)
-                          for number, body in enumerate([b"delivered", *BODIES])]
+    assert lab.dead() == [
+        (number, body, 4711) for number, body in enumerate([b"delivered", *BODIES])
+    ]
     assert lab.table("DeadLetter", "DISTINCT Side, Reason") == [("initiator", "we are closed")]
     assert lab.endpoints() == [("target", "CLOSED")]
 

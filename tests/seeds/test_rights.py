@@ -6,12 +6,29 @@ import pytest
 
 from .lab import EVENT, Lab
 
-TABLES = ("SessionConversations", "ConversationLog", "Landing", "DeadLetter", "ErrorLog",
-          "PoisonAttempt", "OwnedObject", "DeploymentHistory")
-OTHER_PROCEDURES = ("usp_BeginConversation", "usp_RecycleConversation", "usp_ResendPending",
-                    "usp_SenderActivation", "usp_TargetActivation", "usp_EndLeaked",
-                    "usp_ArmTimer", "usp_LogError", "usp_LandRow", "usp_RecordPoison",
-                    "usp_ReadErrorBody")
+TABLES = (
+    "SessionConversations",
+    "ConversationLog",
+    "Landing",
+    "DeadLetter",
+    "ErrorLog",
+    "PoisonAttempt",
+    "OwnedObject",
+    "DeploymentHistory",
+)
+OTHER_PROCEDURES = (
+    "usp_BeginConversation",
+    "usp_RecycleConversation",
+    "usp_ResendPending",
+    "usp_SenderActivation",
+    "usp_TargetActivation",
+    "usp_EndLeaked",
+    "usp_ArmTimer",
+    "usp_LogError",
+    "usp_LandRow",
+    "usp_RecordPoison",
+    "usp_ReadErrorBody",
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +64,10 @@ def test_in_a_transaction_of_his_own_too(lab, sender):
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("statement", [
-    "SELECT * FROM audit.{0};", "DELETE FROM audit.{0};", "SELECT COUNT(*) FROM audit.{0};"])
+@pytest.mark.parametrize(
+    "statement",
+    ["SELECT * FROM audit.{0};", "DELETE FROM audit.{0};", "SELECT COUNT(*) FROM audit.{0};"],
+)
 def test_he_reads_and_deletes_no_row(sender, statement, table):
     assert refusals(sender, statement.format(table)) == [229]
 
@@ -61,9 +80,14 @@ def test_he_calls_no_other_procedure(sender, procedure):
 
 
 @pytest.mark.parametrize("queue", ["InitiatorQueue", "TargetQueue"])
-@pytest.mark.parametrize("statement", [
-    "RECEIVE * FROM audit.{0};", "SELECT * FROM audit.{0};",
-    "DECLARE @g uniqueidentifier; GET CONVERSATION GROUP @g FROM audit.{0};"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "RECEIVE * FROM audit.{0};",
+        "SELECT * FROM audit.{0};",
+        "DECLARE @g uniqueidentifier; GET CONVERSATION GROUP @g FROM audit.{0};",
+    ],
+)
 def test_he_takes_and_sees_no_message(sender, statement, queue):
     assert refusals(sender, statement.format(queue)) == [229]
 
@@ -84,20 +108,37 @@ def test_he_sends_on_no_dialog_and_ends_none(lab, sender):
 
 def test_he_begins_no_dialog(lab, sender):
     before = lab.endpoints()
-    assert len(refusals(sender, (
-        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
-        "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract] "
-        "WITH ENCRYPTION = OFF;"))) == 1
+    assert (
+        len(
+            refusals(
+                sender,
+                (
+                    "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+                    "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract] "
+                    "WITH ENCRYPTION = OFF;"
+                ),
+            )
+        )
+        == 1
+    )
     assert lab.endpoints() == before
 
 
-@pytest.mark.parametrize("statement", [
-    "CREATE TABLE dbo.t (id int);", "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;",
-    "DROP PROCEDURE audit.usp_Send;", "ALTER ROLE db_owner ADD MEMBER application;",
-    "GRANT SELECT ON audit.Landing TO application;", "CREATE LOGIN x WITH PASSWORD = N'Redial-1';",
-    "CREATE OR ALTER PROCEDURE audit.usp_Send AS RETURN 0;", "EXECUTE AS USER = N'audit_module';",
-    "DROP SERVICE [//redial/audit/target];", "ALTER TABLE audit.Landing ADD x int;",
-])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE dbo.t (id int);",
+        "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;",
+        "DROP PROCEDURE audit.usp_Send;",
+        "ALTER ROLE db_owner ADD MEMBER application;",
+        "GRANT SELECT ON audit.Landing TO application;",
+        "CREATE LOGIN x WITH PASSWORD = N'Redial-1';",
+        "CREATE OR ALTER PROCEDURE audit.usp_Send AS RETURN 0;",
+        "EXECUTE AS USER = N'audit_module';",
+        "DROP SERVICE [//redial/audit/target];",
+        "ALTER TABLE audit.Landing ADD x int;",
+    ],
+)
 def test_he_changes_no_definition_and_becomes_nobody_else(lab, sender, statement):
     before = lab.catalog()
     assert len(refusals(sender, statement)) >= 1

@@ -57,18 +57,27 @@ class Lab:
         found = PASSWORD.search(self.broker.odbc)
         assert found
         return {
-            "server": f"127.0.0.1:{self.broker.port}", "database": DATABASE, "user": "sa",
-            "password": found[1].replace("}}", "}"), "trustServerCertificate": "true",
+            "server": f"127.0.0.1:{self.broker.port}",
+            "database": DATABASE,
+            "user": "sa",
+            "password": found[1].replace("}}", "}"),
+            "trustServerCertificate": "true",
             "schema": schema,
-        } | more  # fmt: skip
+        } | more
 
     def sending(self, schema: str = "audit", **more: str) -> dict[str, str]:
         """And where a message goes."""
         config = self.configs[schema]
-        return self.options(schema) | {
-            "fromService": config.services.initiator, "toService": config.services.target,
-            "contract": config.contract.name, "messageType": config.message_types[0].name,
-        } | more  # fmt: skip
+        return (
+            self.options(schema)
+            | {
+                "fromService": config.services.initiator,
+                "toService": config.services.target,
+                "contract": config.contract.name,
+                "messageType": config.message_types[0].name,
+            }
+            | more
+        )
 
     def write_options(self, schema: str = "audit", **more: str) -> WriteOptions:
         """The same, as the code takes them."""
@@ -97,8 +106,11 @@ class Lab:
             (connection or self.sa).execute(
                 "INSERT INTO audit.Landing (ConversationId, ConversationHandle, MessageSequence, "
                 "MessageType, Body) VALUES (?, ?, ?, N'//redial/audit/event', ?);",
-                conversation, conversation, number, pyodbc.Binary(body) if body else None,
-            )  # fmt: skip
+                conversation,
+                conversation,
+                number,
+                pyodbc.Binary(body) if body else None,
+            )
         return conversation
 
     def landed(self, since: str, count: int, schema: str = "audit") -> list[bytes]:
@@ -118,4 +130,6 @@ class Lab:
         """(batch, partition, chunk, messages) of a job."""
         return self.rows(
             "SELECT BatchId, PartitionId, Chunk, MessageCount FROM audit.SendLedger "
-            "WHERE JobId = ? ORDER BY 1, 2, 3;", job)  # fmt: skip
+            "WHERE JobId = ? ORDER BY 1, 2, 3;",
+            job,
+        )

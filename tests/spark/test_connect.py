@@ -47,13 +47,24 @@ def test_a_session_over_connect_writes_reads_and_streams(lab, tmp_path):
         pytest.skip("Spark Connect's client is not installed: tools/setup --spark")
     python = sys.executable
     environment = os.environ | {
-        "PYSPARK_PYTHON": python, "PYSPARK_DRIVER_PYTHON": python, "PYTHONPATH": ROOT}
-    given = {"sending": lab.sending(), "reading": lab.options(startingMark=lab.mark()),
-             "folder": str(tmp_path)}  # fmt: skip
+        "PYSPARK_PYTHON": python,
+        "PYSPARK_DRIVER_PYTHON": python,
+        "PYTHONPATH": ROOT,
+    }
+    given = {
+        "sending": lab.sending(),
+        "reading": lab.options(startingMark=lab.mark()),
+        "folder": str(tmp_path),
+    }
     done = subprocess.run(
-        [python, "-c", SCRIPT], input=json.dumps(given), capture_output=True, text=True,
-        env=environment, timeout=300, check=False,
-    )  # fmt: skip
+        [python, "-c", SCRIPT],
+        input=json.dumps(given),
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     module, rows, landed = json.loads(done.stdout.strip().splitlines()[-1])
     assert module.startswith("pyspark.sql.connect") and (rows, landed) == (6, 6)

@@ -49,14 +49,16 @@ def test_the_python_of_the_page_runs_and_does_what_the_page_says(spark, lab, jdb
     url, _ = jdbc
     lab.sa.execute(
         "CREATE OR ALTER PROCEDURE dbo.usp_CountTables @schema sysname, @tables bigint OUTPUT AS "
-        "SET @tables = (SELECT COUNT(*) FROM sys.tables WHERE schema_id = SCHEMA_ID(@schema));")
+        "SET @tables = (SELECT COUNT(*) FROM sys.tables WHERE schema_id = SCHEMA_ID(@schema));"
+    )
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.json").write_text(json.dumps({"body": '{"id": 8}'}))
     since = lab.mark()
     lab.land(b'{"id": 1}')
     connection = lab.options()
     names = {"spark": spark, "folder": str(tmp_path), "url": url} | {
-        name: connection[name] for name in ("server", "user", "password")}
+        name: connection[name] for name in ("server", "user", "password")
+    }
     for block in BLOCKS:
         exec(compile(block, str(PAGE), "exec"), names)
     found = sorted(json.loads(body)["id"] for body in lab.landed(since, 1 + 100 + 4 + 1 + 10 + 1))
@@ -64,7 +66,8 @@ def test_the_python_of_the_page_runs_and_does_what_the_page_says(spark, lab, jdb
     tables = lab.value("COUNT(*) FROM sys.tables WHERE schema_id = SCHEMA_ID(N'audit')")
     assert (names["code"], names["tables"]) == (0, tables)
     ((acknowledged,),) = lab.rows(
-        "SELECT UpTo FROM audit.LandingAcknowledged WHERE Reader = N'lake';")
+        "SELECT UpTo FROM audit.LandingAcknowledged WHERE Reader = N'lake';"
+    )
     assert acknowledged is not None
     assert lab.ledger("orders of 2026-11-21")
     below = f"RowVersion < 0x{names['mark']:016X}"

@@ -63,15 +63,18 @@ def shop(lab):
 def landed(spark, shop, tmp_path_factory):
     """What the landing job made of it, in batches of at most ten rows."""
     target = str(tmp_path_factory.mktemp("landed") / "orders")
-    assert land.main(["--server", shop.odbc, "--config", "orders", "--to", target,
-                      "--max-rows", "10"]) == 0  # fmt: skip
+    assert (
+        land.main(["--server", shop.odbc, "--config", "orders", "--to", target, "--max-rows", "10"])
+        == 0
+    )
     return target
 
 
 def audited(tmp_path, *arguments: str) -> tuple[int, dict]:
     page, figures = tmp_path / "audit.html", tmp_path / "audit.json"
-    status = audit.main([*arguments, "--config", "orders", "--html", str(page),
-                         "--json", str(figures)])  # fmt: skip
+    status = audit.main(
+        [*arguments, "--config", "orders", "--html", str(page), "--json", str(figures)]
+    )
     assert "<svg" in page.read_text(encoding="utf-8")
     return status, json.loads(figures.read_text(encoding="utf-8"))
 
@@ -81,24 +84,29 @@ def test_every_message_is_landed_and_acknowledged(spark, shop, landed):
     assert rows.count() == shop.value("COUNT(*) FROM orders.Landing") == 2 * len(KEYS) * (EACH + 1)
     events = rows.where("type = '//redial/orders/event'").selectExpr("cast(body as string) b")
     assert sorted(row.b for row in events.collect()) == sorted(
-        json.dumps({"n": n}) for n in range(2 * EACH) for _ in KEYS)
+        json.dumps({"n": n}) for n in range(2 * EACH) for _ in KEYS
+    )
     assert shop.value("MAX(l.RowVersion) FROM orders.Landing AS l") < shop.value(
-        "la.UpTo FROM orders.LandingAcknowledged AS la WHERE la.Reader = N'redial-landing'")
+        "la.UpTo FROM orders.LandingAcknowledged AS la WHERE la.Reader = N'redial-landing'"
+    )
 
 
 def test_started_again_it_lands_only_what_is_new(spark, shop, landed, tmp_path):
     target = str(tmp_path / "copy")
     shutil.copytree(landed, target)
     before = files(spark, target).count()
-    shop.sa.execute("INSERT INTO orders.Landing (ConversationHandle, MessageSequence, MessageType) "
-                    "VALUES (NEWID(), 0, N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');")
+    shop.sa.execute(
+        "INSERT INTO orders.Landing (ConversationHandle, MessageSequence, MessageType) "
+        "VALUES (NEWID(), 0, N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');"
+    )
     assert land.main(["--server", shop.odbc, "--config", "orders", "--to", target]) == 0
     assert files(spark, target).count() == before + 1
 
 
 def test_the_audit_of_the_files_says_that_nothing_is_lost(spark, shop, landed, tmp_path):
     status, found = audited(
-        tmp_path, "--server", shop.odbc, "--strict", "--landed", landed, "--settled")
+        tmp_path, "--server", shop.odbc, "--strict", "--landed", landed, "--settled"
+    )
     assert status == 0, found
     assert (found["complete"], found["open"], found["keys"]) == (2 * len(KEYS), 0, len(KEYS))
     assert found["lost"] == found["lost_by_key"] == found["late"] == found["repeated"] == 0
@@ -112,7 +120,8 @@ def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(
     shop.sa.execute(
         "INSERT INTO orders.DeadLetter (Side, ConversationId, ConversationHandle, MessageSequence, "
         "MessageType, Body) SELECT N'target', ConversationId, NEWID(), MessageSequence, "
-        f"MessageType, orders.ufn_WriteEnvelope(NULL, N'red', 3, 0x00) {gone} AND KeySequence = 3;")
+        f"MessageType, orders.ufn_WriteEnvelope(NULL, N'red', 3, 0x00) {gone} AND KeySequence = 3;"
+    )
     (lost,) = shop.sa.execute(f"SELECT MessageSequence {gone} AND KeySequence = 4;").fetchone()
     shop.sa.execute(f"DELETE {gone};")
     status, found = audited(tmp_path, "--server", shop.odbc)
@@ -127,12 +136,20 @@ def twice(shop):
     the target dropped the second. Connection string of a login in the roles reader and operator."""
     config = load_named("etl")
     apply(config, connect_odbc(shop.odbc))
-    options = parse(WriteOptions, {
-        "odbc": shop.odbc, "schema": "etl", "contract": config.contract.name,
-        "fromService": config.services.initiator, "toService": config.services.target})
+    options = parse(
+        WriteOptions,
+        {
+            "odbc": shop.odbc,
+            "schema": "etl",
+            "contract": config.contract.name,
+            "fromService": config.services.initiator,
+            "toService": config.services.target,
+        },
+    )
     first, middle, last = (
         Message(config.message_types[0].name, b"%d" % n, message_id=str(uuid.UUID(int=n + 1)))
-        for n in range(3))  # fmt: skip
+        for n in range(3)
+    )
     for job, rows in (("one", [first, middle]), ("two", [middle, last])):
         send_partition(options, Piece(job, 0, 0), rows)
     for _ in range(600):
@@ -176,6 +193,10 @@ def test_the_servers_errors_are_shown_without_the_password(spark, shop, capsys):
     assert status_of(lambda: audit.main(["--server", wrong, "--config", "orders"])) == 2
     said = capsys.readouterr().err
     assert "Login failed" in said and "Next: " in said and "not-" not in said
-    assert status_of(lambda: land.main(
-        ["--server", shop.odbc, "--to", "x", "--starting-mark", "yesterday"])) == 2
+    assert (
+        status_of(
+            lambda: land.main(["--server", shop.odbc, "--to", "x", "--starting-mark", "yesterday"])
+        )
+        == 2
+    )
     assert "startingMark" in capsys.readouterr().err

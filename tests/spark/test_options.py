@@ -21,8 +21,12 @@ from harness.pipeline.options import (
 
 SECRET = "hunter2};PWD=x"
 READ = {
-    "server": "db:1433", "database": "shop", "user": "u", "password": SECRET, "schema": "audit",
-}  # fmt: skip
+    "server": "db:1433",
+    "database": "shop",
+    "user": "u",
+    "password": SECRET,
+    "schema": "audit",
+}
 WRITE = READ | {"fromService": "a", "toService": "b", "contract": "c"}
 
 
@@ -35,14 +39,29 @@ def problems(model, given) -> list[str]:
 def test_all_that_is_wrong_is_named_together_with_rule_and_allowed_values():
     found = problems(
         StreamReadOptions,
-        {"password": SECRET, "numPartitions": "many", "STARTINGMARK": "0x1", "speed": "high",
-         "jobId": "j", "stalledMark": "ignore", "maxMessagesPerTrigger": "0"},
-    )  # fmt: skip
+        {
+            "password": SECRET,
+            "numPartitions": "many",
+            "STARTINGMARK": "0x1",
+            "speed": "high",
+            "jobId": "j",
+            "stalledMark": "ignore",
+            "maxMessagesPerTrigger": "0",
+        },
+    )
     named = {line.split(":")[0] for line in found}
     assert named == {
-        "server", "database", "user", "schema", "numPartitions", "startingMark", "speed", "jobId",
-        "stalledMark", "maxMessagesPerTrigger",
-    }  # fmt: skip
+        "server",
+        "database",
+        "user",
+        "schema",
+        "numPartitions",
+        "startingMark",
+        "speed",
+        "jobId",
+        "stalledMark",
+        "maxMessagesPerTrigger",
+    }
     assert all("; allowed: " in line for line in found)
     assert "numPartitions: is not allowed so; allowed: 1 to 1024" in found
     assert any(line.startswith("jobId: is an option of df.write") for line in found)
@@ -61,7 +80,8 @@ def test_every_option_says_what_is_allowed(model):
 def test_a_connection_is_told_in_one_way():
     assert problems(BatchReadOptions, READ | {"odbc": "Server=x"})[0].startswith("server: ")
     assert problems(BatchReadOptions, {"schema": "s", "server": "a b", "database": "d"}) == [
-        "server: is not allowed so; allowed: host, host,port or host:port"]
+        "server: is not allowed so; allowed: host, host,port or host:port"
+    ]
     assert parse(BatchReadOptions, {"schema": "s", "odbc": "Server=x;PWD=y"}).server is None
 
 

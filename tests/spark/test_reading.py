@@ -83,7 +83,9 @@ def late(lab):
 def insert(connection, body: bytes) -> None:
     connection.execute(
         "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType, Body) "
-        "VALUES (NEWID(), 0, N'event', ?);", body)  # fmt: skip
+        "VALUES (NEWID(), 0, N'event', ?);",
+        body,
+    )
 
 
 def test_an_identity_offset_loses_a_late_commit_and_a_mark_does_not(lab, late):
@@ -202,8 +204,9 @@ def test_a_batch_has_at_most_as_many_rows_as_it_may(lab, stream):
     first = stream.latestOffset(start, Limit(2))
     second = stream.latestOffset(first, Limit(2))
     third = stream.latestOffset(second, Limit(2))
-    assert [len(bodies(stream, *ends)) for ends in
-            ((start, first), (first, second), (second, third))] == [2, 2, 1]  # fmt: skip
+    assert [
+        len(bodies(stream, *ends)) for ends in ((start, first), (first, second), (second, third))
+    ] == [2, 2, 1]
     assert stream.latestOffset(third, Limit(2)) == third
     assert bodies(stream, first, second) == [b"2", b"3"]  # again, as after a restart
 
@@ -286,7 +289,8 @@ def test_an_empty_range_is_one_partition_without_rows(lab):
 def test_an_ending_mark_is_never_above_what_is_committed(lab):
     highest = "0x" + "F" * 16
     reader = BatchReader(
-        parse(BatchReadOptions, lab.options(startingMark=lab.mark(), endingMark=highest)))
+        parse(BatchReadOptions, lab.options(startingMark=lab.mark(), endingMark=highest))
+    )
     (part,) = reader.partitions()
     assert part.range.end == int(lab.mark(), 16)
 
@@ -298,19 +302,30 @@ def test_values_come_out_as_they_are(lab):
         "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType, Body, "
         "LandedUtc, KeySequence, ConversationKey, MessageId, SentUtc, SenderLogin) VALUES "
         "(?, 9223372036854775807, N'tüp', 0x00FF, '2026-03-29T01:30:00.123', 7, N'Ω''', ?, "
-        "'0001-01-01', N'домен\\user');", *ids)  # fmt: skip
+        "'0001-01-01', N'домен\\user');",
+        *ids,
+    )
     options = parse(BatchReadOptions, lab.options())
     (batch,) = read(options, Range(int(start, 16), 2**63))
     (row,) = batch.to_pylist()
     utc = datetime.UTC
     assert row | {"mark": b""} == {
-        "mark": b"", "conversation": None, "handle": ids[0], "sequence": 2**63 - 1, "type": "tüp",
-        "key": "Ω'", "key_seq": 7, "message_id": ids[1],
+        "mark": b"",
+        "conversation": None,
+        "handle": ids[0],
+        "sequence": 2**63 - 1,
+        "type": "tüp",
+        "key": "Ω'",
+        "key_seq": 7,
+        "message_id": ids[1],
         "sent": datetime.datetime(1, 1, 1, tzinfo=utc),
         "landed": datetime.datetime(2026, 3, 29, 1, 30, 0, 123000, utc),
-        "sender_login": "домен\\user", "sender_app": None, "sender_host": None,
-        "body_bytes": 2, "body": b"\x00\xff",
-    }  # fmt: skip
+        "sender_login": "домен\\user",
+        "sender_app": None,
+        "sender_host": None,
+        "body_bytes": 2,
+        "body": b"\x00\xff",
+    }
     assert row["mark"] >= bytes.fromhex(start[2:])
 
 
@@ -318,8 +333,12 @@ def test_the_types_are_exactly_those_spark_asks_for():
     from pyspark.sql import types
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    kinds = {"binary": types.BinaryType, "string": types.StringType, "bigint": types.LongType,
-             "timestamp": types.TimestampType}  # fmt: skip
+    kinds = {
+        "binary": types.BinaryType,
+        "string": types.StringType,
+        "bigint": types.LongType,
+        "timestamp": types.TimestampType,
+    }
     wanted = types.StructType([types.StructField(n, kinds[k]()) for n, k, _ in COLUMNS])
     row = to_arrow([(b"", *[None] * 12, 0, None)])
     try:

@@ -58,7 +58,8 @@ def test_a_stream_goes_on_from_its_checkpoint_when_the_same_server_is_back(spark
             at_the_end()
 
         source = spark.readStream.format("servicebroker").options(
-            odbc=broker.odbc, schema="audit", loginTimeout="1", maxMessagesPerTrigger="1")
+            odbc=broker.odbc, schema="audit", loginTimeout="1", maxMessagesPerTrigger="1"
+        )
         writer = source.load().writeStream.foreachBatch(take)
         query = writer.option("checkpointLocation", str(tmp_path)).start()
         try:
@@ -81,4 +82,6 @@ def test_a_stream_goes_on_from_its_checkpoint_when_the_same_server_is_back(spark
         insert(open_connection(options_of(same)), b"after it")
         run(same, lambda: None)
     assert [body for batch in sorted(taken) for body in taken[batch]] == [
-        *(b"%d" % number for number in range(ROWS)), b"after it"]
+        *(b"%d" % number for number in range(ROWS)),
+        b"after it",
+    ]

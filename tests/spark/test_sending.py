@@ -69,7 +69,8 @@ def test_a_killed_session_leaves_nothing_sent(lab, piece):
         yield from messages(b"a")
         ((session,),) = lab.rows(
             "SELECT s.session_id FROM sys.dm_exec_sessions AS s "
-            "WHERE s.program_name = N'redial-spark' AND s.open_transaction_count > 0;")
+            "WHERE s.program_name = N'redial-spark' AND s.open_transaction_count > 0;"
+        )
         lab.sa.execute(f"KILL {session};")
         yield from messages(b"b")
 
@@ -103,7 +104,8 @@ def test_bodies_come_out_byte_for_byte(lab, piece):
     send_partition(lab.write_options(), piece, messages(*bodies))
     lab.landed(since, 5)
     found = lab.rows(
-        f"SELECT Body FROM audit.Landing WHERE RowVersion >= {since} ORDER BY MessageSequence;")
+        f"SELECT Body FROM audit.Landing WHERE RowVersion >= {since} ORDER BY MessageSequence;"
+    )
     assert [None if b is None else bytes(b) for (b,) in found] == [None, *bodies[1:4], None]
 
 
@@ -114,7 +116,8 @@ def test_keys_choose_the_dialog_where_the_configuration_has_them(lab, piece):
     lab.landed(since, 6, "orders")
     stamps = lab.rows(
         "SELECT ConversationKey, KeySequence, CONVERT(int, CONVERT(varchar(10), Body)) "
-        f"FROM orders.Landing WHERE RowVersion >= {since} ORDER BY 1, 2;")
+        f"FROM orders.Landing WHERE RowVersion >= {since} ORDER BY 1, 2;"
+    )
     assert stamps == [(f"key {k}", n + 1, 2 * n + k) for k in (0, 1) for n in range(3)]
 
 
@@ -173,8 +176,10 @@ def test_a_wrong_password_is_explained_without_it(lab, piece):
 
 
 def test_missing_rights_name_the_role(lab, piece):
-    lab.sa.execute("CREATE LOGIN stranger WITH PASSWORD = 'Str4nger!pass'; "
-                   "CREATE USER stranger FOR LOGIN stranger;")
+    lab.sa.execute(
+        "CREATE LOGIN stranger WITH PASSWORD = 'Str4nger!pass'; "
+        "CREATE USER stranger FOR LOGIN stranger;"
+    )
     options = lab.sending() | {"user": "stranger", "password": "Str4nger!pass"}
     with pytest.raises(SourceError, match=r"usp_BeginPartition.*sender role") as caught:
         send_partition(parse(WriteOptions, options), piece, [])

@@ -41,7 +41,8 @@ def test_a_dataframe_goes_out_and_comes_back_in_order_of_its_keys(spark, lab, jo
     since = lab.mark()
     frame = spark.range(0, 40, 1, 2).selectExpr(
         "encode(to_json(struct(id, id * 2 AS twice)), 'UTF-8') AS body",
-        "concat('order ', id % 4) AS key")  # fmt: skip
+        "concat('order ', id % 4) AS key",
+    )
     in_order = frame.repartition(2, "key").sortWithinPartitions("key", "body")
     write(in_order, lab, "orders", jobId=job)
     lab.landed(since, 40, "orders")
@@ -138,8 +139,11 @@ def test_a_wrong_password_is_told_without_it(spark, lab):
 def test_columns_that_cannot_be_sent_are_named_together(spark, lab):
     with pytest.raises(Exception, match=r"servicebroker options") as caught:
         write(spark.range(1).selectExpr("id", "'x' AS body", "1.5 AS key"), lab)
-    for line in ("column id: is none of ours", "column body: is string; allowed: binary",
-                 "column key: is decimal"):
+    for line in (
+        "column id: is none of ours",
+        "column body: is string; allowed: binary",
+        "column key: is decimal",
+    ):
         assert line in str(caught.value)
 
 
@@ -161,10 +165,16 @@ def test_times_ids_and_bytes_are_the_same_in_every_session_time_zone(spark, lab)
     handle = "0D0E0F10-1112-1314-1516-1718191A1B1C"
     lab.sa.execute(
         "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType, Body, "
-        "LandedUtc) VALUES (?, 0, N'event', 0x00FF80, '2026-03-08T02:30:00.123');", handle)
+        "LandedUtc) VALUES (?, 0, N'event', 0x00FF80, '2026-03-08T02:30:00.123');",
+        handle,
+    )
     frame = read(spark, lab, since).selectExpr(
-        "unix_micros(landed) AS at", "handle", "hex(body) AS body", "body_bytes",
-        "hex(mark) AS mark")  # fmt: skip
+        "unix_micros(landed) AS at",
+        "handle",
+        "hex(body) AS body",
+        "body_bytes",
+        "hex(mark) AS mark",
+    )
     (row,) = frame.collect()
     at = datetime.datetime(2026, 3, 8, 2, 30, 0, 123000, datetime.UTC)
     assert row.at == int(at.timestamp() * 1_000_000)
@@ -178,17 +188,29 @@ def test_bodies_are_decoded_by_sparks_own_functions_poison_rows_and_new_fields_t
     since = lab.mark()
     lab.land(b'{"id": 1}', b'{"id": 2, "added": "x"}', b"{poison", None, b'{"id": "no number"}')
     schema = "id INT, added STRING, wrong STRING"
-    frame = read(spark, lab, since).selectExpr(
-        "sequence", f"from_json(CAST(body AS string), '{schema}', "
-        "map('columnNameOfCorruptRecord', 'wrong')) AS event").orderBy("sequence")
+    frame = (
+        read(spark, lab, since)
+        .selectExpr(
+            "sequence",
+            f"from_json(CAST(body AS string), '{schema}', "
+            "map('columnNameOfCorruptRecord', 'wrong')) AS event",
+        )
+        .orderBy("sequence")
+    )
     found = [r.event and (r.event.id, r.event.added, r.event.wrong) for r in frame.collect()]
-    assert found == [(1, None, None), (2, "x", None), (None, None, "{poison"), None,
-                     (None, None, '{"id": "no number"}')]  # fmt: skip
+    assert found == [
+        (1, None, None),
+        (2, "x", None),
+        (None, None, "{poison"),
+        None,
+        (None, None, '{"id": "no number"}'),
+    ]
     since = lab.mark()
     lab.land(b"<event><id>7</id></event>", "<event><id>8</id></event>".encode("utf-16"))
     frame = read(spark, lab, since).selectExpr(
         "from_xml(decode(body, if(hex(substr(body, 1, 2)) = 'FFFE', 'UTF-16', 'UTF-8')), 'id INT')"
-        ".id AS id")  # an xml value becomes UTF-16 with its mark (F-341)
+        ".id AS id"
+    )  # an xml value becomes UTF-16 with its mark (F-341)
     assert sorted(r.id for r in frame.collect()) == [7, 8]
 
 
@@ -197,7 +219,8 @@ def test_avro_bodies_are_decoded_where_sparks_avro_jar_is(spark, lab, avro):
 
     schema = '{"type": "record", "name": "e", "fields": [{"name": "id", "type": "int"}]}'
     bodies = spark.range(3).select(
-        avro.to_avro(f.struct(f.col("id").cast("int").alias("id")), schema).alias("body"))
+        avro.to_avro(f.struct(f.col("id").cast("int").alias("id")), schema).alias("body")
+    )
     since = lab.mark()
     write(bodies, lab)
     lab.landed(since, 3)

@@ -19,11 +19,15 @@ def landing_stream(spark, lab, since: str, folder: Path, **more: str):
     """One AvailableNow run of the landing table into Parquet; its progress."""
     options = lab.options(startingMark=since) | more
     query = (
-        spark.readStream.format("servicebroker").options(**options).load()
-        .writeStream.format("parquet").option("path", str(folder / "out"))
+        spark.readStream.format("servicebroker")
+        .options(**options)
+        .load()
+        .writeStream.format("parquet")
+        .option("path", str(folder / "out"))
         .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True).start()
-    )  # fmt: skip
+        .trigger(availableNow=True)
+        .start()
+    )
     query.awaitTermination(60)
     return query
 
@@ -32,12 +36,16 @@ def sending_stream(spark, lab, folder: Path, **more: str):
     """One AvailableNow run of a folder of JSON lines, a file a batch, into messages."""
     options = lab.sending(**more)
     query = (
-        spark.readStream.schema("body STRING").option("maxFilesPerTrigger", 1)
-        .json(str(folder / "in")).selectExpr("CAST(body AS binary) AS body")
-        .writeStream.format("servicebroker").options(**options)
+        spark.readStream.schema("body STRING")
+        .option("maxFilesPerTrigger", 1)
+        .json(str(folder / "in"))
+        .selectExpr("CAST(body AS binary) AS body")
+        .writeStream.format("servicebroker")
+        .options(**options)
         .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True).start()
-    )  # fmt: skip
+        .trigger(availableNow=True)
+        .start()
+    )
     query.awaitTermination(60)
     return query
 
@@ -61,8 +69,9 @@ def read_back(spark, folder: Path) -> list[bytes]:
 
 def another_broker(lab, folder: Path) -> None:
     """The checkpoint's offsets as a database with another broker guid would have written them."""
-    guid = lab.value("CONVERT(char(36), service_broker_guid) FROM sys.databases "
-                     "WHERE database_id = DB_ID()")
+    guid = lab.value(
+        "CONVERT(char(36), service_broker_guid) FROM sys.databases WHERE database_id = DB_ID()"
+    )
     for path in (folder / "checkpoint" / "offsets").iterdir():
         if path.name.isdigit():
             path.write_text(path.read_text().replace(guid, "0" * 8 + guid[8:]))

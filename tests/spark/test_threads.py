@@ -35,12 +35,16 @@ def in_a_thread(work) -> list[Exception]:
 def stream(spark, lab, folder):
     """One AvailableNow run of a folder of JSON lines into messages."""
     (
-        spark.readStream.schema("body STRING").json(str(folder / "in"))
+        spark.readStream.schema("body STRING")
+        .json(str(folder / "in"))
         .selectExpr("CAST(body AS binary) AS body")
-        .writeStream.format("servicebroker").options(**lab.sending())
+        .writeStream.format("servicebroker")
+        .options(**lab.sending())
         .option("checkpointLocation", str(folder / "checkpoint"))
-        .trigger(availableNow=True).start().awaitTermination(60)
-    )  # fmt: skip
+        .trigger(availableNow=True)
+        .start()
+        .awaitTermination(60)
+    )
 
 
 def test_a_thread_that_made_its_session_active_sends_and_one_that_did_not_reads_only(

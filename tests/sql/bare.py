@@ -33,11 +33,13 @@ def another(config: Config, **sections: dict[str, object]) -> Config:
 def second(config: Config = AUDIT, **sections: object) -> Config:
     """A configuration of its own beside ``config`` that shares its message types and contract."""
     return another(
-        config, name="second", schema="second",
+        config,
+        name="second",
+        schema="second",
         services={"initiator": "//second/initiator", "target": "//second/target"},
         roles={"module": "second_module", "sender": "second_sender"},
         **sections,
-    )  # fmt: skip
+    )
 
 
 def installation(config: Config) -> list[str]:

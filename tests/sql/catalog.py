@@ -143,7 +143,7 @@ QUERIES: dict[str, str] = {
             d.is_read_committed_snapshot_on, d.snapshot_isolation_state,
             d.is_master_key_encrypted_by_server
         FROM sys.databases AS d WHERE d.database_id = DB_ID()""",
-}  # fmt: skip
+}
 """One query for each kind of thing; every id is resolved to a name."""
 
 

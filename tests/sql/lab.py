@@ -12,9 +12,7 @@ from harness.render.renderer import SQL
 from tests.installed import batches, borrow, key_of, rendered
 
 SHIPPED = load(SQL / "configs" / "audit.toml")
-AUDIT = SHIPPED.model_copy(
-    update={"envelope": SHIPPED.envelope.model_copy(update={"who": False})}
-)
+AUDIT = SHIPPED.model_copy(update={"envelope": SHIPPED.envelope.model_copy(update={"who": False})})
 """Without its envelope: what these tests look at in queues is then what they sent."""
 ERROR = "http://schemas.microsoft.com/SQL/ServiceBroker/Error"
 END_DIALOG = "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog"

@@ -41,32 +41,45 @@ def test_an_insert_from_a_table_is_one_batch(key):
     t1 = stage.caller()
     t1.does("INSERT INTO dbo.Orders VALUES (3), (1), (2);")
     own = "N'k1'" if key == "application" else "NULL"
-    sql = (f"INSERT INTO audit.Outbox SELECT o.Id, N'{EVENT}', CONVERT(varbinary(4), o.Id), {own}, "
-           "NULL FROM dbo.Orders AS o;")
+    sql = (
+        f"INSERT INTO audit.Outbox SELECT o.Id, N'{EVENT}', CONVERT(varbinary(4), o.Id), {own}, "
+        "NULL FROM dbo.Orders AS o;"
+    )
     t1.does(sql + "BEGIN TRANSACTION;" + sql + "ROLLBACK;")
     assert stage.landed() == ["00000001", "00000002", "00000003"]
-    t1.does("INSERT INTO audit.Outbox SELECT o.Id, NULL, NULL, NULL, NULL FROM dbo.Orders AS o "
-            "WHERE 1 = 0;")
+    t1.does(
+        "INSERT INTO audit.Outbox SELECT o.Id, NULL, NULL, NULL, NULL FROM dbo.Orders AS o "
+        "WHERE 1 = 0;"
+    )
     stage.is_clean()
 
 
-@pytest.mark.parametrize(("values", "text"), [
-    ("(1, N'{0}', 0x01, NULL), (1, N'{0}', 0x02, NULL)", "the first is 1"),
-    ("(1, N'{0}', 0x01, NULL), (NULL, N'{0}', 0x02, NULL), (NULL, NULL, NULL, NULL)",
-     "Ordinal must not be NULL, and is in 2 rows"),
-    ("(1, N'{0}', 0x01, NULL), (2, N'EndOfStream', NULL, NULL)",
-     "Ordinal 2: MessageType must be one of"),
-    ("(1, NULL, 0x01, NULL)", "Ordinal 1: MessageType must be one of"),
-    ("(1, N'{0}', 0x01, N'k')", "Ordinal 1: MessageKey must be NULL"),
-])
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ("(1, N'{0}', 0x01, NULL), (1, N'{0}', 0x02, NULL)", "the first is 1"),
+        (
+            "(1, N'{0}', 0x01, NULL), (NULL, N'{0}', 0x02, NULL), (NULL, NULL, NULL, NULL)",
+            "Ordinal must not be NULL, and is in 2 rows",
+        ),
+        (
+            "(1, N'{0}', 0x01, NULL), (2, N'EndOfStream', NULL, NULL)",
+            "Ordinal 2: MessageType must be one of",
+        ),
+        ("(1, NULL, 0x01, NULL)", "Ordinal 1: MessageType must be one of"),
+        ("(1, N'{0}', 0x01, N'k')", "Ordinal 1: MessageKey must be NULL"),
+    ],
+)
 @pytest.mark.parametrize("abort", ["OFF", "ON"])
 def test_a_wrong_row_is_named_and_the_whole_statement_refused(values, text, abort):
-    """Triggers run under XACT_ABORT ON, so the caller's transaction goes with it, and is told so.
-    """
+    """Triggers run under XACT_ABORT ON, so the caller's transaction goes with it, and is told so."""
     stage = Stage()
     t1 = stage.caller()
-    out = t1.starts(f"SET XACT_ABORT {abort}; BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);"
-                    + INSERT + values.format(EVENT))
+    out = t1.starts(
+        f"SET XACT_ABORT {abort}; BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);"
+        + INSERT
+        + values.format(EVENT)
+    )
     assert t1.errors[0] == 50150
     assert text in out.messages[0].text
     assert t1.value("@@TRANCOUNT") == 0
@@ -88,8 +101,9 @@ def test_an_insert_that_skips_the_trigger_fails():
     stage.is_clean()
 
 
-@pytest.mark.parametrize("sql", ["UPDATE audit.Outbox SET Ordinal = 1;",
-                                 "DELETE FROM audit.Outbox;"])
+@pytest.mark.parametrize(
+    "sql", ["UPDATE audit.Outbox SET Ordinal = 1;", "DELETE FROM audit.Outbox;"]
+)
 def test_there_is_nothing_to_change_in_it(sql):
     stage = Stage()
     stage.dba.starts(sql)
@@ -113,8 +127,9 @@ def test_a_dead_dialog_replays_the_statement_whole_on_one_new_dialog(key, switch
         assert stage.landed() == ["00"]
     else:
         assert stage.landed() == ["00", "01", "02", "03"]
-        assert stage.dba.rows("SELECT COUNT(DISTINCT ConversationId) FROM audit.Landing WHERE "
-                              "Body > 0x00;") == [(1,)]
+        assert stage.dba.rows(
+            "SELECT COUNT(DISTINCT ConversationId) FROM audit.Landing WHERE Body > 0x00;"
+        ) == [(1,)]
     assert t1.value("@@TRANCOUNT") == 0
     stage.is_clean()
 
@@ -123,11 +138,15 @@ def test_an_application_may_insert_and_read_its_columns_and_nothing_more():
     stage = Stage()
     stage.dba.does("CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
     t1 = stage.caller()
-    t1.does("EXECUTE AS USER = N'app';" + INSERT + rows(stage, 1) + "; SELECT * FROM audit.Outbox; "
-            "REVERT;")
+    t1.does(
+        "EXECUTE AS USER = N'app';" + INSERT + rows(stage, 1) + "; SELECT * FROM audit.Outbox; "
+        "REVERT;"
+    )
     assert stage.landed() == ["01"]
-    for sql in ("DELETE FROM audit.Outbox;",
-                "DISABLE TRIGGER audit.Outbox_Insert ON audit.Outbox;"):
+    for sql in (
+        "DELETE FROM audit.Outbox;",
+        "DISABLE TRIGGER audit.Outbox_Insert ON audit.Outbox;",
+    ):
         t1.starts(f"EXECUTE AS USER = N'app'; {sql}")
         assert t1.errors
         t1.does("IF USER_NAME() = N'app' REVERT;")
@@ -153,8 +172,9 @@ def connect():
 def arrived(connection, count):
     """Bodies landed so far, once there are ``count``; what landed is taken away."""
     for _ in range(200):
-        found = connection.execute("SELECT Body FROM audit.Landing WHERE MessageType = ? "
-                                   "ORDER BY RowVersion;", EVENT).fetchall()
+        found = connection.execute(
+            "SELECT Body FROM audit.Landing WHERE MessageType = ? ORDER BY RowVersion;", EVENT
+        ).fetchall()
         if len(found) >= count:
             break
         connection.execute("WAITFOR DELAY '00:00:00.050';")
@@ -174,11 +194,13 @@ def test_executemany_inserts_into_it(connect, fast):
         cursor.fast_executemany = fast
         cursor.executemany(
             "INSERT INTO audit.Outbox (Ordinal, MessageType, MessageBody) VALUES (?, ?, ?)",
-            [(n, EVENT, body) for n, body in enumerate(BODIES)])
+            [(n, EVENT, body) for n, body in enumerate(BODIES)],
+        )
         connection.rollback()
         cursor.executemany(
             "INSERT INTO audit.Outbox (Ordinal, MessageType, MessageBody) VALUES (?, ?, ?)",
-            [(n, EVENT, body) for n, body in enumerate(BODIES)])
+            [(n, EVENT, body) for n, body in enumerate(BODIES)],
+        )
         connection.commit()
         assert arrived(looks, len(BODIES)) == BODIES
 
@@ -188,9 +210,12 @@ def test_a_table_valued_parameter_carries_thousands(connect):
     with connect() as connection:
         rows_ = [(n, EVENT, body, None, None) for n, body in enumerate(BODIES * 4)]
         found = connection.execute(
-            "{call audit.usp_SendBatch(?, ?, ?, ?)}", "//redial/audit/initiator",
-            "//redial/audit/target", "//redial/audit/contract",
-            [*reversed(rows_)]).fetchone()
+            "{call audit.usp_SendBatch(?, ?, ?, ?)}",
+            "//redial/audit/initiator",
+            "//redial/audit/target",
+            "//redial/audit/contract",
+            [*reversed(rows_)],
+        ).fetchone()
         assert tuple(found) == (len(rows_), 1, 0, 0, len(rows_) - 1)
         assert arrived(connection, len(rows_)) == BODIES * 4
 
@@ -201,9 +226,12 @@ def test_json_over_the_wire_answers_with_its_row(connect):
         found = connection.execute(
             f"EXECUTE audit.usp_SendBatch {ARGUMENTS}, @json = ?",
             f'[{{"ordinal": 2, "type": "{EVENT}", "body": "Ag=="}}, '
-            f'{{"ordinal": 1, "type": "{EVENT}", "body": "AQ=="}}]').fetchone()
+            f'{{"ordinal": 1, "type": "{EVENT}", "body": "AQ=="}}]',
+        ).fetchone()
         assert tuple(found) == (2, 1, 0, 1, 2)
         assert arrived(connection, 2) == [b"\x01", b"\x02"]
         with pytest.raises(pyodbc.Error, match="Ordinal 1: body must be base64"):
-            connection.execute(f"EXECUTE audit.usp_SendBatch {ARGUMENTS}, @json = ?",
-                               f'[{{"ordinal": 1, "type": "{EVENT}", "body": "!"}}]')
+            connection.execute(
+                f"EXECUTE audit.usp_SendBatch {ARGUMENTS}, @json = ?",
+                f'[{{"ordinal": 1, "type": "{EVENT}", "body": "!"}}]',
+            )

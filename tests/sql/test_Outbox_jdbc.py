@@ -29,9 +29,15 @@ def deploy(instance):
 
 
 def bodies(instance):
-    return [row[0] for row in instance.connect("lab").execute(
-        "SELECT Body FROM audit.Landing WHERE MessageType = N'//redial/audit/event' "
-        "ORDER BY RowVersion;").rows()]
+    return [
+        row[0]
+        for row in instance.connect("lab")
+        .execute(
+            "SELECT Body FROM audit.Landing WHERE MessageType = N'//redial/audit/event' "
+            "ORDER BY RowVersion;"
+        )
+        .rows()
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +48,18 @@ def findings():
     with EmbeddedBroker(clock="virtual") as broker:
         broker.call(deploy)
         run = subprocess.run(
-            [java, "-cp", str(driver_jar()), str(PROGRAM),
-             broker.jdbc.replace("databaseName=master", "databaseName=lab")],
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+            [
+                java,
+                "-cp",
+                str(driver_jar()),
+                str(PROGRAM),
+                broker.jdbc.replace("databaseName=master", "databaseName=lab"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         assert broker.defects == []
         broker.advance(10)
         landed = broker.call(bodies)
@@ -54,13 +68,19 @@ def findings():
     return found | {"landed": landed}
 
 
-@pytest.mark.parametrize(("name", "value"), [
-    ("batch", "300"),
-    ("batch again", "300"),
-    ("table", "300/1/300/599"),
-    ("bulk copy", "refused"),  # 4406 on a server; the embedded broker takes no bulk load of a view
-    ("batch as bulk copy", "refused"),
-])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("batch", "300"),
+        ("batch again", "300"),
+        ("table", "300/1/300/599"),
+        (
+            "bulk copy",
+            "refused",
+        ),  # 4406 on a server; the embedded broker takes no bulk load of a view
+        ("batch as bulk copy", "refused"),
+    ],
+)
 def test_the_driver_finds(findings, name, value):
     assert findings[name] == value
 

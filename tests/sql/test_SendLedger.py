@@ -39,8 +39,10 @@ def test_a_replay_is_told_that_the_piece_is_sent_and_sends_nothing(lab):
     assert lab.rows("SELECT COUNT(*) FROM audit.SendLedger;") == [(1,)]
 
 
-@pytest.mark.parametrize(("count", "content", "said"), [
-    (1, OTHER, "and this run has 1 others"), (2, SAME, "and this run has 2.")])
+@pytest.mark.parametrize(
+    ("count", "content", "said"),
+    [(1, OTHER, "and this run has 1 others"), (2, SAME, "and this run has 2.")],
+)
 def test_a_replay_of_something_else_fails_by_name_and_changes_nothing(lab, count, content, said):
     sent(lab.sa)
     lab.sa.execute("BEGIN TRANSACTION;")
@@ -125,13 +127,22 @@ def test_job_ids_are_told_apart_byte_by_byte(lab):
         assert rows[0][0] == 0
 
 
-@pytest.mark.parametrize(("call", "number", "words"), [
-    ("usp_BeginPartition N'', NULL, -1, -1", 50240,
-     ("@jobId", "@batchId", "@partitionId", "@chunk")),
-    ("usp_EndPartition N'', 1, 1, 0, -1, NULL", 50240,
-     ("@jobId", "@messageCount", "@contentHash")),
-    (f"usp_EndPartition N'job', 7, 3, 0, 1, {SAME}", 50242, ("usp_BeginPartition first",)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("call", "number", "words"),
+    [
+        (
+            "usp_BeginPartition N'', NULL, -1, -1",
+            50240,
+            ("@jobId", "@batchId", "@partitionId", "@chunk"),
+        ),
+        (
+            "usp_EndPartition N'', 1, 1, 0, -1, NULL",
+            50240,
+            ("@jobId", "@messageCount", "@contentHash"),
+        ),
+        (f"usp_EndPartition N'job', 7, 3, 0, 1, {SAME}", 50242, ("usp_BeginPartition first",)),
+    ],
+)
 def test_what_is_wrong_is_named_together(lab, call, number, words):
     lab.sa.execute("BEGIN TRANSACTION;")
     assert lab.sa.fail(f"EXECUTE audit.{call};") == number
@@ -160,8 +171,7 @@ def test_a_name_with_a_percent_sign_comes_out_of_the_error_as_it_is(lab):
     lab.sa.execute("BEGIN TRANSACTION;")
     lab.sa.execute("EXECUTE audit.usp_BeginPartition N'100%s', 7, 3;")
     lab.sa.execute(f"EXECUTE audit.usp_EndPartition N'100%s', 7, 3, 0, 1, {SAME};")
-    assert lab.sa.fail(
-        f"EXECUTE audit.usp_EndPartition N'100%s', 7, 3, 0, 2, {SAME};") == 50243
+    assert lab.sa.fail(f"EXECUTE audit.usp_EndPartition N'100%s', 7, 3, 0, 2, {SAME};") == 50243
     assert "Job 100%s, batch" in lab.sa.errors[0].text
 
 
@@ -169,13 +179,15 @@ def test_the_purge_shows_by_default_and_removes_only_what_is_old_and_not_in_use(
     lab.sa.execute(
         "INSERT INTO audit.SendLedger (JobId, BatchId, PartitionId, Chunk, MessageCount, "
         f"ContentHash, SentUtc) SELECT N'job', d.Age, 0, 0, 1, {SAME}, "
-        "DATEADD(day, -d.Age, SYSUTCDATETIME()) FROM (VALUES (0), (50), (100), (200)) AS d(Age);")
+        "DATEADD(day, -d.Age, SYSUTCDATETIME()) FROM (VALUES (0), (50), (100), (200)) AS d(Age);"
+    )
     purge = "EXECUTE audit.usp_PurgeSendLedger @olderThanDays = 60{};"
     ((shown, _, count),) = lab.rows(purge.format(""))
     assert (shown, count) == (1, 2)
     other = Client(lab)
-    other.execute("BEGIN TRANSACTION; UPDATE audit.SendLedger SET MessageCount = 1 "
-                  "WHERE BatchId = 200;")
+    other.execute(
+        "BEGIN TRANSACTION; UPDATE audit.SendLedger SET MessageCount = 1 WHERE BatchId = 200;"
+    )
     ((shown, _, count),) = lab.rows(purge.format(", @WhatIf = 0"))
     assert (shown, count) == (0, 1)
     other.execute("ROLLBACK;")
@@ -185,9 +197,12 @@ def test_the_purge_shows_by_default_and_removes_only_what_is_old_and_not_in_use(
 
 
 def test_the_purge_names_its_wrong_inputs_together_and_wants_no_transaction(lab):
-    assert lab.sa.fail(
-        "EXECUTE audit.usp_PurgeSendLedger @olderThanDays = 0, @batch = 5000, @WhatIf = NULL;"
-    ) == 50244
+    assert (
+        lab.sa.fail(
+            "EXECUTE audit.usp_PurgeSendLedger @olderThanDays = 0, @batch = 5000, @WhatIf = NULL;"
+        )
+        == 50244
+    )
     text = lab.sa.errors[0].text
     assert all(word in text for word in ("@olderThanDays", "@batch", "@WhatIf"))
     assert lab.sa.fail("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeSendLedger;") == 50182
@@ -195,5 +210,6 @@ def test_the_purge_names_its_wrong_inputs_together_and_wants_no_transaction(lab)
 
 def test_without_log_days_the_purge_has_no_default(lab):
     kept = AUDIT.model_copy(
-        update={"retention": AUDIT.retention.model_copy(update={"log_days": 0})})
+        update={"retention": AUDIT.retention.model_copy(update={"log_days": 0})}
+    )
     assert Lab(kept).sa.fail("EXECUTE audit.usp_PurgeSendLedger;") == 50244

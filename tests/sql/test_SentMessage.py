@@ -47,8 +47,10 @@ def test_a_transaction_that_rolls_back_leaves_neither_message_nor_copy():
     client = Client(lab)
     client.execute(f"BEGIN TRANSACTION; {send('0xA1')} ROLLBACK TRANSACTION; {send('0xA2')}")
     assert lab.rows(COPIES) == [(0, b"\xa2")]
-    client.execute(f"BEGIN TRANSACTION; {send('0xA3')} SAVE TRANSACTION here; {send('0xA4')} "
-                   f"ROLLBACK TRANSACTION here; {send('0xA5')} COMMIT TRANSACTION;")
+    client.execute(
+        f"BEGIN TRANSACTION; {send('0xA3')} SAVE TRANSACTION here; {send('0xA4')} "
+        f"ROLLBACK TRANSACTION here; {send('0xA5')} COMMIT TRANSACTION;"
+    )
     resume(lab)
     assert lab.bodies() == [b"\xa2", b"\xa3", b"\xa5"]
     assert lab.rows(COPIES) == []
@@ -65,8 +67,7 @@ def test_the_numbers_are_the_broker_s_own_on_every_dialog():
     before = lab.rows(kept.format("SentMessage", ""))
     assert len({row[0] for row in before}) > 1, "several dialogs"
     resume(lab)
-    assert before == lab.rows(kept.format(
-        "Landing", "WHERE MessageType = N'//redial/audit/event'"))
+    assert before == lab.rows(kept.format("Landing", "WHERE MessageType = N'//redial/audit/event'"))
 
 
 @pytest.mark.parametrize("key", ["spid", "pool", "single"])
@@ -75,13 +76,16 @@ def test_a_message_without_a_copy_gives_no_other_message_its_number(key):
     same: here the SEND is our own. 2. The next message has the broker's number. 3. The first lands,
     the dialog is removed, the second is not lost.
     """
-    lab = paused(configured(conversation={"key": key},
-                            timer={"after_seconds": 60, "spread_seconds": 0}))
+    lab = paused(
+        configured(conversation={"key": key}, timer={"after_seconds": 60, "spread_seconds": 0})
+    )
     client = Client(lab)
     client.execute(send("0xA0"))
-    lab.rows("DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
-             "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
-             "MESSAGE TYPE [//redial/audit/event] (0x);")
+    lab.rows(
+        "DECLARE @handle uniqueidentifier = (SELECT conversation_handle FROM "
+        "sys.conversation_endpoints WHERE is_initiator = 1); SEND ON CONVERSATION @handle "
+        "MESSAGE TYPE [//redial/audit/event] (0x);"
+    )
     client.execute(send("0xA2"))
     assert lab.rows(COPIES) == [(0, b"\xa0"), (2, b"\xa2")]
     lab.rows("RECEIVE TOP (2) * FROM audit.TargetQueue;")
@@ -131,7 +135,8 @@ def test_a_transaction_outlives_the_lifetime_of_its_dialog(switches):
     """The review's first story: two sends, a lifetime that ends, COMMIT; and with a third send."""
     short = configured(
         timer={"after_seconds": 2, "spread_seconds": 0, "retry_seconds": 1},
-        conversation={"lifetime_seconds": 12, "longest_transaction_seconds": 4})
+        conversation={"lifetime_seconds": 12, "longest_transaction_seconds": 4},
+    )
     for third in ("", send("0xA3")):
         lab = Lab(short, **switches)
         client = Client(lab)
@@ -152,7 +157,9 @@ def test_what_an_error_of_the_operator_s_dead_letters_says_code_and_number():
     lab.rows(f"END CONVERSATION '{target}' WITH ERROR = 50001 DESCRIPTION = N'by hand';")
     lab.advance(5)
     assert lab.rows("SELECT MessageSequence, Body, Code, Reason FROM audit.DeadLetter;") == [
-        (0, b"\xa1", 50001, "by hand"), (1, b"\xa2", 50001, "by hand")]
+        (0, b"\xa1", 50001, "by hand"),
+        (1, b"\xa2", 50001, "by hand"),
+    ]
 
 
 # ---------------------------------------------------------------------- locks
@@ -164,8 +171,12 @@ def test_a_sender_who_has_not_committed_keeps_no_reader_waiting():
     b.execute(send("0xB1"))
     lab.advance(3700)
     assert lab.bodies() == [b"\xb1"]
-    assert [wait for (wait,) in lab.rows(
-        "SELECT wait_type FROM sys.dm_exec_requests WHERE wait_type LIKE N'LCK%';")] == []
+    assert [
+        wait
+        for (wait,) in lab.rows(
+            "SELECT wait_type FROM sys.dm_exec_requests WHERE wait_type LIKE N'LCK%';"
+        )
+    ] == []
     a.execute("COMMIT TRANSACTION;")
     lab.advance(5)
     assert sorted(lab.bodies()) == [b"\xa1", b"\xb1"]

@@ -55,37 +55,56 @@ CASES = {
     "the target ends": Case(0, True, ends(), "landed"),
     "the lifetime is over": Case(-8489, True, lambda lab: lab.advance(LIFETIME)),
     "the lifetime is over behind unread": Case(
-        -8489, True, lambda lab: lab.advance(LIFETIME), "unread"),
+        -8489, True, lambda lab: lab.advance(LIFETIME), "unread"
+    ),
     "the target is cleaned up": Case(-8462, True, ends("WITH CLEANUP"), "landed"),
     "conversations are errored": Case(
-        -9719, True,
+        -9719,
+        True,
         sql("ALTER DATABASE Redial SET ERROR_BROKER_CONVERSATIONS WITH ROLLBACK IMMEDIATE;"),
-        "unread"),
+        "unread",
+    ),
     "the master key is lost": Case(
-        -28052, True,
-        sql("ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY;",
+        -28052,
+        True,
+        sql(
+            "ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY;",
             "ALTER MASTER KEY FORCE REGENERATE WITH ENCRYPTION BY PASSWORD = N'Redial-2026y';",
             "OPEN MASTER KEY DECRYPTION BY PASSWORD = N'Redial-2026y'; "
-            "ALTER MASTER KEY ADD ENCRYPTION BY SERVICE MASTER KEY; CLOSE MASTER KEY;"),
-        "unread", encrypted=True),
+            "ALTER MASTER KEY ADD ENCRYPTION BY SERVICE MASTER KEY; CLOSE MASTER KEY;",
+        ),
+        "unread",
+        encrypted=True,
+    ),
     "the service has lost the contract": Case(
-        -8408, False, sql(f"ALTER SERVICE {TARGET} (DROP CONTRACT {CONTRACT});")),
+        -8408, False, sql(f"ALTER SERVICE {TARGET} (DROP CONTRACT {CONTRACT});")
+    ),
     "the contract is dropped": Case(
-        -8487, False,
-        sql(f"ALTER SERVICE {TARGET} (DROP CONTRACT {CONTRACT});", f"DROP CONTRACT {CONTRACT};")),
+        -8487,
+        False,
+        sql(f"ALTER SERVICE {TARGET} (DROP CONTRACT {CONTRACT});", f"DROP CONTRACT {CONTRACT};"),
+    ),
     "the right to send is lost": Case(
-        -8494, False,
-        sql(f"ALTER AUTHORIZATION ON SERVICE::{TARGET} TO dbo;",
-            f"DENY SEND ON SERVICE::{TARGET} TO audit_module;")),
+        -8494,
+        False,
+        sql(
+            f"ALTER AUTHORIZATION ON SERVICE::{TARGET} TO dbo;",
+            f"DENY SEND ON SERVICE::{TARGET} TO audit_module;",
+        ),
+    ),
     "the service is dropped": Case(-8470, False, sql(f"DROP SERVICE {TARGET};"), "landed"),
     "bodies must be XML now": Case(
-        -9615, False, sql(f"ALTER MESSAGE TYPE [{EVENT}] VALIDATION = WELL_FORMED_XML;")),
+        -9615, False, sql(f"ALTER MESSAGE TYPE [{EVENT}] VALIDATION = WELL_FORMED_XML;")
+    ),
     "bodies must be empty now": Case(
-        -8430, False, sql(f"ALTER MESSAGE TYPE [{EVENT}] VALIDATION = EMPTY;")),
+        -8430, False, sql(f"ALTER MESSAGE TYPE [{EVENT}] VALIDATION = EMPTY;")
+    ),
     "the application's error 1": Case(
-        1, False, ends("WITH ERROR = 1 DESCRIPTION = N'no'"), "landed"),
+        1, False, ends("WITH ERROR = 1 DESCRIPTION = N'no'"), "landed"
+    ),
     "the application's last error": Case(
-        2_147_483_647, False, ends("WITH ERROR = 2147483647 DESCRIPTION = N'no'"), "landed"),
+        2_147_483_647, False, ends("WITH ERROR = 2147483647 DESCRIPTION = N'no'"), "landed"
+    ),
 }
 
 
@@ -152,12 +171,13 @@ def test_what_was_pending_is_accounted_for_once_as_it_was_sent(case):
     assert lab.pending() == []
 
     # The log says so; every dialog has ended, the resend's own too.
-    (row,) = lab.rows("SELECT Code, Resent, DeadLettered FROM audit.ConversationLog "
-                      "WHERE ResendOf IS NULL;")
-    moved = 7 if case.arrived == "unread" else 6    # END deletes what is unread: its copy goes on
+    (row,) = lab.rows(
+        "SELECT Code, Resent, DeadLettered FROM audit.ConversationLog WHERE ResendOf IS NULL;"
+    )
+    moved = 7 if case.arrived == "unread" else 6  # END deletes what is unread: its copy goes on
     assert row == (case.code, *((moved, 0) if case.resent else (0, moved)))
     assert lab.handles(1) == []
-    assert lab.handles(0) == []         # of a first message that was refused too (F-366)
+    assert lab.handles(0) == []  # of a first message that was refused too (F-366)
     assert lab.errors() == [] and lab.queues_on()
     lab.at_rest()
 
@@ -173,7 +193,12 @@ def test_a_sender_afterwards_is_served_where_the_set_up_still_stands(name):
 
 
 UNREADABLE = [
-    "NULL", "0x", "0x00", "0xFFFE", "0xFFFE3C00", "CONVERT(varbinary(max), N'<Error/>')",
+    "NULL",
+    "0x",
+    "0x00",
+    "0xFFFE",
+    "0xFFFE3C00",
+    "CONVERT(varbinary(max), N'<Error/>')",
     "CONVERT(varbinary(max), N'<Error xmlns=\"http://schemas.microsoft.com/SQL/ServiceBroker/Error"
     "\"><Code>x</Code></Error>')",
     "CONVERT(varbinary(max), N'<Error xmlns=\"http://schemas.microsoft.com/SQL/ServiceBroker/Error"
@@ -193,7 +218,8 @@ def test_an_error_nobody_can_read_dooms_nothing_and_has_no_code(quiet, body):
         "DECLARE @code int = 7, @description nvarchar(3000), @state int; BEGIN TRANSACTION; "
         f"DECLARE @body varbinary(max) = {body}; "
         "EXECUTE audit.usp_ReadErrorBody @body, @code OUTPUT, @description OUTPUT; "
-        "SET @state = XACT_STATE(); ROLLBACK TRANSACTION; SELECT @code, @state;")
+        "SET @state = XACT_STATE(); ROLLBACK TRANSACTION; SELECT @code, @state;"
+    )
     assert rows == [(None, 1)]
 
 
@@ -203,8 +229,10 @@ def test_a_resend_whose_acknowledgement_was_lost_is_the_only_way_to_land_twice()
     lab.target_activation("OFF")
     lab.send(b"once")
     body = lab.unread()[0][1]
-    lab.run("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
-            f"TO SERVICE N'//redial/audit/target' ON CONTRACT {CONTRACT} WITH ENCRYPTION = OFF; "
-            f"SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (0x{body.hex()});")
+    lab.run(
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+        f"TO SERVICE N'//redial/audit/target' ON CONTRACT {CONTRACT} WITH ENCRYPTION = OFF; "
+        f"SEND ON CONVERSATION @h MESSAGE TYPE [{EVENT}] (0x{body.hex()});"
+    )
     lab.target_activation("ON")
     assert lab.landed() == [b"once", b"once"]

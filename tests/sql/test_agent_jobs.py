@@ -131,8 +131,11 @@ def test_a_job_msdb_refuses_is_told_about_and_never_ours_to_delete():
     lab = Lab(CONFIG)
     lab.sa.execute("USE msdb;")
     run(lab, AGENT)
-    run(lab, "ALTER PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) "
-             "AS RAISERROR(N'The specified @name already exists.', 16, 1); RETURN 1;")
+    run(
+        lab,
+        "ALTER PROCEDURE dbo.sp_add_job @job_name nvarchar(128), @description nvarchar(512) "
+        "AS RAISERROR(N'The specified @name already exists.', 16, 1); RETURN 1;",
+    )
     lab.sa.execute("USE lab;")
     printed = run(lab, render(CONFIG)[SCRIPT])
     assert any("already exists" in p and "[usp_RetireIdle] @WhatIf = 0;" in p for p in printed)
@@ -146,9 +149,10 @@ CLEANUP = "88_earlier.cleanup.sql"
 def test_a_job_of_an_earlier_choice_goes_with_what_it_called(agent):
     """usp_RetireIdle is not there with key = message: its job would fail every five minutes."""
     message = configured(
-        operations={"agent_job": True}, conversation={"key": "message", "recycle": "never"},
+        operations={"agent_job": True},
+        conversation={"key": "message", "recycle": "never"},
         retention={"landing_days": 30, "log_days": 60, "dead_letter_days": 90},
-    )  # fmt: skip
+    )
     before = set(jobs(agent))
     assert "usp_ResendStranded" not in str(jobs(agent)), "usp_RetireIdle calls it"
     run(agent, render(message)[CLEANUP])
@@ -180,9 +184,10 @@ def test_a_name_that_was_cut_for_a_long_name_of_the_database_is_known_as_ours(ag
     run(agent, render(configured())[CLEANUP])
     assert {name for name in before if "ddd" not in name} == set(jobs(agent)) != set(before)
 
+
 def test_somebody_elses_job_of_our_name_is_not_changed(agent):
     agent.sa.execute("DELETE FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';")
-    run(agent, render(CONFIG)[SCRIPT])      # the description says that they are ours
+    run(agent, render(CONFIG)[SCRIPT])  # the description says that they are ours
     kept = "SELECT COUNT(*) FROM audit.OwnedObject WHERE Kind = N'AGENT JOB';"
     assert agent.rows(kept) == [(len(jobs(agent)),)]
     agent.sa.execute(
@@ -223,18 +228,28 @@ def test_what_dialogs_ended_by_hand_left_is_sent_again_by_one_job_or_the_other(k
 def test_every_shipped_configuration_that_sends_has_such_a_job():
     for toml in sorted((SQL / "configs").glob("*.toml")):
         config = load(toml)
-        files = render(config.model_copy(update={
-            "operations": config.operations.model_copy(update={"agent_job": True}),
-        }))
-        by = [call for call in ("[usp_RetireIdle] @WhatIf = 0;", "[usp_ResendStranded];")
-              if call in files[SCRIPT]]
+        files = render(
+            config.model_copy(
+                update={
+                    "operations": config.operations.model_copy(update={"agent_job": True}),
+                }
+            )
+        )
+        by = [
+            call
+            for call in ("[usp_RetireIdle] @WhatIf = 0;", "[usp_ResendStranded];")
+            if call in files[SCRIPT]
+        ]
         assert len(by) == 1, toml.stem
 
 
 def test_the_target_s_database_has_no_such_job():
     """Nothing is sent from there, and there are no copies."""
-    apart = configured(operations={"agent_job": True}, target={"database": "depot"},
-                       conversation={"key": "message", "recycle": "never"})
+    apart = configured(
+        operations={"agent_job": True},
+        target={"database": "depot"},
+        conversation={"key": "message", "recycle": "never"},
+    )
     files = render(apart)
     assert "usp_ResendStranded" in files[SCRIPT]
     assert "usp_ResendStranded" not in files.get(f"target/{SCRIPT}", "")

@@ -62,7 +62,7 @@ def test_wait_lets_the_others_end_and_cuts_nobody_off():
     bare.run(batches[:place])
     bare.sa.submit(batches[place])
     bare.advance(600)
-    assert not bare.sa.out.finished                     # no LOCK_TIMEOUT ends it, only the others
+    assert not bare.sa.out.finished  # no LOCK_TIMEOUT ends it, only the others
     assert other.value("@@TRANCOUNT") == 1
     other.submit("COMMIT;")
     bare.advance(5)
@@ -82,7 +82,7 @@ def test_rollback_immediate_cuts_the_others_off_once():
     assert bare.rows(IS_ON) == [(1,)] and bare.rows(GUID) == guid
     again = Client(bare)
     again.execute(BUSY)
-    bare.deploy(option("rollback_immediate"))           # it is on: nobody is asked to leave
+    bare.deploy(option("rollback_immediate"))  # it is on: nobody is asked to leave
     assert again.value("@@TRANCOUNT") == 1
     again.execute("COMMIT;")
     assert works(bare)

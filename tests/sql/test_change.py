@@ -71,9 +71,13 @@ class Senders:
         bare.advance(30)
         assert sorted(bare.bodies()) == sorted(self.sent)
         for (conversation,) in bare.rows("SELECT DISTINCT ConversationId FROM audit.Landing;"):
-            sequences = [row[0] for row in bare.rows(
-                "SELECT MessageSequence FROM audit.Landing WHERE ConversationId = "
-                f"'{conversation}' ORDER BY RowVersion;")]  # fmt: skip
+            sequences = [
+                row[0]
+                for row in bare.rows(
+                    "SELECT MessageSequence FROM audit.Landing WHERE ConversationId = "
+                    f"'{conversation}' ORDER BY RowVersion;"
+                )
+            ]
             assert sequences == sorted(sequences)
         assert bare.rows("SELECT * FROM audit.DeadLetter;") == []
         assert bare.errors() == []
@@ -135,9 +139,10 @@ def test_numbers_alone_drain_nothing(bare):
     rows = bare.rows("SELECT * FROM audit.SessionConversations;")
     numbers = another(
         AUDIT,
-        timer={"after_seconds": 7200}, target={"readers": 3, "receive_batch": 9},
+        timer={"after_seconds": 7200},
+        target={"readers": 3, "receive_batch": 9},
         conversation={"lifetime_seconds": 90_000, "encryption": True},
-    )  # fmt: skip
+    )
     assert change(bare, senders, AUDIT, numbers) == 0
     assert bare.rows("SELECT * FROM audit.SessionConversations;") == rows
     senders.send(numbers)
@@ -209,7 +214,6 @@ def test_any_error_in_the_drain_opens_the_gate_again_and_leaves_the_deployers_lo
     senders.check()
 
 
-
 def test_the_gate_is_opened_before_its_mark_is_taken_away(bare):
     """usp_OpenGate has the gate's row and then asks for the mark: the other order can deadlock."""
     bare.sa.execute(
@@ -276,11 +280,14 @@ def test_a_gate_a_deployment_has_closed_is_opened_by_a_deployment_only(bare):
     bare.run(batches[: first + 1])
     assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(False,)]
     assert bare.sa.fail("EXECUTE audit.usp_OpenGate @reason = N'it is night';") == 50162
-    bare.sa.execute("BEGIN TRY EXECUTE audit.usp_OpenGate @reason = N'x'; END TRY "
-                    "BEGIN CATCH IF @@TRANCOUNT <> 0 THROW 60001, N'left open', 1; END CATCH;")
+    bare.sa.execute(
+        "BEGIN TRY EXECUTE audit.usp_OpenGate @reason = N'x'; END TRY "
+        "BEGIN CATCH IF @@TRANCOUNT <> 0 THROW 60001, N'left open', 1; END CATCH;"
+    )
     assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(False,)]
-    ((advice,),) = [row[4:] for row in bare.rows("EXECUTE audit.usp_Health;")
-                    if row[1] == "gate closed"]  # fmt: skip
+    ((advice,),) = [
+        row[4:] for row in bare.rows("EXECUTE audit.usp_Health;") if row[1] == "gate closed"
+    ]
     assert "run install.sql again" in advice
     bare.deploy(APPLICATION)
     assert bare.rows("SELECT IsOpen FROM audit.Gate;") == [(True,)]
@@ -310,7 +317,7 @@ def test_a_table_of_an_earlier_choice_stays_while_it_has_rows(bare):
         "ReceivedUtc datetime2(3) NOT NULL, Repeats int NOT NULL);"
         "INSERT INTO audit.Inbox VALUES (NEWID(), SYSUTCDATETIME(), 0);"
         "EXECUTE sys.sp_addextendedproperty N'Redial.made', N'audit', "
-        "N'SCHEMA', N'audit', N'TABLE', N'Inbox';"      # as the earlier choice's script does
+        "N'SCHEMA', N'audit', N'TABLE', N'Inbox';"  # as the earlier choice's script does
     )
     bare.deploy(AUDIT)
     assert bare.rows("SELECT COUNT(*) FROM audit.Inbox;") == [(1,)]

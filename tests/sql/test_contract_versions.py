@@ -52,7 +52,7 @@ def test_live_dialogs_go_on_with_the_old_version_until_a_new_type_is_sent(bare):
     other.execute(call("0x02"))
     handle = bare.rows(HANDLES)
     bare.deploy(TWO)
-    client.execute(call("0x03"))                    # a caller that knows the old version only
+    client.execute(call("0x03"))  # a caller that knows the old version only
     client.execute(call("0x04", V2))
     assert bare.rows(HANDLES) == handle
     assert bare.rows(ON) == [(V1, "CO"), (V1, "CO")]
@@ -83,7 +83,7 @@ def test_a_version_that_is_listed_no_more_is_drained_then_dropped_when_its_memor
     bare.deploy(TWO)
     client.execute(call("0x02"))
     bare.deploy(version(V2, [], EVENT, NOTE))
-    assert bare.rows(CONTRACTS) == [(V1,), (V2,)]   # CLOSED endpoints are still on it: kept
+    assert bare.rows(CONTRACTS) == [(V1,), (V2,)]  # CLOSED endpoints are still on it: kept
     assert client.fail(call("0x03")) == 50100
     client.execute(call("0x03", V2, NOTE))
     bare.advance(3600)
@@ -151,9 +151,11 @@ def test_a_priority_follows_the_contract_so_that_the_old_version_can_go():
 def batch(*messages: tuple[str, str], contract: str = V2) -> str:
     """A call of usp_SendBatch: (body, message type) each."""
     rows = ", ".join(f"({n}, N'{kind}', {body})" for n, (body, kind) in enumerate(messages))
-    return (f"DECLARE @m audit.MessageBatch; INSERT INTO @m (Ordinal, MessageType, MessageBody) "
-            f"VALUES {rows}; EXECUTE audit.usp_SendBatch N'{AUDIT.services.initiator}', "
-            f"N'{AUDIT.services.target}', N'{contract}', @m;")
+    return (
+        f"DECLARE @m audit.MessageBatch; INSERT INTO @m (Ordinal, MessageType, MessageBody) "
+        f"VALUES {rows}; EXECUTE audit.usp_SendBatch N'{AUDIT.services.initiator}', "
+        f"N'{AUDIT.services.target}', N'{contract}', @m;"
+    )
 
 
 def test_a_batch_of_old_types_only_goes_on_with_the_old_dialog(bare):

@@ -54,7 +54,8 @@ def test_a_table_killed_at_any_statement_of_its_script_is_whole_after_the_next(c
     """Table, indexes, lock escalation and mark are one transaction: what is there is looked up by
     its name, so a half would be taken for the whole for ever."""
     config = another(
-        AUDIT, conversation={"key": "application", "order": "key", "delivery": "exactly_once"})
+        AUDIT, conversation={"key": "application", "order": "key", "delivery": "exactly_once"}
+    )
     bare = Bare()
     killed = 0
     for sql in installation(config):

@@ -14,9 +14,14 @@ PROCEDURES = {
     if name.startswith("78_") and "@Help bit = 0" in text
 }
 DESTROYS = (
-    "usp_Drain", "usp_EndLeaked", "usp_RetireIdle", "usp_ReplayDeadLetter", "usp_PurgeDeadLetter",
-    "usp_PurgeLogs", "usp_PurgeSendLedger",
-)  # fmt: skip
+    "usp_Drain",
+    "usp_EndLeaked",
+    "usp_RetireIdle",
+    "usp_ReplayDeadLetter",
+    "usp_PurgeDeadLetter",
+    "usp_PurgeLogs",
+    "usp_PurgeSendLedger",
+)
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,14 @@ AGE, RETRY = 60, 5
 
 
 def hot_lab(key: str = "application", readers: int = 1) -> Lab:
-    return Lab(configured(
-        conversation={"key": key}, initiator={"readers": readers}, pool={"size": 1},
-        timer={"after_seconds": AGE, "spread_seconds": 0, "retry_seconds": RETRY}))
+    return Lab(
+        configured(
+            conversation={"key": key},
+            initiator={"readers": readers},
+            pool={"size": 1},
+            timer={"after_seconds": AGE, "spread_seconds": 0, "retry_seconds": RETRY},
+        )
+    )
 
 
 def sending(body: int, key: str | None = "N'k'") -> str:
@@ -26,8 +31,9 @@ def handed_on(crowd: list[Client], body: int, key: str | None) -> None:
 
 
 def recycled(lab: Lab) -> int:
-    return lab.rows("SELECT COUNT(*) FROM audit.ConversationLog WITH (NOLOCK) "
-                    "WHERE EndOfStreamUtc IS NOT NULL;")[0][0]
+    return lab.rows(
+        "SELECT COUNT(*) FROM audit.ConversationLog WITH (NOLOCK) WHERE EndOfStreamUtc IS NOT NULL;"
+    )[0][0]
 
 
 def three_at_work(lab: Lab, key: str | None) -> list[Client]:
@@ -59,8 +65,10 @@ def test_a_row_that_is_never_free_is_recycled_at_the_third_try(key):
     assert recycled(lab) == 1 and lab.errors() == []
 
 
-LOOKED_UP = ("BEGIN TRANSACTION; SELECT Handle FROM audit.SessionConversations WITH (UPDLOCK) "
-             "WHERE ConfigId = 1 AND ConversationKey = N'{}';")
+LOOKED_UP = (
+    "BEGIN TRANSACTION; SELECT Handle FROM audit.SessionConversations WITH (UPDLOCK) "
+    "WHERE ConfigId = 1 AND ConversationKey = N'{}';"
+)
 """A sender between its look-up and SEND: it has the row and not yet the group."""
 
 
@@ -80,11 +88,14 @@ def test_the_first_two_tries_do_not_wait_and_the_third_waits_for_a_second():
     client.execute("COMMIT TRANSACTION;")
     lab.advance(RETRY)
     assert recycled(lab) == 1 and lab.errors() == []
-    assert lab.rows("SELECT is_receive_enabled FROM sys.service_queues "
-                    "WHERE name = N'InitiatorQueue';") == [(1,)]
+    assert lab.rows(
+        "SELECT is_receive_enabled FROM sys.service_queues WHERE name = N'InitiatorQueue';"
+    ) == [(1,)]
 
 
 def waiting(lab: Lab) -> int:
     """Requests that wait for a row."""
-    return lab.rows("SELECT COUNT(*) FROM sys.dm_tran_locks "
-                    "WHERE request_status <> N'GRANT' AND resource_type = N'KEY';")[0][0]
+    return lab.rows(
+        "SELECT COUNT(*) FROM sys.dm_tran_locks "
+        "WHERE request_status <> N'GRANT' AND resource_type = N'KEY';"
+    )[0][0]

@@ -20,9 +20,13 @@ from ..combos.lab import DATABASE, Lab, empty_instance
 AUDIT = load_named("audit")
 BATCHES = [batch.sql for batch in split_batches(render(AUDIT)["install.sql"])]
 NOTHING = re.compile(
-    r"\A(?:\s*(?:SET [A-Z_]+ O\w+|IF @@ERROR <> 0 SET NOEXEC ON|PRINT [^;]*);)*\s*\Z")
-WORKING = [n for n, text in enumerate(BATCHES)
-           if not NOTHING.match(re.sub(r"/\*.*?\*/|--[^\n]*", "", text, flags=re.S))]
+    r"\A(?:\s*(?:SET [A-Z_]+ O\w+|IF @@ERROR <> 0 SET NOEXEC ON|PRINT [^;]*);)*\s*\Z"
+)
+WORKING = [
+    n
+    for n, text in enumerate(BATCHES)
+    if not NOTHING.match(re.sub(r"/\*.*?\*/|--[^\n]*", "", text, flags=re.S))
+]
 """Batches that do something; the others only set options and ask for errors."""
 SQLCMD = "SET QUOTED_IDENTIFIER OFF;"
 """What a connection of sqlcmd starts with (sqlcmd utility page, option -I)."""
@@ -30,8 +34,11 @@ SQLCMD = "SET QUOTED_IDENTIFIER OFF;"
 
 def titled(number: int) -> str:
     """A batch's first telling line, for the name of its test."""
-    lines = [line.strip() for line in re.sub(r"/\*.*?\*/", "", BATCHES[number], flags=re.S)
-             .split("\n") if line.strip()]
+    lines = [
+        line.strip()
+        for line in re.sub(r"/\*.*?\*/", "", BATCHES[number], flags=re.S).split("\n")
+        if line.strip()
+    ]
     return f"{number}: {lines[0][:60]}"
 
 
@@ -60,10 +67,12 @@ def installed(lab: Lab) -> dict[str, list[tuple]]:
     found["queues"] = lab.rows(
         "SELECT name, is_activation_enabled, activation_procedure, max_readers, "
         "USER_NAME(execute_as_principal_id) FROM sys.service_queues WHERE is_ms_shipped = 0 "
-        "ORDER BY name;")
+        "ORDER BY name;"
+    )
     found["modules"] = lab.rows(
         "SELECT OBJECT_NAME(object_id), uses_ansi_nulls, uses_quoted_identifier, "
-        "USER_NAME(execute_as_principal_id) FROM sys.sql_modules ORDER BY 1;")
+        "USER_NAME(execute_as_principal_id) FROM sys.sql_modules ORDER BY 1;"
+    )
     return found
 
 
@@ -114,8 +123,10 @@ def test_parts_run_one_by_one_activate_nothing_without_all_it_needs(lab, kind):
                 assert out.finished
                 if name == "80_queues.activation.sql" and "ALTER QUEUE" in batch.sql:
                     assert [error.number for error in out.errors] == [50199]
-    assert lab.rows("SELECT COUNT(*) FROM sys.service_queues WHERE is_activation_enabled = 1 "
-                    "AND is_ms_shipped = 0;") == [(0,)]
+    assert lab.rows(
+        "SELECT COUNT(*) FROM sys.service_queues WHERE is_activation_enabled = 1 "
+        "AND is_ms_shipped = 0;"
+    ) == [(0,)]
 
 
 def test_a_second_run_changes_nothing(lab, clean):
@@ -127,8 +138,10 @@ def test_a_second_run_changes_nothing(lab, clean):
 def test_every_module_tells_its_version_and_configuration_from_the_catalog(lab):
     """A.2 idempotent deploy: OBJECT_DEFINITION answers which version runs, as a DBA asks."""
     run(lab, SQLCMD)
-    texts = lab.rows("SELECT o.name, OBJECT_DEFINITION(o.object_id) FROM sys.objects AS o "
-                     "INNER JOIN sys.sql_modules AS m ON m.object_id = o.object_id;")
+    texts = lab.rows(
+        "SELECT o.name, OBJECT_DEFINITION(o.object_id) FROM sys.objects AS o "
+        "INNER JOIN sys.sql_modules AS m ON m.object_id = o.object_id;"
+    )
     assert texts
     stamp = re.compile(r"/\* Redial \d+\.\d+\.\d+, configuration audit\b[^*]*\*/")
     assert [name for name, text in texts if not stamp.search(text)] == []
@@ -141,6 +154,9 @@ def test_the_committed_checksums_are_those_of_the_files(name):
     for line in (directory / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, file = line.split("  ", 1)
         listed[file] = digest
-    here = {p.name: hashlib.sha256(p.read_bytes()).hexdigest()
-            for p in directory.iterdir() if p.name != "SHA256SUMS"}
+    here = {
+        p.name: hashlib.sha256(p.read_bytes()).hexdigest()
+        for p in directory.iterdir()
+        if p.name != "SHA256SUMS"
+    }
     assert listed == here

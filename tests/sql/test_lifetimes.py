@@ -10,19 +10,32 @@ import pytest
 
 from .lab import Client, Lab, configured, send
 
-KEYS = [("spid", "never"), ("application", "never"), ("pool", "never"), ("single", "never"),
-        ("spid", "aged_out"), ("pool", "aged_out")]
+KEYS = [
+    ("spid", "never"),
+    ("application", "never"),
+    ("pool", "never"),
+    ("single", "never"),
+    ("spid", "aged_out"),
+    ("pool", "aged_out"),
+]
 LIFE, LONGEST, RETRY = 1000, 100, 1
 MARGIN = LONGEST + RETRY + 60
 DIALOGS = "SELECT DISTINCT ConversationId FROM audit.Landing WHERE Body IN ({});"
 
 
 def lab_of(key: str, recycle: str) -> Lab:
-    return Lab(configured(
-        conversation={"key": key, "recycle": recycle, "lifetime_seconds": LIFE,
-                      "longest_transaction_seconds": LONGEST},
-        timer={"after_seconds": 60, "spread_seconds": 0, "retry_seconds": RETRY},
-        aged_out={"after_seconds": 0, "after_messages": 2, "spread_messages": 0}))
+    return Lab(
+        configured(
+            conversation={
+                "key": key,
+                "recycle": recycle,
+                "lifetime_seconds": LIFE,
+                "longest_transaction_seconds": LONGEST,
+            },
+            timer={"after_seconds": 60, "spread_seconds": 0, "retry_seconds": RETRY},
+            aged_out={"after_seconds": 0, "after_messages": 2, "spread_messages": 0},
+        )
+    )
 
 
 def call(key: str, body: str) -> str:
@@ -68,8 +81,9 @@ def test_a_dialog_that_dies_in_mid_transaction_is_replaced_and_nothing_is_lost(k
     client = Client(lab)
     client.execute(call(key, "0xA1"))
     client.execute(f"BEGIN TRANSACTION; {call(key, '0xA2')}")
-    ((target,),) = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                            "WHERE is_initiator = 0;")
+    ((target,),) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     lab.rows(f"END CONVERSATION '{target}';")
     client.execute(f"{call(key, '0xA3')} COMMIT TRANSACTION;")
     lab.advance(5)

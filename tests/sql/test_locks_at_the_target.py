@@ -7,11 +7,15 @@ from .test_usp_ProcessMessage import HOOK, POISON, dead, done, hook, resume, thr
 from .test_usp_TargetActivation import pause, queue_is_on
 
 ASKS = "SET LOCK_TIMEOUT 100; UPDATE dbo.Door SET Shut = Shut WHERE Id = 1;"
-DOOR = ("CREATE TABLE dbo.Door (Id int NOT NULL PRIMARY KEY, Shut int NOT NULL);"
-        "INSERT INTO dbo.Door VALUES (1, 0);")
+DOOR = (
+    "CREATE TABLE dbo.Door (Id int NOT NULL PRIMARY KEY, Shut int NOT NULL);"
+    "INSERT INTO dbo.Door VALUES (1, 0);"
+)
 SHUT = "BEGIN TRANSACTION; UPDATE dbo.Door SET Shut = 1 WHERE Id = 1;"
-TRIGGER = ("CREATE TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "
-           f"IF EXISTS (SELECT 1 FROM inserted WHERE Body = 0x66) BEGIN {ASKS} END; END;")
+TRIGGER = (
+    "CREATE TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "
+    f"IF EXISTS (SELECT 1 FROM inserted WHERE Body = 0x66) BEGIN {ASKS} END; END;"
+)
 
 
 def shut(lab: Lab) -> Client:
@@ -73,12 +77,17 @@ def test_a_row_that_fails_only_inside_its_receive_does_not_switch_the_queue_off(
     """As a deadlock's victim does, again and again: alone it never meets the lock."""
     lab = Lab(configured(**HOOK))
     shut(lab)
-    hook(lab, POISON.format("IF EXISTS (SELECT 1 FROM audit.PoisonAttempt WHERE MessageSequence = "
-                            "-2) BEGIN SET XACT_ABORT ON; " + ASKS + " END;"))
+    hook(
+        lab,
+        POISON.format(
+            "IF EXISTS (SELECT 1 FROM audit.PoisonAttempt WHERE MessageSequence = "
+            "-2) BEGIN SET XACT_ABORT ON; " + ASKS + " END;"
+        ),
+    )
     three(lab)
     resume(lab)
     assert done(lab) == [b"\x01", b"\x03"] and dead(lab) == [(1, b"\x66", 1222)]
-    assert len(lab.errors()) == 4       # the batch; the first row alone lands; then three in a row
+    assert len(lab.errors()) == 4  # the batch; the first row alone lands; then three in a row
     assert queue_is_on(lab)
 
 
@@ -109,9 +118,12 @@ def test_what_fails_before_a_batch_is_known_blames_no_row_of_the_one_before():
     # The second conversation fails behind its landing, where no row is to blame.
     lab.sa.execute(
         "CREATE TRIGGER audit.TR_Attempt ON audit.PoisonAttempt AFTER DELETE AS BEGIN "
-        "SET NOCOUNT ON; THROW 60001, N'not now', 1; END;")
-    ((handle,),) = lab.rows("SELECT TOP (1) conversation_handle FROM sys.conversation_endpoints "
-                            "WHERE is_initiator = 1 ORDER BY conversation_handle DESC;")
+        "SET NOCOUNT ON; THROW 60001, N'not now', 1; END;"
+    )
+    ((handle,),) = lab.rows(
+        "SELECT TOP (1) conversation_handle FROM sys.conversation_endpoints "
+        "WHERE is_initiator = 1 ORDER BY conversation_handle DESC;"
+    )
     lab.sa.execute(f"END CONVERSATION '{handle}';")
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     lab.advance(5)

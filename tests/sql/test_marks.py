@@ -15,13 +15,24 @@ from .bare import Bare, installation, removal
 from .lab import AUDIT
 
 CALL = re.compile(
-    r"EXECUTE (@property = )?sys\.sp_(?:add|drop)extendedproperty[^;]*;(.*?)THROW 50209", re.S)
+    r"EXECUTE (@property = )?sys\.sp_(?:add|drop)extendedproperty[^;]*;(.*?)THROW 50209", re.S
+)
 
 
-@pytest.mark.parametrize("made", [
-    "CREATE USER", "CREATE SCHEMA", "CREATE ROLE", "CREATE TABLE", "CREATE TYPE", "CREATE QUEUE",
-    "CREATE MESSAGE TYPE", "CREATE CONTRACT", "CREATE SERVICE",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "made",
+    [
+        "CREATE USER",
+        "CREATE SCHEMA",
+        "CREATE ROLE",
+        "CREATE TABLE",
+        "CREATE TYPE",
+        "CREATE QUEUE",
+        "CREATE MESSAGE TYPE",
+        "CREATE CONTRACT",
+        "CREATE SERVICE",
+    ],
+)
 def test_an_object_whose_mark_fails_is_not_made(made, monkeypatch):
     """F-361: sp_addextendedproperty raises and returns 1, which no XACT_ABORT turns into an end."""
     bare = Bare()
@@ -66,5 +77,7 @@ def test_every_call_asks_for_the_return_code():
         calls = text.count("sys.sp_addextendedproperty") + text.count("sys.sp_dropextendedproperty")
         found = CALL.findall(text)
         assert len(found) == calls, name
-        assert all(code and "IF ISNULL(@property, 1) <> 0" in between and len(between) < 80
-                   for code, between in found), name
+        assert all(
+            code and "IF ISNULL(@property, 1) <> 0" in between and len(between) < 80
+            for code, between in found
+        ), name

@@ -16,24 +16,36 @@ from .lab import AUDIT
 
 DBO = another(AUDIT, schema="dbo")
 THEIRS = {
-    "table": ("CREATE TABLE dbo.Inbox (Id int NOT NULL, Body nvarchar(10) NOT NULL);"
-              "INSERT INTO dbo.Inbox VALUES (1, N'theirs');", "user table [dbo].[Inbox]"),
+    "table": (
+        "CREATE TABLE dbo.Inbox (Id int NOT NULL, Body nvarchar(10) NOT NULL);"
+        "INSERT INTO dbo.Inbox VALUES (1, N'theirs');",
+        "user table [dbo].[Inbox]",
+    ),
     "view": ("EXECUTE (N'CREATE VIEW dbo.Outbox AS SELECT 1 AS Theirs;');", "view [dbo].[Outbox]"),
-    "procedure": ("EXECUTE (N'CREATE PROCEDURE dbo.usp_Send AS SELECT N''theirs'';');",
-                  "sql stored procedure [dbo].[usp_Send]"),
-    "function": ("EXECUTE (N'CREATE FUNCTION dbo.ufn_Queues() RETURNS int AS "
-                 "BEGIN RETURN 1; END');",
-                 "[dbo].[ufn_Queues]"),
-    "type": ("CREATE TYPE dbo.MessageBatch AS TABLE (Theirs int NOT NULL);",
-             "type [dbo].[MessageBatch]"),
+    "procedure": (
+        "EXECUTE (N'CREATE PROCEDURE dbo.usp_Send AS SELECT N''theirs'';');",
+        "sql stored procedure [dbo].[usp_Send]",
+    ),
+    "function": (
+        "EXECUTE (N'CREATE FUNCTION dbo.ufn_Queues() RETURNS int AS BEGIN RETURN 1; END');",
+        "[dbo].[ufn_Queues]",
+    ),
+    "type": (
+        "CREATE TYPE dbo.MessageBatch AS TABLE (Theirs int NOT NULL);",
+        "type [dbo].[MessageBatch]",
+    ),
     "alias type": ("CREATE TYPE dbo.ReceivedBatch FROM int;", "type [dbo].[ReceivedBatch]"),
     "queue": ("CREATE QUEUE dbo.TargetQueue;", "service queue [dbo].[TargetQueue]"),
-    "another kind": ("EXECUTE (N'CREATE VIEW dbo.Landing AS SELECT 1 AS Theirs;');",
-                     "view [dbo].[Landing]"),
+    "another kind": (
+        "EXECUTE (N'CREATE VIEW dbo.Landing AS SELECT 1 AS Theirs;');",
+        "view [dbo].[Landing]",
+    ),
     "a table as ours": (
         "CREATE TABLE dbo.Gate (ConfigId int NOT NULL CONSTRAINT PK_Gate PRIMARY KEY, "
-        "IsOpen bit NOT NULL); INSERT INTO dbo.Gate VALUES (7, 0);", "user table [dbo].[Gate]"),
-}  # fmt: skip
+        "IsOpen bit NOT NULL); INSERT INTO dbo.Gate VALUES (7, 0);",
+        "user table [dbo].[Gate]",
+    ),
+}
 """What is there, and how the refusal names it."""
 UNMARKED = (
     "SELECT o.name FROM sys.objects AS o WHERE o.type IN ('U', 'SQ') AND o.is_ms_shipped = 0 "
@@ -60,8 +72,20 @@ def test_a_foreign_object_of_a_name_of_ours_is_refused_and_survives_purge(kind):
 
 def test_many_names_are_counted_and_the_first_five_are_told():
     bare = Bare()
-    bare.run([f"CREATE TABLE dbo.{name} (Id int NOT NULL);" for name in
-              ("DeadLetter", "ErrorLog", "Gate", "Inbox", "Landing", "Migration", "Setting")])
+    bare.run(
+        [
+            f"CREATE TABLE dbo.{name} (Id int NOT NULL);"
+            for name in (
+                "DeadLetter",
+                "ErrorLog",
+                "Gate",
+                "Inbox",
+                "Landing",
+                "Migration",
+                "Setting",
+            )
+        ]
+    )
     assert bare.stops(installation(DBO)) == 50208
     text = bare.sa.errors[0].text
     assert "[dbo].[DeadLetter]" in text and "[dbo].[Landing]" in text and "and 2 more" in text
@@ -72,7 +96,7 @@ def test_a_schema_of_others_without_such_names_takes_us_in_and_gets_everything_b
     bare.run(["CREATE TABLE dbo.Orders (Id int NOT NULL); INSERT INTO dbo.Orders VALUES (1);"])
     before = bare.catalog()
     bare.deploy(DBO)
-    bare.deploy(DBO)                                        # ours are known again
+    bare.deploy(DBO)  # ours are known again
     bare.remove(DBO)
     assert catalog.difference(before, bare.catalog()) == []
     assert bare.data("dbo") == {"Orders": [(1,)]}
@@ -92,8 +116,11 @@ def test_what_an_application_puts_in_our_place_later_is_neither_replaced_nor_dro
     bare.remove(DBO)
     assert bare.rows("EXECUTE dbo.usp_Send;") == [("theirs",)]
     assert bare.data("dbo") == {"Inbox": [(1, "theirs")]}
-    left = [line for line in catalog.difference(empty, bare.catalog())
-            if "Inbox" not in line and "usp_Send" not in line]
+    left = [
+        line
+        for line in catalog.difference(empty, bare.catalog())
+        if "Inbox" not in line and "usp_Send" not in line
+    ]
     assert left == []
 
 
@@ -101,8 +128,9 @@ def test_every_module_we_make_shows_the_stamp_it_is_known_by():
     stamp = re.compile(r"\* Redial \d[^*]*, configuration ")
     for name, text in render(AUDIT).items():
         if re.search(r"\.(procedure|function|view|trigger)\.sql$", name):
-            (batch,) = [b.sql for b in split_batches(text)
-                        if re.search(r"^CREATE OR ALTER", b.sql, re.M)]
+            (batch,) = [
+                b.sql for b in split_batches(text) if re.search(r"^CREATE OR ALTER", b.sql, re.M)
+            ]
             assert stamp.search(batch), name
 
 
@@ -144,8 +172,9 @@ def test_a_row_count_set_in_the_window_cuts_no_list_of_what_to_mark_or_to_drop()
 def test_a_priority_of_somebody_else_is_never_altered():
     config = another(AUDIT, priority={"level": 8})
     bare = Bare()
-    bare.run(["CREATE BROKER PRIORITY [redial/audit/target] FOR CONVERSATION "
-              "SET (PRIORITY_LEVEL = 3);"])
+    bare.run(
+        ["CREATE BROKER PRIORITY [redial/audit/target] FOR CONVERSATION SET (PRIORITY_LEVEL = 3);"]
+    )
     before = bare.catalog()
     assert bare.stops(installation(config)) == 50208
     assert "broker priority [redial/audit/target]" in bare.sa.errors[0].text
@@ -154,7 +183,7 @@ def test_a_priority_of_somebody_else_is_never_altered():
     assert catalog.difference(before, bare.catalog()) == []
     bare.run(["DROP BROKER PRIORITY [redial/audit/target];"])
     bare.deploy(config)
-    bare.deploy(another(AUDIT, priority={"level": 2}))      # ours: altered
+    bare.deploy(another(AUDIT, priority={"level": 2}))  # ours: altered
     assert bare.rows("SELECT DISTINCT priority FROM sys.conversation_priorities;") == [(2,)]
     bare.remove(config)
     assert bare.rows("SELECT name FROM sys.conversation_priorities;") == []

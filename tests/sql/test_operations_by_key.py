@@ -4,9 +4,7 @@ import pytest
 
 from .lab import Client, Lab, configured, send
 
-DRAIN = (
-    "DECLARE @r int; EXECUTE @r = audit.usp_Drain @reason = N'test', @WhatIf = 0; SELECT @r;"
-)
+DRAIN = "DECLARE @r int; EXECUTE @r = audit.usp_Drain @reason = N'test', @WhatIf = 0; SELECT @r;"
 KEYS = ("pool", "single", "message")
 
 

@@ -35,15 +35,20 @@ def test_a_mark_never_cuts_a_batch_so_no_reader_misses_a_row(lab):
     mark = lab.sa.value("MIN_ACTIVE_ROWVERSION()")
     ((below, above),) = lab.rows(
         f"SELECT SUM(CASE WHEN RowVersion < 0x{mark.hex()} THEN 1 ELSE 0 END), "
-        f"SUM(CASE WHEN RowVersion >= 0x{mark.hex()} THEN 1 ELSE 0 END) FROM audit.Landing;")
+        f"SUM(CASE WHEN RowVersion >= 0x{mark.hex()} THEN 1 ELSE 0 END) FROM audit.Landing;"
+    )
     assert (below, above) == (6, 0)
 
 
 def test_the_purge_takes_whole_batches_all_the_same(lab):
-    lab.sa.execute("UPDATE audit.Landing SET LandedUtc = DATEADD(day, -40, LandedUtc) "
-                   "WHERE MessageSequence < 3;")
-    lab.sa.execute("EXECUTE audit.usp_PurgeLanding @olderThanDays = 30, "
-                   "@upTo = 0x7FFFFFFFFFFFFFFF, @WhatIf = 0;")
+    lab.sa.execute(
+        "UPDATE audit.Landing SET LandedUtc = DATEADD(day, -40, LandedUtc) "
+        "WHERE MessageSequence < 3;"
+    )
+    lab.sa.execute(
+        "EXECUTE audit.usp_PurgeLanding @olderThanDays = 30, "
+        "@upTo = 0x7FFFFFFFFFFFFFFF, @WhatIf = 0;"
+    )
     rows = lab.rows("SELECT MessageSequence FROM audit.Landing ORDER BY MessageSequence;")
     assert {3, 4, 5} <= {number for (number,) in rows}
 
@@ -74,21 +79,26 @@ def test_the_audits_evidence_is_in_the_order_sent_whatever_a_batch_did(lab):
     assert user == sorted(user)
 
 
-@pytest.mark.parametrize("template", [
-    "30_tables/Landing.table", "78_operator/usp_AcknowledgeLanding.procedure"])
+@pytest.mark.parametrize(
+    "template", ["30_tables/Landing.table", "78_operator/usp_AcknowledgeLanding.procedure"]
+)
 def test_readers_are_told_where_they_look(template):
     text = (SQL / "templates" / f"{template}.sql.j2").read_text("utf-8")
     assert "F-365" in text and re.search(r"ConversationId(,| and) MessageSequence", text)
 
 
 def test_by_key_the_numbers_of_the_key_are_the_order():
-    lab = Lab(configured(conversation={"key": "application", "order": "key"}),
-              insert_rowversions="reversed")
+    lab = Lab(
+        configured(conversation={"key": "application", "order": "key"}),
+        insert_rowversions="reversed",
+    )
     client = Client(lab)
     pause(lab)
     for number in range(3):
         client.execute(send(f"0x0{number}", key="N'a'"))
     resume(lab)
-    rows = lab.rows("SELECT Body FROM audit.Landing WHERE KeySequence IS NOT NULL "
-                    "ORDER BY ConversationKey, KeySequence;")
+    rows = lab.rows(
+        "SELECT Body FROM audit.Landing WHERE KeySequence IS NOT NULL "
+        "ORDER BY ConversationKey, KeySequence;"
+    )
     assert [body for (body,) in rows] == [b"\x00", b"\x01", b"\x02"]

@@ -10,14 +10,20 @@ from .lab import AUDIT, Client, send
 
 CONTRACTS = "SELECT COUNT(*) FROM sys.service_contracts WHERE name LIKE N'//redial/%';"
 HOSTILE = another(
-    AUDIT, name="hostile", schema="sch]ema'; DROP TABLE x--",
+    AUDIT,
+    name="hostile",
+    schema="sch]ema'; DROP TABLE x--",
     services={"initiator": "//in'it]iator", "target": "//tar]get'"},
     queues={"initiator": "In]'itiator", "target": "Tar]'get"},
     contract={"name": "con]tract'", "end_of_stream": "End]Of'Stream"},
     message_types=[{"name": "ty]pe'", "validation": "none"}],
-    roles={"module": "mod]ule'", "sender": "sen]der'", "operator": "oper]ator'",
-           "reader": "rea]der'"},
-)  # fmt: skip
+    roles={
+        "module": "mod]ule'",
+        "sender": "sen]der'",
+        "operator": "oper]ator'",
+        "reader": "rea]der'",
+    },
+)
 
 
 SHOUTED = another(
@@ -25,7 +31,7 @@ SHOUTED = another(
     services={"initiator": "//REDIAL/audit/initiator", "target": "//REDIAL/audit/target"},
     contract={"name": "//REDIAL/audit/contract", "end_of_stream": "ENDOFSTREAM"},
     message_types=[{"name": "//REDIAL/audit/event", "validation": "none"}],
-)  # fmt: skip
+)
 """Beside AUDIT: names that are others byte for byte, and the same to the database's collation."""
 
 
@@ -68,15 +74,17 @@ def test_two_configs_that_share_contract_types_and_roles_go_in_either_order(bare
 
 
 def test_what_was_there_before_is_never_dropped(bare):
-    bare.run([
-        "CREATE USER audit_module WITHOUT LOGIN;",
-        "CREATE ROLE audit_sender; CREATE ROLE audit_operator; CREATE ROLE audit_reader;",
-        "CREATE SCHEMA audit AUTHORIZATION dbo;",
-        "CREATE MESSAGE TYPE EndOfStream VALIDATION = EMPTY;",
-        "CREATE MESSAGE TYPE [//redial/audit/event] VALIDATION = NONE;",
-        "CREATE CONTRACT [//redial/audit/contract] ([//redial/audit/event] SENT BY INITIATOR, "
-        "EndOfStream SENT BY INITIATOR);",
-    ])  # fmt: skip
+    bare.run(
+        [
+            "CREATE USER audit_module WITHOUT LOGIN;",
+            "CREATE ROLE audit_sender; CREATE ROLE audit_operator; CREATE ROLE audit_reader;",
+            "CREATE SCHEMA audit AUTHORIZATION dbo;",
+            "CREATE MESSAGE TYPE EndOfStream VALIDATION = EMPTY;",
+            "CREATE MESSAGE TYPE [//redial/audit/event] VALIDATION = NONE;",
+            "CREATE CONTRACT [//redial/audit/contract] ([//redial/audit/event] SENT BY INITIATOR, "
+            "EndOfStream SENT BY INITIATOR);",
+        ]
+    )
     before = bare.catalog()
     bare.deploy(AUDIT)
     Client(bare).execute(send("0x01"))
@@ -87,10 +95,12 @@ def test_what_was_there_before_is_never_dropped(bare):
 
 
 def test_a_membership_of_db_owner_that_was_there_before_stays(bare):
-    bare.run([
-        "CREATE USER audit_module WITHOUT LOGIN;",
-        "ALTER ROLE db_owner ADD MEMBER audit_module;",
-    ])  # fmt: skip
+    bare.run(
+        [
+            "CREATE USER audit_module WITHOUT LOGIN;",
+            "ALTER ROLE db_owner ADD MEMBER audit_module;",
+        ]
+    )
     before = bare.catalog()
     bare.deploy(AUDIT)
     bare.remove(AUDIT)
@@ -98,10 +108,12 @@ def test_a_membership_of_db_owner_that_was_there_before_stays(bare):
 
 
 def test_a_service_of_somebody_else_is_refused_before_anything_is_changed(bare):
-    bare.run([
-        "CREATE QUEUE dbo.Theirs;",
-        "CREATE SERVICE [//redial/audit/target] ON QUEUE dbo.Theirs;",
-    ])  # fmt: skip
+    bare.run(
+        [
+            "CREATE QUEUE dbo.Theirs;",
+            "CREATE SERVICE [//redial/audit/target] ON QUEUE dbo.Theirs;",
+        ]
+    )
     assert bare.stops(installation(AUDIT)) == 50194
     bare.run(["DROP SERVICE [//redial/audit/target]; DROP QUEUE dbo.Theirs;"])
     bare.deploy(AUDIT)
@@ -118,10 +130,12 @@ def test_a_shared_message_type_with_another_validation_is_refused(bare):
 
 def test_a_contract_somebody_elses_service_still_uses_stays_and_goes_with_a_later_owner(bare):
     bare.deploy(AUDIT)
-    bare.run([
-        "CREATE QUEUE dbo.Theirs;",
-        "CREATE SERVICE [//theirs] ON QUEUE dbo.Theirs ([//redial/audit/contract]);",
-    ])  # fmt: skip
+    bare.run(
+        [
+            "CREATE QUEUE dbo.Theirs;",
+            "CREATE SERVICE [//theirs] ON QUEUE dbo.Theirs ([//redial/audit/contract]);",
+        ]
+    )
     bare.remove(AUDIT)
     assert bare.rows(CONTRACTS) == [(1,)]
     bare.run(["DROP SERVICE [//theirs]; DROP QUEUE dbo.Theirs;"])

@@ -29,22 +29,26 @@ def lab() -> Lab:
         "ALTER ROLE audit_operator ADD MEMBER [night]]watch]; ALTER ROLE [night]]watch] ADD MEMBER "
         "ops; GRANT IMPERSONATE ON USER::audit_module TO odd; GRANT SELECT ON SCHEMA::audit TO "
         "public; DENY SELECT ON audit.Landing TO odd; ALTER ROLE db_datareader ADD MEMBER odd; "
-        "GRANT ALTER ON OBJECT::audit.usp_Send TO odd;")
+        "GRANT ALTER ON OBJECT::audit.usp_Send TO odd;"
+    )
     return made
 
 
-@pytest.mark.parametrize("row", [
-    ("sa", "database owner (dbo)", "ALL", "OWNER"),
-    ("audit_module", "role [db_owner]", "ALL", "MEMBER"),
-    ("audit_module", "owner", "ALL", "OWNER"),
-    ("app", "role [audit_sender]", "EXECUTE", "GRANT"),
-    ("ops", "role [audit_operator]", "EXECUTE", "GRANT"),
-    ("night]watch", "role [audit_operator]", "-", "MEMBER"),
-    ("odd", "granted directly", "IMPERSONATE", "GRANT"),
-    ("odd", "granted directly", "SELECT", "DENY"),
-    ("odd", "role [db_datareader]", "db_datareader", "MEMBER"),
-    ("public", "granted directly", "SELECT", "GRANT"),
-])
+@pytest.mark.parametrize(
+    "row",
+    [
+        ("sa", "database owner (dbo)", "ALL", "OWNER"),
+        ("audit_module", "role [db_owner]", "ALL", "MEMBER"),
+        ("audit_module", "owner", "ALL", "OWNER"),
+        ("app", "role [audit_sender]", "EXECUTE", "GRANT"),
+        ("ops", "role [audit_operator]", "EXECUTE", "GRANT"),
+        ("night]watch", "role [audit_operator]", "-", "MEMBER"),
+        ("odd", "granted directly", "IMPERSONATE", "GRANT"),
+        ("odd", "granted directly", "SELECT", "DENY"),
+        ("odd", "role [db_datareader]", "db_datareader", "MEMBER"),
+        ("public", "granted directly", "SELECT", "GRANT"),
+    ],
+)
 def test_every_way_to_a_right_has_its_row(lab, row):
     assert row in {each[:4] for each in report(lab)}
 
@@ -57,8 +61,11 @@ def test_rights_that_reach_further_than_they_read_are_explained(lab):
 
 
 def test_the_application_has_what_usp_send_needs_and_no_more(lab):
-    rights = {(right, what) for who, _, right, state, what, _ in report(lab)
-              if who == "app" and state == "GRANT"}
+    rights = {
+        (right, what)
+        for who, _, right, state, what, _ in report(lab)
+        if who == "app" and state == "GRANT"
+    }
     assert ("EXECUTE", "sql stored procedure [audit].[usp_Send]") in rights
     assert {right for right, _ in rights} <= {"EXECUTE", "SELECT", "INSERT"}
     assert not [what for _, what in rights if "table" in what and "type" not in what]
@@ -82,5 +89,6 @@ def test_with_signing_each_signed_procedure_has_a_row_and_the_module_user_none_i
     signed = [row for row in rows if row[3] == "SIGNED"]
     assert {row[0] for row in signed} == {row[0] for row in rows if row[1] == "role [db_owner]"}
     assert {"[audit].[ufn_Pending]", "[audit].[usp_EndLeaked]"} <= {
-        row[4].rpartition(" ")[2] for row in signed}
+        row[4].rpartition(" ")[2] for row in signed
+    }
     assert ("audit_module", "role [db_owner]", "ALL", "MEMBER") not in {row[:4] for row in rows}

@@ -23,19 +23,25 @@ def bare() -> Two:
 
 def check(bare: Two, config=AUDIT, user: str = "deployer") -> tuple[int, str]:
     """Number and text of the refusal; (0, '') when there is none."""
-    (batch,) = [b.sql for b in split_batches(render(config)["05_01_deployer.check.sql"])
-                if "DECLARE" in b.sql]
+    (batch,) = [
+        b.sql
+        for b in split_batches(render(config)["05_01_deployer.check.sql"])
+        if "DECLARE" in b.sql
+    ]
     as_user = f"EXECUTE AS USER = N'{user}'; " if user else ""
     errors = bare.instance.connect(SHOP).execute(as_user + batch).errors
     return (errors[0].number, errors[0].text) if errors else (0, "")
 
 
-@pytest.mark.parametrize(("rights", "missing"), [
-    ("", "CREATE TABLE"),
-    ("ALTER ROLE db_ddladmin ADD MEMBER deployer;", "CREATE ROLE, ALTER ANY USER"),
-    ("ALTER ROLE db_securityadmin ADD MEMBER deployer;", "CREATE QUEUE"),
-    ("GRANT CONTROL TO deployer;", "membership in db_owner"),
-])
+@pytest.mark.parametrize(
+    ("rights", "missing"),
+    [
+        ("", "CREATE TABLE"),
+        ("ALTER ROLE db_ddladmin ADD MEMBER deployer;", "CREATE ROLE, ALTER ANY USER"),
+        ("ALTER ROLE db_securityadmin ADD MEMBER deployer;", "CREATE QUEUE"),
+        ("GRANT CONTROL TO deployer;", "membership in db_owner"),
+    ],
+)
 def test_a_missing_right_is_named_with_the_next_step(bare, rights, missing):
     if rights:
         bare.run(rights)
@@ -59,18 +65,22 @@ def test_a_member_of_db_owner_and_the_owner_may_deploy(bare):
 def test_control_is_enough_where_no_membership_has_to_change(bare):
     bare.run("GRANT CONTROL TO deployer;")
     assert check(bare, configured(roles={"module_is_db_owner": False})) == (0, "")
-    bare.run("CREATE USER audit_module WITHOUT LOGIN; "
-                    "ALTER ROLE db_owner ADD MEMBER audit_module;")
+    bare.run("CREATE USER audit_module WITHOUT LOGIN; ALTER ROLE db_owner ADD MEMBER audit_module;")
     assert check(bare) == (0, "")
 
 
-@pytest.mark.parametrize(("there", "said"), [
-    ("CREATE ROLE audit_module;", "[roles].module [audit_module] is a database role"),
-    ("CREATE LOGIN audit_module WITH PASSWORD = N'Some-Word-1'; CREATE USER audit_module;",
-     "[roles].module [audit_module] is a sql user"),
-    ("CREATE USER audit_sender WITHOUT LOGIN;", "[roles].sender [audit_sender] is a sql user"),
-    ("CREATE USER audit_reader WITHOUT LOGIN; CREATE ROLE audit_module;", "[roles].reader"),
-])
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ("CREATE ROLE audit_module;", "[roles].module [audit_module] is a database role"),
+        (
+            "CREATE LOGIN audit_module WITH PASSWORD = N'Some-Word-1'; CREATE USER audit_module;",
+            "[roles].module [audit_module] is a sql user",
+        ),
+        ("CREATE USER audit_sender WITHOUT LOGIN;", "[roles].sender [audit_sender] is a sql user"),
+        ("CREATE USER audit_reader WITHOUT LOGIN; CREATE ROLE audit_module;", "[roles].reader"),
+    ],
+)
 def test_a_principal_of_the_wrong_kind_is_refused_by_name(bare, there, said):
     bare.run(there)
     number, text = check(bare, user="")
@@ -92,8 +102,12 @@ def test_a_module_user_of_two_configurations_is_refused(bare):
 
 
 def test_hostile_names_of_principals_do_not_break_out(bare):
-    names = {"module": "m]'; DROP USER dbo --", "sender": "s''\"]]", "operator": "100% o]p",
-             "reader": "r%s[d]"}
+    names = {
+        "module": "m]'; DROP USER dbo --",
+        "sender": "s''\"]]",
+        "operator": "100% o]p",
+        "reader": "r%s[d]",
+    }
     config = configured(roles=names)
     assert check(bare, config, user="") == (0, "")
     bare.run("CREATE ROLE [m]]'; DROP USER dbo --];")

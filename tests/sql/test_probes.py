@@ -23,12 +23,17 @@ from harness.tsql import parse_script, split_batches
 FACTS = (FOLDER.parents[1] / "docs" / "facts.md").read_text(encoding="utf-8")
 ORACLE = FOLDER.parents[1] / "tools" / "tsql_oracle.py"
 ANSWERS_NOTHING_HERE = {"state_lookup_cost": "reads are not counted here"}
-FOLLOWS = [(switch.probe, switch.name, value)
-           for switch in SWITCHES.values() if switch.probe for value in switch.values]
+FOLLOWS = [
+    (switch.probe, switch.name, value)
+    for switch in SWITCHES.values()
+    if switch.probe
+    for value in switch.values
+]
 
 
-@pytest.mark.parametrize(("probe", "switch", "value"), FOLLOWS,
-                         ids=lambda part: shown(part).replace(" ", "_"))
+@pytest.mark.parametrize(
+    ("probe", "switch", "value"), FOLLOWS, ids=lambda part: shown(part).replace(" ", "_")
+)
 def test_the_answer_follows_the_switch(probe, switch, value):
     finding = run(probes(probe)[0], embedded({switch: value}))
     assert (finding.error, finding.left_behind) == ("", False)
@@ -80,13 +85,23 @@ def test_a_database_of_that_name_is_left_alone():
 @pytest.mark.oracle
 @pytest.mark.parametrize("grammar", ["130", "150"])
 def test_microsofts_parser_takes_every_probe(grammar):
-    ready = subprocess.run([sys.executable, str(ORACLE), "--bootstrap-only"],
-                           capture_output=True, text=True, timeout=240, check=False)
+    ready = subprocess.run(
+        [sys.executable, str(ORACLE), "--bootstrap-only"],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     if ready.returncode:
         pytest.skip(f"the oracle's wheels cannot be had: {ready.stderr.strip()[-300:]}")
     scripts = [str(Path(probe.path)) for probe in probes()]
-    judged = subprocess.run([sys.executable, str(ORACLE), "--version", grammar, *scripts],
-                            capture_output=True, text=True, timeout=240, check=False)
+    judged = subprocess.run(
+        [sys.executable, str(ORACLE), "--version", grammar, *scripts],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
     assert judged.returncode == 0, judged.stdout
 
 

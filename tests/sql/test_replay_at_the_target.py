@@ -8,10 +8,14 @@ from .lab import configured
 from .two import CONFIG, DEPOT, Two
 
 REPLAY = "EXECUTE audit.usp_ReplayDeadLetter {}, @reason = N'mended', @WhatIf = 0;"
-REFUSES = ("ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body IS NULL OR Body NOT IN "
-           "(0x66, 0x67));")
-DOOMS = ("ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body IS NULL OR "
-         "CONVERT(int, CONVERT(varchar(10), Body)) > 0);")
+REFUSES = (
+    "ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body IS NULL OR Body NOT IN "
+    "(0x66, 0x67));"
+)
+DOOMS = (
+    "ALTER TABLE audit.Landing ADD CONSTRAINT CK_No CHECK (Body IS NULL OR "
+    "CONVERT(int, CONVERT(varchar(10), Body)) > 0);"
+)
 MENDED = "ALTER TABLE audit.Landing DROP CONSTRAINT CK_No;"
 LEFT = "SELECT COUNT(*) FROM audit.DeadLetter WHERE HandledUtc IS NULL;"
 
@@ -34,14 +38,18 @@ def test_they_land_with_their_conversation_sequence_and_bytes():
     assert two.depot(LEFT) == [(2,)] and two.bodies() == [b"\x03"]
     two.depot(MENDED)
     assert [row[-1] for row in two.depot("EXECUTE audit.usp_ReplayDeadLetter 1, 2;")] == [
-        "would be replayed"] * 2
+        "would be replayed"
+    ] * 2
     assert outcomes(two) == ["replayed"] * 2
-    rows = two.depot("SELECT MessageSequence, Body FROM audit.Landing WHERE MessageType = "
-                     "N'//redial/audit/event' ORDER BY ConversationId, MessageSequence;")
+    rows = two.depot(
+        "SELECT MessageSequence, Body FROM audit.Landing WHERE MessageType = "
+        "N'//redial/audit/event' ORDER BY ConversationId, MessageSequence;"
+    )
     assert rows == [(0, b"\x66"), (1, b"\x67"), (2, b"\x03")]
     assert two.depot("SELECT COUNT(DISTINCT ConversationId) FROM audit.Landing;") == [(1,)]
     assert two.depot("SELECT Action, Reason FROM audit.OperatorLog;") == [
-        ("replay dead letters", "mended")]
+        ("replay dead letters", "mended")
+    ]
     assert all(outcome.startswith("kept: replayed at ") for outcome in outcomes(two))
     assert len(two.bodies()) == 3
 
@@ -63,9 +71,12 @@ def test_a_cause_that_dooms_leaves_the_letter_as_it_was_and_the_next_is_tried():
 
 
 def test_the_hook_gets_them_and_exactly_once_counts_no_first_time_as_a_repeat():
-    config = CONFIG.model_copy(update={
-        "target": configured(target={"database": DEPOT, "processing": "hook"}).target,
-        "conversation": configured(conversation={"delivery": "exactly_once"}).conversation})
+    config = CONFIG.model_copy(
+        update={
+            "target": configured(target={"database": DEPOT, "processing": "hook"}).target,
+            "conversation": configured(conversation={"delivery": "exactly_once"}).conversation,
+        }
+    )
     two = refused(Two(config))
     assert two.depot(LEFT) == [(2,)]
     two.depot(MENDED)
@@ -76,16 +87,21 @@ def test_the_hook_gets_them_and_exactly_once_counts_no_first_time_as_a_repeat():
 
 def test_letters_of_the_senders_are_not_the_targets():
     two = Two()
-    two.depot("INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence) "
-              "VALUES (N'initiator', NEWID(), 0);")
+    two.depot(
+        "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence) "
+        "VALUES (N'initiator', NEWID(), 0);"
+    )
     assert outcomes(two, "1") == ["kept: it is the sender's"]
 
 
-@pytest.mark.parametrize(("call", "number"), [
-    ("EXECUTE audit.usp_ReplayDeadLetter;", 50170),
-    ("EXECUTE audit.usp_ReplayDeadLetter 1, @WhatIf = 0;", 50170),
-    ("EXECUTE audit.usp_ReplayDeadLetter 1, 2000;", 50170),
-    ("BEGIN TRANSACTION; EXECUTE audit.usp_ReplayDeadLetter 1; ROLLBACK;", 50171),
-])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        ("EXECUTE audit.usp_ReplayDeadLetter;", 50170),
+        ("EXECUTE audit.usp_ReplayDeadLetter 1, @WhatIf = 0;", 50170),
+        ("EXECUTE audit.usp_ReplayDeadLetter 1, 2000;", 50170),
+        ("BEGIN TRANSACTION; EXECUTE audit.usp_ReplayDeadLetter 1; ROLLBACK;", 50171),
+    ],
+)
 def test_a_wrong_call_is_refused_by_its_number(call, number):
     assert Two().fail(call, DEPOT).number == number

@@ -77,8 +77,11 @@ def test_the_sender_takes_the_row_with_updlock_and_writes_it_after_the_message()
     assert "OUTPUT" in count and "INTO [audit].[SentMessage]" in count
     assert text.index("SEND ON CONVERSATION") < text.index("SET XACT_ABORT ON;\n            UPDATE")
     assert text.index("usp_AcquireConversation") < text.index(count)
-    (look_up,) = [s for s in statements_on_r("usp_AcquireConversation")
-                  if s.startswith("SELECT") and "DELETE" not in s]
+    (look_up,) = [
+        s
+        for s in statements_on_r("usp_AcquireConversation")
+        if s.startswith("SELECT") and "DELETE" not in s
+    ]
     assert "UPDLOCK, ROWLOCK" in look_up
     assert "NOWAIT" not in look_up and "READPAST" not in look_up
 
@@ -101,7 +104,8 @@ def test_transaction_one_is_committed_before_transaction_two_is_called():
         assert committed > before.rindex("BEGIN TRANSACTION")
         between = before[committed:]
         assert set(re.findall(r"EXECUTE (?:@\w+ = )?\[audit\]\.\[(\w+)\]", between)) <= {
-            "usp_ResendPending"}  # the second try, in a transaction of its own
+            "usp_ResendPending"
+        }  # the second try, in a transaction of its own
 
 
 def test_transaction_two_takes_the_row_before_the_group_and_waits_for_it_only_when_told_to():
@@ -112,10 +116,15 @@ def test_transaction_two_takes_the_row_before_the_group_and_waits_for_it_only_wh
     assert "NOWAIT" in reading
     at = text.index(writing)
     assert text[:at].rstrip().endswith("SET LOCK_TIMEOUT @waitMs;")
-    behind = text[at + len(writing):]
+    behind = text[at + len(writing) :]
     assert behind.index("SET LOCK_TIMEOUT @lockTimeout;") < behind.index("EXECUTE")
-    others = {"usp_SenderActivation", "usp_RecycleConversation",
-              "usp_ResendPending", "usp_MoveCopies", "usp_ResendStranded"}  # the target's group
+    others = {
+        "usp_SenderActivation",
+        "usp_RecycleConversation",
+        "usp_ResendPending",
+        "usp_MoveCopies",
+        "usp_ResendStranded",
+    }  # the target's group
     for name in PROCEDURES.keys() - others:
         assert "@waitMs" not in code(PROCEDURES[name]), name
 
@@ -139,11 +148,19 @@ def test_end_of_stream_is_sent_by_who_took_the_row_and_on_resend_dialogs_only():
 def test_what_has_not_landed_goes_on_in_the_transaction_that_ends_the_dialog():
     """The target's side is ended before the copies are read, and they go when they went on."""
     text = code(PROCEDURES["usp_ResendPending"])
-    assert text.index("BEGIN TRANSACTION") < text.index("END CONVERSATION @handle") \
-        < text.index("[usp_MoveCopies]") < text.rindex("COMMIT TRANSACTION")
+    assert (
+        text.index("BEGIN TRANSACTION")
+        < text.index("END CONVERSATION @handle")
+        < text.index("[usp_MoveCopies]")
+        < text.rindex("COMMIT TRANSACTION")
+    )
     text = code(PROCEDURES["usp_MoveCopies"])
-    assert text.index("END CONVERSATION @target") < text.index("INSERT INTO @rows") \
-        < text.index("[usp_SendPrivately]") < text.index("DELETE sm")
+    assert (
+        text.index("END CONVERSATION @target")
+        < text.index("INSERT INTO @rows")
+        < text.index("[usp_SendPrivately]")
+        < text.index("DELETE sm")
+    )
     assert "ORDER BY sm.MessageSequence;" in text
     assert "COMMIT" not in text and "@@TRANCOUNT = 0" in text
     assert "@body varbinary(max)" in code(PROCEDURES["usp_SendPrivately"])
@@ -190,8 +207,9 @@ def test_of_the_tables_senders_write_the_target_touches_copies_only_and_each_by_
     assert tables.isdisjoint({"SessionConversations", "ConversationLog"})
     (deletion,) = re.findall(r"DELETE sm\b.*?;", text, re.S)
     assert text.count("[SentMessage]") == 1 and "LOOP JOIN" in deletion
-    assert "sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence" \
-        in deletion
+    assert (
+        "sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence" in deletion
+    )
 
 
 def test_nothing_may_be_put_on_the_table_of_copies_that_output_into_refuses():

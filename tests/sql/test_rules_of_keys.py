@@ -10,25 +10,39 @@ from harness.render import render
 from .lab import configured
 from .test_rules import ON_R, code
 
-ROWS = [(key, recycle) for key in ("spid", "application", "pool")
-        for recycle in ("never", "timer", "aged_out")]
+ROWS = [
+    (key, recycle)
+    for key in ("spid", "application", "pool")
+    for recycle in ("never", "timer", "aged_out")
+]
 NO_ROWS = [("single", "never"), ("message", "never")]
-SENDING = ("usp_Send", "usp_AcquireConversation", "usp_BeginConversation", "usp_WaitForSlot",
-           "usp_RecycleConversation", "usp_SendEndOfStream", "usp_CloseEverlasting")
+SENDING = (
+    "usp_Send",
+    "usp_AcquireConversation",
+    "usp_BeginConversation",
+    "usp_WaitForSlot",
+    "usp_RecycleConversation",
+    "usp_SendEndOfStream",
+    "usp_CloseEverlasting",
+)
 
 
 @cache
 def procedures(key: str, recycle: str) -> dict[str, str]:
     """Name -> text without comments and literals, of what sends and recycles."""
     files = render(configured(conversation={"key": key, "recycle": recycle}))
-    found = {re.sub(r"^\d\d_(\d\d_)?|\.procedure\.sql$", "", name): code(text)
-             for name, text in files.items() if name.endswith(".procedure.sql")}
+    found = {
+        re.sub(r"^\d\d_(\d\d_)?|\.procedure\.sql$", "", name): code(text)
+        for name, text in files.items()
+        if name.endswith(".procedure.sql")
+    }
     return {name: text for name, text in found.items() if name in SENDING}
 
 
 @pytest.mark.parametrize(("key", "recycle"), ROWS)
-def test_every_access_to_a_row_seeks_the_clustered_key_and_every_write_checks_the_handle(key,
-                                                                                         recycle):
+def test_every_access_to_a_row_seeks_the_clustered_key_and_every_write_checks_the_handle(
+    key, recycle
+):
     for name, text in procedures(key, recycle).items():
         for statement in (m.group() for m in ON_R.finditer(text)):
             if statement.startswith("INSERT"):
@@ -51,8 +65,9 @@ def test_without_rows_no_sender_touches_the_table_and_the_gate_is_kept(key, recy
 
 
 @pytest.mark.parametrize(("key", "recycle"), ROWS)
-def test_the_row_is_locked_before_the_gate_is_read_and_the_gate_before_a_dialog_is_begun(key,
-                                                                                         recycle):
+def test_the_row_is_locked_before_the_gate_is_read_and_the_gate_before_a_dialog_is_begun(
+    key, recycle
+):
     """F-148: a sender that saw the gate open is met by the drain at its row."""
     acquire = procedures(key, recycle)["usp_AcquireConversation"]
     assert acquire.index("UPDLOCK") < acquire.index("[Gate]") < acquire.index("usp_BeginConvers")

@@ -161,14 +161,17 @@ def test_it_holds_whatever_the_rollbacks_are_counted_by(per):
 def test_a_deadlock_among_readers_costs_no_message_and_blames_no_row():
     """A statement of their own takes the readers' rows in opposite orders."""
     lab = lab_with(2)
-    lab.sa.execute("CREATE TABLE dbo.Pair (Id int NOT NULL PRIMARY KEY, N int NOT NULL);"
-                   "INSERT INTO dbo.Pair VALUES (1, 0), (2, 0);")
+    lab.sa.execute(
+        "CREATE TABLE dbo.Pair (Id int NOT NULL PRIMARY KEY, N int NOT NULL);"
+        "INSERT INTO dbo.Pair VALUES (1, 0), (2, 0);"
+    )
     lab.sa.execute(
         "ALTER TRIGGER audit.TR_Landing ON audit.Landing AFTER INSERT AS BEGIN SET NOCOUNT ON; "
         "DECLARE @s int, @a int; SELECT @a = CASE WHEN EXISTS (SELECT 1 FROM inserted "
         "WHERE Body = 0x01) THEN 1 ELSE 2 END; UPDATE dbo.Pair SET N += 1 WHERE Id = @a; "
         "SELECT @s = Shut FROM dbo.Door WHERE Id = 1; UPDATE dbo.Pair SET N += 1 "
-        "WHERE Id = 3 - @a; END;")
+        "WHERE Id = 3 - @a; END;"
+    )
     conversations(lab, [["0x01"], ["0x02"]])
     race(lab, 2)
     assert lab.instance.engine.locks.deadlocks

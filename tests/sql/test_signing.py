@@ -16,8 +16,10 @@ from harness.tsql import split_batches
 from .lab import AUDIT, Lab, configured, send
 
 SIGNING = configured(security={"signing": Signing.CERTIFICATE})
-MEMBERS = ("SELECT USER_NAME(m.member_principal_id) FROM sys.database_role_members AS m "
-           "WHERE m.member_principal_id <> 1;")
+MEMBERS = (
+    "SELECT USER_NAME(m.member_principal_id) FROM sys.database_role_members AS m "
+    "WHERE m.member_principal_id <> 1;"
+)
 CERTIFICATES = "SELECT name, pvt_key_encryption_type FROM sys.certificates;"
 SIGNED = "SELECT OBJECT_NAME(cp.major_id) FROM sys.crypt_properties AS cp ORDER BY 1;"
 
@@ -51,8 +53,9 @@ def leave_pending(lab: Lab) -> None:
     lab.sa.execute(send("0xAA"))
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
     lab.sa.execute(send("0xBB"))
-    (target,) = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                         "WHERE is_initiator = 0;")
+    (target,) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     lab.sa.execute(f"END CONVERSATION '{target[0]}' WITH ERROR = 77 DESCRIPTION = N'no';")
     lab.settle()
 
@@ -66,17 +69,24 @@ def test_the_module_user_is_in_no_role_and_the_private_key_is_gone(lab):
 
 def test_signed_is_what_reads_pending_messages_and_nothing_else(lab):
     """From the catalog: what is installed, comments and literals aside."""
-    texts = lab.rows("SELECT o.name, o.type, m.definition FROM sys.sql_modules AS m INNER JOIN "
-                     "sys.objects AS o ON o.object_id = m.object_id;")
-    code = {name: re.sub(r"/\*.*?\*/|'(?:[^']|'')*'", "", text, flags=re.S)
-            for name, _, text in texts}
+    texts = lab.rows(
+        "SELECT o.name, o.type, m.definition FROM sys.sql_modules AS m INNER JOIN "
+        "sys.objects AS o ON o.object_id = m.object_id;"
+    )
+    code = {
+        name: re.sub(r"/\*.*?\*/|'(?:[^']|'')*'", "", text, flags=re.S) for name, _, text in texts
+    }
     kinds = {name: kind.strip() for name, kind, _ in texts}
     reading: set[str] = set()
     while True:  # views and inline functions are part of the statement that uses them
         inline = {f"[{name}]" for name in reading if kinds[name] in {"V", "IF"}}
-        found = {name for name, text in code.items() if "transmission_queue" in text
-                 or re.search(r"\bis_member\b|\bwith\s+cleanup\b", text, re.I)
-                 or any(i in text for i in inline)}
+        found = {
+            name
+            for name, text in code.items()
+            if "transmission_queue" in text
+            or re.search(r"\bis_member\b|\bwith\s+cleanup\b", text, re.I)
+            or any(i in text for i in inline)
+        }
         if found == reading:
             break
         reading = found
@@ -113,8 +123,7 @@ def test_the_password_is_another_each_time_and_fits_a_policy():
 def test_pending_messages_are_seen_and_accounted_for(lab):
     leave_pending(lab)
     lab.advance(5)
-    assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [
-        (b"\xaa", 77), (b"\xbb", 77)]
+    assert lab.rows("SELECT Body, Code FROM audit.DeadLetter;") == [(b"\xaa", 77), (b"\xbb", 77)]
     assert lab.rows("SELECT EndedUtc FROM audit.ConversationLog WHERE EndedUtc IS NULL;") == []
 
 
@@ -125,13 +134,16 @@ def test_an_operator_may_look_for_leaks_without_being_in_db_owner(lab):
 
 def test_an_operator_sees_pending_messages_in_the_view_without_being_in_db_owner(lab):
     """The function behind vw_Pending is signed: a view cannot be (F-241)."""
-    lab.sa.execute("CREATE USER op WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER op; "
-                   "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
+    lab.sa.execute(
+        "CREATE USER op WITHOUT LOGIN; ALTER ROLE audit_operator ADD MEMBER op; "
+        "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;"
+    )
     lab.sa.execute(send("0xBB"))
     seen = "EXECUTE AS USER = N'op'; SELECT COUNT(*) FROM audit.vw_Pending; REVERT;"
     assert lab.rows(seen) == [(1,)]
-    assert lab.rows("EXECUTE AS USER = N'op'; SELECT COUNT(*) FROM sys.transmission_queue; REVERT;"
-                    ) == [(0,)]
+    assert lab.rows(
+        "EXECUTE AS USER = N'op'; SELECT COUNT(*) FROM sys.transmission_queue; REVERT;"
+    ) == [(0,)]
 
 
 def test_each_deployment_signs_anew_and_leaves_one_certificate(lab):
@@ -176,8 +188,10 @@ def test_where_a_signature_does_not_count_the_first_deployment_takes_it_back():
         run_script(lab, name, AUDIT)
     assert deploy(lab) == [50201]
     assert lab.rows(CERTIFICATES) == [] and lab.rows(MEMBERS) == []
-    assert lab.rows("SELECT COUNT(*) FROM sys.service_queues WHERE is_activation_enabled = 1 "
-                    "AND is_ms_shipped = 0;") == [(0,)]
+    assert lab.rows(
+        "SELECT COUNT(*) FROM sys.service_queues WHERE is_activation_enabled = 1 "
+        "AND is_ms_shipped = 0;"
+    ) == [(0,)]
 
 
 def test_where_it_does_not_count_a_working_installation_goes_on_with_its_membership():
@@ -210,16 +224,22 @@ def test_uninstall_takes_certificate_and_user_along(lab):
     for name in ("uninstall.sql", "purge_data.sql"):
         run_script(lab, name)
     assert lab.rows(CERTIFICATES) == [] and lab.rows(MEMBERS) == []
-    assert lab.rows("SELECT name FROM sys.database_principals WHERE principal_id > 4 "
-                    "AND is_fixed_role = 0;") == []
+    assert (
+        lab.rows(
+            "SELECT name FROM sys.database_principals WHERE principal_id > 4 AND is_fixed_role = 0;"
+        )
+        == []
+    )
 
 
 def test_two_configurations_in_one_database_do_not_drop_each_others_signers(lab):
     """Names of one that begin like the other's: a, and a_signing_b."""
     other = SIGNING.model_copy(update={"name": "audit_signing_b"})
     prefix = "redial_audit_signing_b_signing_"
-    lab.sa.execute("CREATE CERTIFICATE [" + prefix + "0" * 36 + "] ENCRYPTION BY PASSWORD = "
-                   "'Some-Word-1' WITH SUBJECT = 'x';")
+    lab.sa.execute(
+        "CREATE CERTIFICATE [" + prefix + "0" * 36 + "] ENCRYPTION BY PASSWORD = "
+        "'Some-Word-1' WITH SUBJECT = 'x';"
+    )
     assert deploy(lab) == []
     assert len(lab.rows(CERTIFICATES)) == 2
     assert prefix in render(other)["79_modules.signature.sql"]

@@ -32,16 +32,22 @@ def test_a_message_lands_in_the_other_database(two):
     two.send("0xCD")
     two.instance.advance(5)
     assert two.bodies() == [b"\xab", b"\xcd"]
-    assert two.run("SELECT is_trustworthy_on FROM sys.databases WHERE database_id > 4 "
-                   "AND is_trustworthy_on = 1;") == []
+    assert (
+        two.run(
+            "SELECT is_trustworthy_on FROM sys.databases WHERE database_id > 4 "
+            "AND is_trustworthy_on = 1;"
+        )
+        == []
+    )
 
 
 def test_dialogs_are_recycled_and_end_on_both_sides(two):
     two.send()
     two.instance.advance(90)
     assert two.endpoints(SHOP) == [] and two.endpoints(DEPOT) == [("CD", 0)]
-    assert two.depot("SELECT COUNT(*) FROM audit.Landing WHERE MessageType = N'EndOfStream';"
-                     ) == [(1,)]
+    assert two.depot("SELECT COUNT(*) FROM audit.Landing WHERE MessageType = N'EndOfStream';") == [
+        (1,)
+    ]
     two.send()
     two.instance.advance(5)
     assert len(two.bodies()) == 2
@@ -52,15 +58,18 @@ def test_dialogs_are_recycled_and_end_on_both_sides(two):
 def test_the_target_acts_as_a_user_who_may_send_to_one_service_and_nothing_else(two):
     rows = two.depot(
         "SELECT p.permission_name, p.class_desc FROM sys.database_permissions AS p WHERE "
-        "p.grantee_principal_id = DATABASE_PRINCIPAL_ID(N'redial_audit_initiator');")
+        "p.grantee_principal_id = DATABASE_PRINCIPAL_ID(N'redial_audit_initiator');"
+    )
     assert sorted(rows) == [("CONNECT", "DATABASE"), ("SEND", "SERVICE")]
     keys = "SELECT name, pvt_key_encryption_type, USER_NAME(principal_id) FROM sys.certificates;"
     assert sorted(two.run(keys)) == [
         ("redial_audit_initiator", "MK", "audit_module"),
-        ("redial_audit_target", "NA", "redial_audit_target")]
+        ("redial_audit_target", "NA", "redial_audit_target"),
+    ]
     assert sorted(two.depot(keys)) == [
         ("redial_audit_initiator", "NA", "redial_audit_initiator"),
-        ("redial_audit_target", "MK", "audit_module")]
+        ("redial_audit_target", "MK", "audit_module"),
+    ]
 
 
 def test_without_the_right_to_send_the_message_is_kept_and_accounted_for(two):
@@ -70,7 +79,8 @@ def test_without_the_right_to_send_the_message_is_kept_and_accounted_for(two):
     two.instance.advance(5)
     assert two.bodies() == []
     assert two.run("SELECT Side, Body, Code FROM audit.DeadLetter;") == [
-        ("initiator", b"\xee", -8494)]
+        ("initiator", b"\xee", -8494)
+    ]
 
 
 def test_where_certificates_count_for_nothing_messages_wait_and_are_not_lost():
@@ -78,8 +88,9 @@ def test_where_certificates_count_for_nothing_messages_wait_and_are_not_lost():
     two = Two(certificates_in_instance="ignored")
     two.send("0xEE")
     two.instance.advance(5)
-    ((status, body),) = two.run("SELECT transmission_status, message_body "
-                                "FROM sys.transmission_queue;")
+    ((status, body),) = two.run(
+        "SELECT transmission_status, message_body FROM sys.transmission_queue;"
+    )
     assert NO_ENTRY in status and body == b"\xee"
 
 
@@ -94,10 +105,13 @@ def test_a_target_that_is_off_for_a_while_gets_everything_later(two):
 
 def test_the_route_leads_to_the_one_database_although_another_has_such_a_service(two):
     """A restored copy of the target, say: AutoCreatedLocal would take whichever comes first."""
-    ((guid,),) = two.run("SELECT broker_instance FROM sys.routes "
-                         "WHERE name = N'redial_audit_target';")
-    assert two.run("SELECT name FROM sys.databases WHERE CONVERT(nvarchar(36), "
-                   f"service_broker_guid) = N'{guid}';") == [(DEPOT,)]
+    ((guid,),) = two.run(
+        "SELECT broker_instance FROM sys.routes WHERE name = N'redial_audit_target';"
+    )
+    assert two.run(
+        "SELECT name FROM sys.databases WHERE CONVERT(nvarchar(36), "
+        f"service_broker_guid) = N'{guid}';"
+    ) == [(DEPOT,)]
 
 
 def test_installing_again_changes_no_key_and_no_conversation(two):
@@ -131,8 +145,12 @@ def test_uninstall_leaves_both_catalogs_as_they_were(purged):
     for name in ("uninstall.sql", "target/uninstall.sql"):
         two.script(name, seconds=100)
     if not purged:
-        kept = {k: v for k, v in two.catalog().items() if k[1] in {
-            "certificates", "symmetric_keys", "remote_service_bindings", "routes", "services"}}
+        kept = {
+            k: v
+            for k, v in two.catalog().items()
+            if k[1]
+            in {"certificates", "symmetric_keys", "remote_service_bindings", "routes", "services"}
+        }
         assert kept == {k: before[k] for k in kept}
         assert two.bodies() == [b"\x01"]
         return
@@ -142,7 +160,8 @@ def test_uninstall_leaves_both_catalogs_as_they_were(purged):
 
 
 OTHER = configured(
-    target={"database": DEPOT}, timer={"after_seconds": 60, "spread_seconds": 0},
+    target={"database": DEPOT},
+    timer={"after_seconds": 60, "spread_seconds": 0},
     envelope={"who": True},
 )
 """Another choice that both sides must know: what the bytes of a message mean."""
@@ -181,9 +200,14 @@ def test_a_change_of_choices_goes_the_way_its_refusals_name(two):
     two.session.execute(f"USE {SHOP};")
     two.session.submit(Batch(f"EXECUTE {drain}"))
     two.instance.advance(600)
-    assert two.fail(f"EXECUTE audit.usp_Send N'{OTHER.services.initiator}', "
-                    f"N'{OTHER.services.target}', N'{OTHER.contract.name}', "
-                    f"N'{OTHER.message_types[0].name}', 0x03;").number == 50102
+    assert (
+        two.fail(
+            f"EXECUTE audit.usp_Send N'{OTHER.services.initiator}', "
+            f"N'{OTHER.services.target}', N'{OTHER.contract.name}', "
+            f"N'{OTHER.message_types[0].name}', 0x03;"
+        ).number
+        == 50102
+    )
     assert first_error(two, "target/", DEPOT) is None
     assert first_error(two, "", SHOP) is None
     assert two.run("SELECT IsOpen FROM audit.Gate;") == [(False,)]
@@ -227,8 +251,10 @@ def test_a_master_key_of_ours_that_somebody_else_uses_stays(two):
 
 def test_a_master_key_the_server_cannot_open_is_refused():
     two = Two(deployed=False)
-    two.depot("CREATE MASTER KEY ENCRYPTION BY PASSWORD = N'Own-Word-1'; "
-              "ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY;")
+    two.depot(
+        "CREATE MASTER KEY ENCRYPTION BY PASSWORD = N'Own-Word-1'; "
+        "ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY;"
+    )
     with pytest.raises(AssertionError, match="50207"):
         two.deploy()
 
@@ -275,13 +301,18 @@ def test_a_dialog_on_a_contract_without_landed_ends_at_the_target_first():
     old = "//redial/audit/contract/0"
     two = Two(configured(target={"database": DEPOT}, contract={"previous": [old]}))
     for database in (SHOP, DEPOT):
-        two.run(f"CREATE CONTRACT [{old}] ([//redial/audit/event] SENT BY INITIATOR, "
-                "[EndOfStream] SENT BY INITIATOR);", database)
+        two.run(
+            f"CREATE CONTRACT [{old}] ([//redial/audit/event] SENT BY INITIATOR, "
+            "[EndOfStream] SENT BY INITIATOR);",
+            database,
+        )
     two.depot(f"ALTER SERVICE [//redial/audit/target] (ADD CONTRACT [{old}]);")
-    two.run("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
-            f"TO SERVICE N'//redial/audit/target' ON CONTRACT [{old}]; "
-            "SEND ON CONVERSATION @h MESSAGE TYPE [//redial/audit/event] (0xA1); "
-            "SEND ON CONVERSATION @h MESSAGE TYPE [EndOfStream];")
+    two.run(
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
+        f"TO SERVICE N'//redial/audit/target' ON CONTRACT [{old}]; "
+        "SEND ON CONVERSATION @h MESSAGE TYPE [//redial/audit/event] (0xA1); "
+        "SEND ON CONVERSATION @h MESSAGE TYPE [EndOfStream];"
+    )
     two.instance.advance(5)
     assert two.bodies() == [b"\xa1"]
     assert two.endpoints(SHOP) == [] and two.endpoints(DEPOT) == [("CD", 0)]

@@ -51,8 +51,10 @@ def test_a_drain_that_fails_for_copies_of_a_gone_dialog_says_how_to_send_them_ag
     Client(lab).execute(send("0xA1") + send("0xA2") + send("0xA3"))
     for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
         lab.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
-    lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON); "
-             "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    lab.rows(
+        "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON); "
+        "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);"
+    )
     for batch in split_batches(render(config)["uninstall.sql"]):
         lab.sa.submit(batch.sql)
         lab.advance(100)
@@ -103,7 +105,7 @@ def test_an_endpoint_in_use_makes_a_drain_ask_again():
     count = text.index("SELECT @open = COUNT(*)")
     before = text[:count]
     assert before.rindex("BEGIN TRY") > max(before.rindex("END TRY"), before.rindex("END CATCH"))
-    assert "ERROR_NUMBER() <> 1222" in text[count:count + 1000]
+    assert "ERROR_NUMBER() <> 1222" in text[count : count + 1000]
 
 
 @pytest.mark.parametrize("name", ["uninstall.sql", "purge_data.sql"])
@@ -132,7 +134,7 @@ def test_a_membership_of_db_owner_is_taken_away_by_members_only():
     assert run_on(lab, "purge_data.sql") == [50200]
     assert "membership in db_owner" in lab.sa.errors[0].text
     lab.sa.execute("REVERT;")
-    assert lab.bodies() == []           # the table is there
+    assert lab.bodies() == []  # the table is there
 
 
 def test_nothing_comes_before_the_question_of_rights():
@@ -150,4 +152,4 @@ def test_no_queue_is_asked_to_drop_an_activation_it_has_not():
         drops = [m.start() for m in re.finditer(r"ACTIVATION \(DROP\)", files[name])]
         assert drops
         for at in drops:
-            assert "activation_procedure IS NOT NULL" in files[name][at - 300:at], name
+            assert "activation_procedure IS NOT NULL" in files[name][at - 300 : at], name

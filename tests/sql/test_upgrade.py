@@ -102,9 +102,13 @@ def message(n: int) -> str:
 
 def numbers(bare: Bare) -> list[int]:
     """What has landed, from the tables of before and of today."""
-    return [row[0] for row in bare.rows(
-        "SELECT CONVERT(int, l.Body) FROM audit.Landing AS l "
-        "WHERE l.MessageType = N'//redial/audit/event' ORDER BY 1;")]
+    return [
+        row[0]
+        for row in bare.rows(
+            "SELECT CONVERT(int, l.Body) FROM audit.Landing AS l "
+            "WHERE l.MessageType = N'//redial/audit/event' ORDER BY 1;"
+        )
+    ]
 
 
 def test_live_dialogs_of_before_the_copies_are_drained_and_keep_every_message(without_copies):
@@ -121,8 +125,10 @@ def test_live_dialogs_of_before_the_copies_are_drained_and_keep_every_message(wi
     t2.execute(message(3))
     t1.execute("BEGIN TRANSACTION; " + message(4))
     batches = installation(SHIPPED)
-    changes, drains = (next(n for n, sql in enumerate(batches) if words in sql)
-                       for words in ("Migration 7:", "Changing with a drain"))
+    changes, drains = (
+        next(n for n, sql in enumerate(batches) if words in sql)
+        for words in ("Migration 7:", "Changing with a drain")
+    )
     bare.run(batches[:changes])
     bare.sa.submit(batches[changes])
     assert not bare.sa.out.finished
@@ -146,7 +152,7 @@ def test_live_dialogs_of_before_the_copies_are_drained_and_keep_every_message(wi
 
 
 def test_a_deployment_that_waits_for_a_senders_transaction_gives_up_after_thirty_seconds(
-    without_copies
+    without_copies,
 ):
     bare = without_copies
     t1 = Client(bare)
@@ -193,7 +199,7 @@ def test_a_deployment_over_no_copies_killed_at_any_statement_is_finished_by_the_
     killed, stride = 0, crash_stride(17)
     while bare.killed_after(batches[first : last + 1], killed * stride):
         t1 = Client(bare)
-        t1.submit(message(3))   # refused while the gate is closed
+        t1.submit(message(3))  # refused while the gate is closed
         taken = [] if t1.errors else [3]
         bare.deploy(SHIPPED)
         t1.execute(message(4))
@@ -203,14 +209,17 @@ def test_a_deployment_over_no_copies_killed_at_any_statement_is_finished_by_the_
         bare.sa = Client(bare)
         killed += 1
     with capsys.disabled():
-        print(f"\n{killed} places to kill an upgrade at, every {stride} statements: "
-              "nothing is lost")
+        print(
+            f"\n{killed} places to kill an upgrade at, every {stride} statements: nothing is lost"
+        )
     assert killed * stride > 60
 
 
 @pytest.mark.parametrize(
-    ("numbers", "stride"), [(range(1, 6), crash_stride(7)), (range(6, 7), crash_stride(11))],
-    ids=["first five", "the sixth"])
+    ("numbers", "stride"),
+    [(range(1, 6), crash_stride(7)), (range(6, 7), crash_stride(11))],
+    ids=["first five", "the sixth"],
+)
 def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
     bare, capsys, numbers, stride
 ):
@@ -218,9 +227,11 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
     objects, so fewer stand for all.
     """
     batches = installation(AUDIT)
-    first, *_, last = [n for n, sql in enumerate(batches)
-                       if (found := re.search(r"Migration (\d+):", sql))
-                       and int(found[1]) in numbers] * 2
+    first, *_, last = [
+        n
+        for n, sql in enumerate(batches)
+        if (found := re.search(r"Migration (\d+):", sql)) and int(found[1]) in numbers
+    ] * 2
     wanted = fresh_catalog(AUDIT)
     bare.run(batches[:first])
     before = bare.data("audit")
@@ -237,16 +248,25 @@ def test_a_migration_killed_at_any_statement_is_finished_by_the_next_deployment(
         bare.sa = Client(bare)
         killed += 1
     with capsys.disabled():
-        print(f"\n{killed} places to kill a migration at, every {stride} statements: each "
-              "deployment after it is whole")
+        print(
+            f"\n{killed} places to kill a migration at, every {stride} statements: each "
+            "deployment after it is whole"
+        )
     assert killed * stride > 70
 
 
 FIXED = another(
-    AUDIT, name="fixed", schema="fixed",
-    roles={"module": "m", "sender": "s", "operator": "o", "reader": "r",
-           "module_is_db_owner": True},
-)  # fmt: skip
+    AUDIT,
+    name="fixed",
+    schema="fixed",
+    roles={
+        "module": "m",
+        "sender": "s",
+        "operator": "o",
+        "reader": "r",
+        "module_is_db_owner": True,
+    },
+)
 """Whatever the shipped configuration becomes, migrations are compared as rendered for this one."""
 
 
@@ -284,20 +304,29 @@ def test_back_to_a_release_without_copies_and_forward_again_as_decision_1_says()
     """
     bare = Bare(SHIPPED)
     bare.run(installation(SHIPPED))
-    bare.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF); "
-              "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
+    bare.rows(
+        "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF); "
+        "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);"
+    )
     Client(bare).execute(send("0x01"))
     for (handle,) in bare.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):
         bare.rows(f"END CONVERSATION '{handle}' WITH CLEANUP;")
     bare.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     assert bare.stops(removal(SHIPPED, purge=False)) == 50140
-    bare.rows("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_None; "
-              "EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0;")
+    bare.rows(
+        "ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_None; "
+        "EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0;"
+    )
     bare.advance(5)
     bare.run(removal(SHIPPED, purge=False))
     bare.run([batch.sql for batch in split_batches(NO_COPIES.read_text(encoding="utf-8"))])
-    assert bare.rows("SELECT name FROM sys.objects WHERE name IN (N'usp_ResendStranded', "
-                     "N'usp_MoveCopies', N'vw_Unlanded');") == []
+    assert (
+        bare.rows(
+            "SELECT name FROM sys.objects WHERE name IN (N'usp_ResendStranded', "
+            "N'usp_MoveCopies', N'vw_Unlanded');"
+        )
+        == []
+    )
     Client(bare).execute(send("0x02"))
     bare.advance(5)
     assert bare.rows("SELECT 1 FROM audit.SentMessage;") == []

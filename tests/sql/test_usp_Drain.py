@@ -180,7 +180,7 @@ def test_a_caller_who_waits_for_no_lock_gets_the_same_drain(reads_wait):
     lab.advance(10)
     assert outcome(operator)[0] == 0
     assert operator.value("@@LOCK_TIMEOUT") == 0
-    assert lab.bodies() == [b"\x01"]     # dropped by that reader, so it was sent again
+    assert lab.bodies() == [b"\x01"]  # dropped by that reader, so it was sent again
 
 
 @pytest.mark.parametrize("reads_wait", [False, True])
@@ -237,7 +237,7 @@ def test_what_a_gone_dialog_has_left_and_is_too_large_is_named_with_what_it_take
     found = client.out.result_sets[0].rows
     (detail,) = [row[2] for row in found if row[0] == "messages not landed"]
     assert "room in the log for about three times its bytes" in detail
-    call = detail[detail.index("usp_ResendStranded"):]
+    call = detail[detail.index("usp_ResendStranded") :]
     assert call == "usp_ResendStranded @olderThanSeconds = 0, @most = 3"
     lab.rows(f"EXECUTE audit.{call};")
     assert drain(lab)[0] == 0

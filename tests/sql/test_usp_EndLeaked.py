@@ -209,7 +209,6 @@ def test_an_operator_may_run_it_and_a_sender_may_not(lab):
     assert lab.sa.fail(f"EXECUTE AS USER = N'app'; {LEAKED};") == 229
 
 
-
 # ---------------------------------------------------------------------- one side alone
 GIVEN_UP = configured(
     timer={"after_seconds": 60, "spread_seconds": 0}, operations={"resend_limit": 2}
@@ -234,10 +233,12 @@ def closing_and_alone(*bodies: str) -> Lab:
 def shown_as(lab: Lab, action: str, handle: str, conversation: str) -> None:
     """The list is as old as its reading: here it is what the next call finds in it."""
     ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.ufn_Leaked'));")
-    head = text[text.index("[audit].[ufn_Leaked]"):text.index("BEGIN\n")]
-    lab.rows(f"ALTER FUNCTION {head} BEGIN "
-             "INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)"
-             f" VALUES ('{handle}', '{conversation}', 1, N'CONVERSING', N'{action}'); RETURN; END;")
+    head = text[text.index("[audit].[ufn_Leaked]") : text.index("BEGIN\n")]
+    lab.rows(
+        f"ALTER FUNCTION {head} BEGIN "
+        "INSERT INTO @leaked (Handle, ConversationId, IsInitiator, State, Action)"
+        f" VALUES ('{handle}', '{conversation}', 1, N'CONVERSING', N'{action}'); RETURN; END;"
+    )
 
 
 def test_a_dialog_whose_target_is_gone_is_given_up_and_what_it_has_not_landed_goes_on():
@@ -255,7 +256,7 @@ def test_one_with_more_copies_than_the_limit_is_left_and_says_what_to_call(what_
     assert action == "GIVE UP"
     assert outcome.startswith("kept: more than 2 messages") and "room in the log" in outcome
     assert lab.rows("SELECT COUNT(*) FROM audit.SentMessage;") == [(3,)]
-    lab.rows(outcome[outcome.index("EXECUTE "):].replace("usp_", "audit.usp_"))
+    lab.rows(outcome[outcome.index("EXECUTE ") :].replace("usp_", "audit.usp_"))
     lab.advance(5)
     assert lab.bodies() == [b"\xa1", b"\xa2", b"\xa3"]
 
@@ -268,8 +269,9 @@ def test_one_that_is_alive_again_when_its_turn_comes_stays():
     handle = lab.handle()
     lab.rows(f"EXECUTE audit.usp_RecycleConversation '{handle}', 1;")
     lab.advance(5)
-    ((conversation,),) = lab.rows("SELECT conversation_id FROM sys.conversation_endpoints "
-                                  "WHERE is_initiator = 1;")
+    ((conversation,),) = lab.rows(
+        "SELECT conversation_id FROM sys.conversation_endpoints WHERE is_initiator = 1;"
+    )
     shown_as(lab, "GIVE UP", handle, conversation)
     assert outcomes(lab, 0) == [("CONVERSING", "GIVE UP", "kept: its target is there")]
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
@@ -327,8 +329,10 @@ def test_with_unread_messages_or_copies_it_is_kept():
 def test_one_whose_senders_side_is_there_is_kept():
     lab = Lab()
     Client(lab).execute(send("0x01"))
-    ((handle, conversation),) = lab.rows("SELECT conversation_handle, conversation_id "
-                                         "FROM sys.conversation_endpoints WHERE is_initiator = 0;")
+    ((handle, conversation),) = lab.rows(
+        "SELECT conversation_handle, conversation_id "
+        "FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     shown_as(lab, "END ALONE", handle, conversation)
     assert outcomes(lab, 0) == [("CONVERSING", "END ALONE", "kept: its sender's side is there")]
     assert ("CO", 0) in lab.endpoints()
@@ -354,10 +358,12 @@ def test_in_two_databases_a_dialog_that_gets_no_answer_is_shown_with_what_to_loo
         two.depot(f"END CONVERSATION '{target}' WITH CLEANUP;")
         two.depot("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     else:
-        two.run("INSERT INTO audit.PoisonAttempt "
-                "(ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc) "
-                "SELECT conversation_handle, message_sequence_number, message_type_name, 9, "
-                "SYSUTCDATETIME() FROM audit.InitiatorQueue;")
+        two.run(
+            "INSERT INTO audit.PoisonAttempt "
+            "(ConversationHandle, MessageSequence, MessageType, Attempts, LastUtc) "
+            "SELECT conversation_handle, message_sequence_number, message_type_name, 9, "
+            "SYSUTCDATETIME() FROM audit.InitiatorQueue;"
+        )
         two.run("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
     assert two.run(LEAKED) == [], "it may yet answer"
     two.instance.advance(700)
@@ -365,7 +371,7 @@ def test_in_two_databases_a_dialog_that_gets_no_answer_is_shown_with_what_to_loo
     assert (found, action, outcome[:5]) == (handle, "GIVE UP", "kept:")
     assert "look in the target's database" in outcome
     start = outcome.index("EXECUTE ")
-    two.run(outcome[start:outcome.index(" (", start)].replace("usp_", "audit.usp_"))
+    two.run(outcome[start : outcome.index(" (", start)].replace("usp_", "audit.usp_"))
     two.instance.advance(5)
     assert set(two.bodies()) == {b"\xa1"}
     assert two.run(LEAKED) == []

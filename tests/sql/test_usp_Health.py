@@ -38,38 +38,65 @@ def test_a_healthy_installation_has_figures_only(lab):
 FAULTS = {
     "a queue that is off": ("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;", "queue off", 1),
     "activation that is off": (
-        "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);", "activation off", 1),
+        "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",
+        "activation off",
+        1,
+    ),
     "other readers than configured": (
         "ALTER QUEUE audit.TargetQueue WITH ACTIVATION (MAX_QUEUE_READERS = 1);",
-        "queue differs from configuration", 50),
+        "queue differs from configuration",
+        50,
+    ),
     "retention": (
         "ALTER QUEUE audit.TargetQueue WITH RETENTION = ON;",
-        "queue differs from configuration", 50),
+        "queue differs from configuration",
+        50,
+    ),
     "poison handling that is off": (
         "ALTER QUEUE audit.TargetQueue WITH POISON_MESSAGE_HANDLING (STATUS = OFF);",
-        "queue differs from configuration", 50),
+        "queue differs from configuration",
+        50,
+    ),
     "a module user that cannot see what is pending": (
-        "ALTER ROLE db_owner DROP MEMBER audit_module;", "pending messages not visible", 10),
+        "ALTER ROLE db_owner DROP MEMBER audit_module;",
+        "pending messages not visible",
+        10,
+    ),
     "a service of another owner": (
         "ALTER AUTHORIZATION ON SERVICE::[//redial/audit/initiator] TO dbo;",
-        "service owned by another", 10),
+        "service owned by another",
+        10,
+    ),
     "a closed gate": ("UPDATE audit.Gate SET IsOpen = 0;", "gate closed", 10),
     "a migration that was not applied": (
-        "DELETE FROM audit.Migration WHERE Number = 1;", "migration missing", 10),
+        "DELETE FROM audit.Migration WHERE Number = 1;",
+        "migration missing",
+        10,
+    ),
     "dead letters": (
         "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence) "
-        "VALUES (N'target', NEWID(), 0);", "dead letters unhandled", 10),
+        "VALUES (N'target', NEWID(), 0);",
+        "dead letters unhandled",
+        10,
+    ),
     "errors": ("EXECUTE audit.usp_LogError N'x', @message = N'y';", "errors in the last hour", 50),
     "poison": (
         "EXECUTE audit.usp_RecordPoison '11111111-1111-1111-1111-111111111111', 0, N'x';",
-        "poison messages", 50),
+        "poison messages",
+        50,
+    ),
     "a row whose dialog is gone": (
         "INSERT INTO audit.SessionConversations (ConfigId, ConversationKey, Handle) "
-        "VALUES (1, N'x', NEWID());", "leaked conversations", 50),
+        "VALUES (1, N'x', NEWID());",
+        "leaked conversations",
+        50,
+    ),
     "a dialog nobody finds": (
         "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [//redial/audit/initiator] "
         "TO SERVICE N'//redial/audit/target' ON CONTRACT [//redial/audit/contract];",
-        "leaked conversations", 50),
+        "leaked conversations",
+        50,
+    ),
 }
 
 
@@ -85,9 +112,7 @@ def test_pending_messages_are_told_apart_by_what_is_in_the_way(lab):
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
     Client(lab).execute(send("0x02"))
     lab.advance(400)
-    ((kind, waiting),) = lab.rows(
-        "SELECT StatusKind, WaitingSeconds FROM audit.vw_Pending;"
-    )
+    ((kind, waiting),) = lab.rows("SELECT StatusKind, WaitingSeconds FROM audit.vw_Pending;")
     assert kind == "queue off" and waiting >= 400
     assert found(lab)["messages pending"] == 10
 
@@ -125,11 +150,18 @@ def test_a_reader_that_hangs_before_its_receive_is_found(lab):
     assert "activation stuck" not in report
 
 
-@pytest.mark.parametrize("activation, priority, figure", [
-    ("PROCEDURE_NAME = audit.stub, EXECUTE AS N'audit_module'", 10, "audit].[stub] as audit_mod"),
-    ("EXECUTE AS N'dbo'", 10, "usp_TargetActivation] as dbo"),
-    ("PROCEDURE_NAME = audit.gone, EXECUTE AS N'audit_module'", 1, "(missing) as audit_module"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "activation, priority, figure",
+    [
+        (
+            "PROCEDURE_NAME = audit.stub, EXECUTE AS N'audit_module'",
+            10,
+            "audit].[stub] as audit_mod",
+        ),
+        ("EXECUTE AS N'dbo'", 10, "usp_TargetActivation] as dbo"),
+        ("PROCEDURE_NAME = audit.gone, EXECUTE AS N'audit_module'", 1, "(missing) as audit_module"),
+    ],
+)
 def test_a_queue_whose_reader_is_another_or_gone_is_found(activation, priority, figure):
     lab = Lab(missing_activation_procedure="allow")
     lab.sa.execute("CREATE PROCEDURE audit.stub AS RETURN;")
@@ -226,8 +258,12 @@ def test_nothing_that_watches_reads_a_queue_or_a_body():
 @pytest.mark.parametrize(("limit", "most"), [(3, ""), (2, "@most = 3")])
 def test_a_dialog_too_large_for_usp_ResendStranded_is_named_with_what_it_takes(limit, most):
     """Advised without @most the call would leave it alone, and say nothing."""
-    lab = Lab(configured(operations={"resend_limit": limit},
-                         timer={"after_seconds": 7200, "spread_seconds": 0, "retry_seconds": 5}))
+    lab = Lab(
+        configured(
+            operations={"resend_limit": limit},
+            timer={"after_seconds": 7200, "spread_seconds": 0, "retry_seconds": 5},
+        )
+    )
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     Client(lab).execute(send("0xA1") + send("0xA2") + send("0xA3"))
     for (handle,) in lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints;"):

@@ -118,7 +118,9 @@ RECOVERABLE = {
     "one COMMIT too many": ("COMMIT TRANSACTION;", 50211),
     "a level left open": ("BEGIN TRANSACTION;", 50211),
     "two levels left open, and an error": (
-        "BEGIN TRANSACTION; BEGIN TRANSACTION; THROW 60001, N'no', 1;", 50211),
+        "BEGIN TRANSACTION; BEGIN TRANSACTION; THROW 60001, N'no', 1;",
+        50211,
+    ),
 }
 
 
@@ -140,7 +142,9 @@ DOOMED = {
     "a ROLLBACK": ("ROLLBACK TRANSACTION;", 50210),
     "a ROLLBACK and an error": ("ROLLBACK TRANSACTION; THROW 60001, N'100 % no', 1;", 50210),
     "a ROLLBACK and as many levels anew": (
-        "ROLLBACK TRANSACTION; BEGIN TRANSACTION; BEGIN TRANSACTION;", 50210),
+        "ROLLBACK TRANSACTION; BEGIN TRANSACTION; BEGIN TRANSACTION;",
+        50210,
+    ),
     "a ROLLBACK and one level anew": ("ROLLBACK TRANSACTION; BEGIN TRANSACTION;", 50210),
 }
 
@@ -159,8 +163,12 @@ def test_a_failure_that_dooms_costs_one_rollback_and_the_next_receiver_dead_lett
 @pytest.mark.parametrize("what", ["throws", "one COMMIT too many"])
 def test_it_holds_when_266_is_all_the_server_says(lab, what):
     """A hook that catches its own error and returns: only the count tells."""
-    hook(lab, POISON.format(f"BEGIN TRY {RECOVERABLE[what][0]} END TRY BEGIN CATCH PRINT N'?'; "
-                            "END CATCH;"))
+    hook(
+        lab,
+        POISON.format(
+            f"BEGIN TRY {RECOVERABLE[what][0]} END TRY BEGIN CATCH PRINT N'?'; END CATCH;"
+        ),
+    )
     three(lab)
     resume(lab)
     assert b"\x01" in done(lab) and b"\x03" in done(lab)
@@ -171,7 +179,7 @@ COMMITS = {
     "until nothing is open": "WHILE @@TRANCOUNT > 0 COMMIT TRANSACTION;",
     "and raises": "WHILE @@TRANCOUNT > 0 COMMIT TRANSACTION; THROW 60001, N'no', 1;",
     "and begins as many anew": "COMMIT TRANSACTION; COMMIT TRANSACTION; BEGIN TRANSACTION; "
-                               "BEGIN TRANSACTION;",
+    "BEGIN TRANSACTION;",
 }
 
 

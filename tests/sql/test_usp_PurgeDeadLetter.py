@@ -47,8 +47,9 @@ def test_one_letter_goes_by_its_number(lab):
 def test_one_letter_by_its_number_reads_no_other(lab):
     """An OR of number and age is a scan on a server."""
     other = Client(lab)
-    other.execute("BEGIN TRANSACTION; UPDATE audit.DeadLetter SET Reason = N'' "
-                  "WHERE DeadLetterId = 2;")
+    other.execute(
+        "BEGIN TRANSACTION; UPDATE audit.DeadLetter SET Reason = N'' WHERE DeadLetterId = 2;"
+    )
     lab.sa.execute(PURGE.format("@deadLetterId = 1"))
     ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_PurgeDeadLetter'));")
     assert " OR (dl.AddedUtc" not in text
@@ -62,10 +63,13 @@ def test_more_than_one_batch_goes_and_each_has_its_entry(lab):
         "SELECT DATEADD(day, -100, SYSUTCDATETIME()), N'target', NEWID(), 0, SYSUTCDATETIME() FROM "
         "(VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10),(11)) AS a(n) "
         "CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) AS b(n) "
-        "CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) AS c(n);")
+        "CROSS JOIN (VALUES (1),(2),(3),(4),(5),(6),(7),(8),(9),(10)) AS c(n);"
+    )
     assert lab.rows(PURGE.format("@olderThanDays = 90")) == [(1101, 1, 1103, "removed")]
     assert lab.rows("SELECT Detail FROM audit.OperatorLog ORDER BY OperatorLogId;") == [
-        ("1000 from 1 to 1002",), ("101 from 1003 to 1103",)]
+        ("1000 from 1 to 1002",),
+        ("101 from 1003 to 1103",),
+    ]
     assert lab.rows(LETTERS) == [(2,), (3,)]
 
 
@@ -125,10 +129,14 @@ def test_what_is_shown_is_what_is_removed_whatever_the_dialog_came_to():
         "FROM (VALUES (-9, -8), (-9, -2), (-9, NULL), (-9, NULL), (-2, NULL)) AS d(Begun, Ended);"
     )
     Client(lab).execute(send("0x01"))
-    lab.rows("UPDATE audit.ConversationLog SET BegunUtc = DATEADD(day, -9, SYSUTCDATETIME()) "
-             f"WHERE Handle = '{lab.handle()}';")
-    lab.rows("EXECUTE audit.usp_LogError N'x', @message = N'y'; UPDATE audit.ErrorLog SET "
-             "AddedUtc = DATEADD(day, -9, AddedUtc);")
+    lab.rows(
+        "UPDATE audit.ConversationLog SET BegunUtc = DATEADD(day, -9, SYSUTCDATETIME()) "
+        f"WHERE Handle = '{lab.handle()}';"
+    )
+    lab.rows(
+        "EXECUTE audit.usp_LogError N'x', @message = N'y'; UPDATE audit.ErrorLog SET "
+        "AddedUtc = DATEADD(day, -9, AddedUtc);"
+    )
     call = "EXECUTE audit.usp_PurgeLogs @olderThanDays = 5, @WhatIf = "
     shown = [(table, rows) for table, rows, _ in lab.rows(f"{call}1;")]
     gone = [(table, rows) for table, rows, _ in lab.rows(f"{call}0;")]
@@ -156,8 +164,9 @@ def test_dialogs_that_failed_have_a_view_of_their_own_and_vw_Errors_does_not_rea
     lab = Lab()
     Client(lab).execute(send("0x01"))
     lab.advance(5)
-    ((handle,),) = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                            "WHERE is_initiator = 0;")
+    ((handle,),) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     lab.sa.execute(f"END CONVERSATION '{handle}' WITH ERROR = 7 DESCRIPTION = N'no';")
     lab.advance(5)
     assert lab.rows("SELECT Code, Messages FROM audit.vw_FailedConversations;") == [(7, 1)]

@@ -110,12 +110,16 @@ def test_an_insert_that_is_not_committed_is_neither_waited_for_nor_made_to_wait(
     acknowledge(lab)
     lab.advance(31 * DAY)
     writer = Client(lab)
-    insert = ("INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType) "
-              "VALUES (NEWID(), 0, N'x');")
+    insert = (
+        "INSERT INTO audit.Landing (ConversationHandle, MessageSequence, MessageType) "
+        "VALUES (NEWID(), 0, N'x');"
+    )
     writer.execute("BEGIN TRANSACTION;" + insert)
     purge = Client(lab)
-    purge.submit("BEGIN TRY " + PURGE + "@upTo = 0xFFFFFFFFFFFFFFFF, @WhatIf = 0; END TRY "
-                 "BEGIN CATCH THROW; END CATCH;")
+    purge.submit(
+        "BEGIN TRY " + PURGE + "@upTo = 0xFFFFFFFFFFFFFFFF, @WhatIf = 0; END TRY "
+        "BEGIN CATCH THROW; END CATCH;"
+    )
     assert purge.out.finished and purge.errors == []
     writer.execute(insert + "COMMIT TRANSACTION;")
     assert lab.bodies() == []
@@ -126,8 +130,9 @@ def test_a_row_somebody_reads_is_left_for_the_next_run(lab):
     acknowledge(lab)
     lab.advance(31 * DAY)
     reader = Client(lab)
-    reader.execute("BEGIN TRANSACTION; SELECT Body FROM audit.Landing WITH (REPEATABLEREAD) "
-                   "WHERE Body = 0x01;")
+    reader.execute(
+        "BEGIN TRANSACTION; SELECT Body FROM audit.Landing WITH (REPEATABLEREAD) WHERE Body = 0x01;"
+    )
     assert affected(lab, "@WhatIf = 0") == 1
     reader.execute("COMMIT TRANSACTION;")
     affected(lab, "@WhatIf = 0")
@@ -143,17 +148,20 @@ def test_who_purged_and_what_is_logged(lab):
     assert (login, action) == ("sa", "usp_PurgeLanding") and detail.startswith("1 rows older than")
 
 
-@pytest.mark.parametrize(("call", "number"), [
-    (PURGE + "@olderThanDays = -1, @upTo = 0x01", 50180),
-    (PURGE + "@batch = 5000, @upTo = 0x01", 50180),
-    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'', @upTo = 0x01", 50183),
-    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x'", 50183),
-    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x', @upTo = 0xFFFFFFFFFFFFFFFF", 50183),
-    ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x', @forget = NULL", 50183),
-    ("EXECUTE audit.usp_PurgePoison", 50184),
-    ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeLanding @upTo = 0x01", 50182),
-    ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgePoison @olderThanDays = 1", 50182),
-])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        (PURGE + "@olderThanDays = -1, @upTo = 0x01", 50180),
+        (PURGE + "@batch = 5000, @upTo = 0x01", 50180),
+        ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'', @upTo = 0x01", 50183),
+        ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x'", 50183),
+        ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x', @upTo = 0xFFFFFFFFFFFFFFFF", 50183),
+        ("EXECUTE audit.usp_AcknowledgeLanding @reader = N'x', @forget = NULL", 50183),
+        ("EXECUTE audit.usp_PurgePoison", 50184),
+        ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgeLanding @upTo = 0x01", 50182),
+        ("BEGIN TRANSACTION; EXECUTE audit.usp_PurgePoison @olderThanDays = 1", 50182),
+    ],
+)
 def test_a_wrong_call_is_refused_by_its_number(lab, call, number):
     assert lab.sa.fail(call + ";") == number
 
@@ -186,12 +194,14 @@ def test_the_reader_role_acknowledges_and_the_operator_purges(lab):
 
 def test_attempts_of_conversations_that_are_gone_are_forgotten_and_no_others(lab):
     landed(lab, "0x01")
-    ((handle,),) = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                            "WHERE is_initiator = 0;")
+    ((handle,),) = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     for who in (f"'{handle}'", "NEWID()"):
         lab.sa.execute(
             "INSERT INTO audit.PoisonAttempt (ConversationHandle, MessageSequence, MessageType, "
-            f"Attempts, LastUtc) VALUES ({who}, 1, N'x', 1, SYSUTCDATETIME());")
+            f"Attempts, LastUtc) VALUES ({who}, 1, N'x', 1, SYSUTCDATETIME());"
+        )
     lab.advance(3 * DAY)
     purge = "EXECUTE audit.usp_PurgePoison @olderThanDays = 2"
     assert lab.rows(purge + ";")[0][2] == 1
@@ -247,12 +257,16 @@ def test_two_first_calls_of_one_reader_both_succeed(lab):
 def test_two_first_calls_that_meet_between_look_and_insert_do_not_collide(lab):
     """Both look while nobody has a row: one of them keeps the place, the other waits for it."""
     outsider = Client(lab)
-    outsider.execute("BEGIN TRANSACTION; SELECT Reader FROM audit.LandingAcknowledged "
-                     "WITH (HOLDLOCK) WHERE Reader = N'lake';")
+    outsider.execute(
+        "BEGIN TRANSACTION; SELECT Reader FROM audit.LandingAcknowledged "
+        "WITH (HOLDLOCK) WHERE Reader = N'lake';"
+    )
     clients = [Client(lab), Client(lab)]
     for number, client in enumerate(clients, 1):
-        client.submit("EXECUTE audit.usp_AcknowledgeLanding @reader = N'lake', "
-                      f"@upTo = 0x000000000000000{number};")
+        client.submit(
+            "EXECUTE audit.usp_AcknowledgeLanding @reader = N'lake', "
+            f"@upTo = 0x000000000000000{number};"
+        )
     outsider.execute("COMMIT TRANSACTION;")
     lab.settle()
     assert [client.errors for client in clients] == [[], []]

@@ -93,9 +93,10 @@ def test_what_no_caller_could_send_is_not_sent_again(lab):
             "INSERT INTO audit.DeadLetter (Side, ConversationHandle, MessageSequence, MessageType) "
             f"VALUES (N'initiator', '{ONE}', 0, {kind});"
         )
-    assert outcomes(lab, REPLAY.format("1, 3")) == [
-        "kept: its message type is not one that callers send"
-    ] * 3
+    assert (
+        outcomes(lab, REPLAY.format("1, 3"))
+        == ["kept: its message type is not one that callers send"] * 3
+    )
     assert lab.endpoints() == []
 
 

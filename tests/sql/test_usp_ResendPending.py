@@ -157,8 +157,10 @@ def test_in_an_operators_transaction_a_copy_that_fails_does_not_go_on_to_end(cod
     client = sender(lab)
     client.execute(send("0x01"))
     handle = lab.handle()
-    lab.sa.execute(f"ALTER TABLE audit.{table} WITH NOCHECK ADD CONSTRAINT CK_Never "
-                   f"CHECK ({'Body' if table == 'DeadLetter' else 'ResendOf'} IS NULL);")
+    lab.sa.execute(
+        f"ALTER TABLE audit.{table} WITH NOCHECK ADD CONSTRAINT CK_Never "
+        f"CHECK ({'Body' if table == 'DeadLetter' else 'ResendOf'} IS NULL);"
+    )
     operator = Client(lab)
     call = f"EXECUTE audit.usp_ResendPending '{handle}', {code};"
     assert operator.fail(f"BEGIN TRANSACTION; {call} COMMIT TRANSACTION;") == 547
@@ -262,10 +264,17 @@ def test_an_operators_resend_and_a_reader_of_the_dialog_take_their_locks_in_one_
     assert operator.out.finished and not operator.errors
 
 
-@pytest.mark.parametrize("name", [
-    "usp_ResendPending", "usp_Drain", "usp_ReplayDeadLetter", "usp_RetireIdle", "usp_EndLeaked",
-    "usp_Health",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "name",
+    [
+        "usp_ResendPending",
+        "usp_Drain",
+        "usp_ReplayDeadLetter",
+        "usp_RetireIdle",
+        "usp_EndLeaked",
+        "usp_Health",
+    ],
+)
 def test_a_callers_rowcount_cuts_nothing(name):
     """SET ROWCOUNT limits INSERT ... SELECT and static cursors in what is called (F-331), and END
     would drop what a resend has not seen. The embedded broker refuses the option: text only."""

@@ -60,8 +60,9 @@ def test_the_first_message_of_an_open_transaction_is_none_and_keeps_nobody_waiti
     a.execute(f"BEGIN TRANSACTION; {send('0xA1')}")
     b.execute(send("0xB1"))
     lab.advance(2 * 3600)
-    assert lab.rows("SELECT wait_type FROM sys.dm_exec_requests "
-                    "WHERE wait_type LIKE N'LCK%';") == []
+    assert (
+        lab.rows("SELECT wait_type FROM sys.dm_exec_requests WHERE wait_type LIKE N'LCK%';") == []
+    )
     a.execute("COMMIT TRANSACTION;")
     lab.advance(5)
     assert sorted(lab.bodies()) == [b"\xa1", b"\xb1"]
@@ -100,7 +101,8 @@ def test_what_fails_five_times_is_a_dead_letter():
     assert lab.rows(COPIES) == []
     assert lab.rows("SELECT MessageSequence, Body, Code, Reason FROM audit.DeadLetter;") == [
         (0, b"\xa1", 0, "Its dialog was ended by hand."),
-        (1, b"\xa2", 0, "Its dialog was ended by hand.")]
+        (1, b"\xa2", 0, "Its dialog was ended by hand."),
+    ]
     assert len(lab.errors()) == 9, "each is logged; one within thirty seconds counts"
 
 
@@ -123,8 +125,9 @@ def test_a_reader_that_is_at_work_on_it_leaves_its_errors():
     lab = Lab(SHORT)
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     Client(lab).execute(send("0xA1"))
-    [(sender,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                           "WHERE is_initiator = 1;")
+    [(sender,)] = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 1;"
+    )
     lab.rows(f"END CONVERSATION '{sender}' WITH CLEANUP;")
     lab.rows("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_None CHECK (ResendOf IS NULL);")
     lab.rows(CALL.format(0))
@@ -160,8 +163,10 @@ def test_what_was_sent_again_twenty_times_is_a_dead_letter():
     lab = Lab(SHORT)
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     Client(lab).execute(send("0xA1"))
-    targets = ("SELECT conversation_handle FROM sys.conversation_endpoints "
-               "WHERE is_initiator = 0 AND state <> 'CD';")
+    targets = (
+        "SELECT conversation_handle FROM sys.conversation_endpoints "
+        "WHERE is_initiator = 0 AND state <> 'CD';"
+    )
     ended = 0
     while handles := lab.rows(targets):
         for (handle,) in handles:
@@ -174,12 +179,15 @@ def test_what_was_sent_again_twenty_times_is_a_dead_letter():
     assert lab.rows(COPIES) == []
 
 
-@pytest.mark.parametrize(("call", "number"), [
-    ("BEGIN TRANSACTION; EXECUTE audit.usp_ResendStranded;", 50123),
-    ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = -1;", 50126),
-    ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = NULL;", 50126),
-    ("EXECUTE audit.usp_ResendStranded @most = 0;", 50126),
-])
+@pytest.mark.parametrize(
+    ("call", "number"),
+    [
+        ("BEGIN TRANSACTION; EXECUTE audit.usp_ResendStranded;", 50123),
+        ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = -1;", 50126),
+        ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = NULL;", 50126),
+        ("EXECUTE audit.usp_ResendStranded @most = 0;", 50126),
+    ],
+)
 def test_bad_input_is_refused(call, number):
     lab = Lab(SHORT)
     assert Client(lab).fail(call) == number
@@ -194,10 +202,12 @@ def test_a_dialog_ended_by_hand_whose_target_is_gone_is_accounted_for(dooms, ack
     lab = Lab(SHORT, broker_error_dooms=dooms, initiator_end_acknowledged=acknowledged)
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     Client(lab).execute(send("0xA1") + send("0xA2"))
-    [(sender,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                           "WHERE is_initiator = 1;")
-    [(target,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                           "WHERE is_initiator = 0;")
+    [(sender,)] = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 1;"
+    )
+    [(target,)] = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     lab.rows(f"END CONVERSATION '{sender}'; END CONVERSATION '{target}' WITH CLEANUP;")
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     lab.rows(CALL.format(0))
@@ -214,8 +224,9 @@ def test_a_target_that_has_ended_already_is_not_ended_again(how, acknowledged, d
     lab = Lab(SHORT, broker_error_dooms=dooms, initiator_end_acknowledged=acknowledged)
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     Client(lab).execute(send("0xA1") + send("0xA2"))
-    [(target,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                           "WHERE is_initiator = 0;")
+    [(target,)] = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     lab.rows(f"END CONVERSATION '{target}'{how};")
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);")
     lab.advance(5)
@@ -229,7 +240,8 @@ def sides(lab: Lab) -> tuple[str, str]:
     [(sender, target)] = lab.rows(
         "SELECT i.conversation_handle, t.conversation_handle FROM sys.conversation_endpoints AS i "
         "INNER JOIN sys.conversation_endpoints AS t ON t.conversation_id = i.conversation_id "
-        "AND t.is_initiator = 0 WHERE i.is_initiator = 1;")
+        "AND t.is_initiator = 0 WHERE i.is_initiator = 1;"
+    )
     return sender, target
 
 
@@ -237,15 +249,20 @@ def test_a_dialog_whose_reader_took_longer_than_activation_waits_is_ended_later(
     """1. LIFETIME ends. 2. A reader of the target lands for 60 s. 3. Activation comes, waits its
     10 s and goes. 4. The reader commits: nothing is left to resend, and nobody is told any more.
     """
-    lab = Lab(configured(timer={"after_seconds": 60, "spread_seconds": 0},
-                         conversation={"lifetime_seconds": 600}))
+    lab = Lab(
+        configured(
+            timer={"after_seconds": 60, "spread_seconds": 0}, conversation={"lifetime_seconds": 600}
+        )
+    )
     lab.rows("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);")
     lab.rows("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = OFF);")
     Client(lab).execute(send("0xA1"))
     lab.advance(600)
     reader = Client(lab)
-    reader.execute("BEGIN TRANSACTION; RECEIVE message_body FROM audit.TargetQueue; "
-                   "DELETE FROM audit.SentMessage;")
+    reader.execute(
+        "BEGIN TRANSACTION; RECEIVE message_body FROM audit.TargetQueue; "
+        "DELETE FROM audit.SentMessage;"
+    )
     lab.rows("ALTER QUEUE audit.InitiatorQueue WITH ACTIVATION (STATUS = ON);")
     lab.advance(60)
     reader.execute("COMMIT TRANSACTION;")
@@ -253,8 +270,9 @@ def test_a_dialog_whose_reader_took_longer_than_activation_waits_is_ended_later(
     assert lab.rows(open_ones) == [("ER",), ("ER",)]
     lab.rows(CALL.format(30))
     assert lab.rows(open_ones) == []
-    assert lab.rows("SELECT Resent, DeadLettered, Code FROM audit.ConversationLog "
-                    "WHERE EndedUtc IS NOT NULL;") == [(0, 0, -8489)]
+    assert lab.rows(
+        "SELECT Resent, DeadLettered, Code FROM audit.ConversationLog WHERE EndedUtc IS NOT NULL;"
+    ) == [(0, 0, -8489)]
     assert lab.errors() == []
 
 
@@ -270,9 +288,11 @@ def test_a_reader_that_ends_the_target_and_rolls_back_is_waited_for(reads_wait):
     sender, target = sides(lab)
     lab.rows(f"END CONVERSATION '{sender}';")
     reader, caller = Client(lab), Client(lab)
-    reader.execute("BEGIN TRANSACTION; RECEIVE message_body FROM audit.TargetQueue; "
-                   "DELETE FROM audit.SentMessage WHERE MessageSequence = 0; "
-                   f"END CONVERSATION '{target}';")
+    reader.execute(
+        "BEGIN TRANSACTION; RECEIVE message_body FROM audit.TargetQueue; "
+        "DELETE FROM audit.SentMessage WHERE MessageSequence = 0; "
+        f"END CONVERSATION '{target}';"
+    )
     caller.submit(CALL.format(0))
     lab.advance(5)
     assert not caller.out.finished

@@ -75,8 +75,9 @@ def test_of_two_limits_the_one_reached_first_counts(seconds, expected):
 
 
 def test_the_spreads_keep_dialogs_begun_together_from_ending_together():
-    lab = aged_lab("application", after_seconds=100, spread_seconds=50, after_messages=10,
-                   spread_messages=5)
+    lab = aged_lab(
+        "application", after_seconds=100, spread_seconds=50, after_messages=10, spread_messages=5
+    )
     client = Client(lab)
     client.execute("".join(send(key=f"N'{i}'") for i in range(12)))
     found = lab.rows(
@@ -134,7 +135,9 @@ def test_a_dialog_found_dead_while_it_is_closed_does_not_cost_the_caller_its_wor
     first = lab.handle()
     break_closing(lab)
     client.execute(
-        settings + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);" + send("0x02")
+        settings
+        + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);"
+        + send("0x02")
         + "COMMIT;"
     )
     assert lab.rows("SELECT Id FROM dbo.Orders;") == [(1,)]
@@ -208,12 +211,21 @@ def test_a_caller_who_goes_on_after_an_error_leaves_no_way_to_a_dialog_that_is_c
     lab = aged_lab(key, after_messages=1)
     client = Client(lab)
     client.execute(send("0x01"))
-    lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; ALTER TABLE "
-                   f"audit.ConversationLog WITH NOCHECK ADD CONSTRAINT CK_Never {FAILING[what]};")
-    client.execute(f"BEGIN TRANSACTION; BEGIN TRY {send('0x02')} END TRY BEGIN CATCH "
-                   "IF ERROR_NUMBER() <> 547 THROW; END CATCH; COMMIT TRANSACTION;")
-    assert lab.rows("SELECT ce.state FROM audit.SessionConversations AS sc INNER JOIN "
-                    "sys.conversation_endpoints AS ce ON ce.conversation_handle = sc.Handle;") == []
+    lab.sa.execute(
+        "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF; ALTER TABLE "
+        f"audit.ConversationLog WITH NOCHECK ADD CONSTRAINT CK_Never {FAILING[what]};"
+    )
+    client.execute(
+        f"BEGIN TRANSACTION; BEGIN TRY {send('0x02')} END TRY BEGIN CATCH "
+        "IF ERROR_NUMBER() <> 547 THROW; END CATCH; COMMIT TRANSACTION;"
+    )
+    assert (
+        lab.rows(
+            "SELECT ce.state FROM audit.SessionConversations AS sc INNER JOIN "
+            "sys.conversation_endpoints AS ce ON ce.conversation_handle = sc.Handle;"
+        )
+        == []
+    )
     lab.sa.execute("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_Never;")
     client.execute(send("0x03"))
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
@@ -226,10 +238,14 @@ def test_a_dialog_that_could_not_be_closed_is_closed_by_the_next_send():
     lab = aged_lab(after_messages=1)
     client, other = Client(lab), Client(lab)
     client.execute(send("0x01"))
-    other.execute("BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT Handle FROM "
-                  "audit.SessionConversations); BEGIN CONVERSATION TIMER (@h) TIMEOUT = 9999;")
-    client.submit(f"SET LOCK_TIMEOUT 100; BEGIN TRANSACTION; BEGIN TRY {send('0x02')} END TRY "
-                  "BEGIN CATCH IF ERROR_NUMBER() <> 1222 THROW; END CATCH; COMMIT TRANSACTION;")
+    other.execute(
+        "BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT Handle FROM "
+        "audit.SessionConversations); BEGIN CONVERSATION TIMER (@h) TIMEOUT = 9999;"
+    )
+    client.submit(
+        f"SET LOCK_TIMEOUT 100; BEGIN TRANSACTION; BEGIN TRY {send('0x02')} END TRY "
+        "BEGIN CATCH IF ERROR_NUMBER() <> 1222 THROW; END CATCH; COMMIT TRANSACTION;"
+    )
     lab.advance(1)
     assert client.out.finished and not client.errors
     other.execute("COMMIT TRANSACTION;")

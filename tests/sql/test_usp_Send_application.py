@@ -69,7 +69,8 @@ def test_a_key_taken_meanwhile_does_not_cost_the_caller_its_work(lab, client, se
     other = Client(lab)
     client.execute("BEGIN TRANSACTION;" + send("0x01", key="N'k'"))
     other.submit(
-        settings + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);"
+        settings
+        + "BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);"
         + send("0x02", key="N'k'")
     )
     client.execute("COMMIT;")
@@ -82,10 +83,13 @@ def test_a_key_taken_meanwhile_does_not_cost_the_caller_its_work(lab, client, se
 def test_who_goes_on_after_a_first_use_that_failed_leaves_no_row_of_a_dead_dialog(lab, client):
     """The dialog is begun, its handle in the row, the log's row fails; the caller commits."""
     failing = send("0x01", key="N'k'")
-    lab.sa.execute("ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Never "
-                   "CHECK (ConversationKey IS NULL);")
-    client.execute(f"BEGIN TRANSACTION; BEGIN TRY {failing} "
-                   "END TRY BEGIN CATCH SELECT 1; END CATCH; COMMIT TRANSACTION;")
+    lab.sa.execute(
+        "ALTER TABLE audit.ConversationLog ADD CONSTRAINT CK_Never CHECK (ConversationKey IS NULL);"
+    )
+    client.execute(
+        f"BEGIN TRANSACTION; BEGIN TRY {failing} "
+        "END TRY BEGIN CATCH SELECT 1; END CATCH; COMMIT TRANSACTION;"
+    )
     assert keys(lab) == []
     lab.sa.execute("ALTER TABLE audit.ConversationLog DROP CONSTRAINT CK_Never;")
     client.execute(send("0x02", key="N'k'"))
@@ -125,8 +129,9 @@ def test_with_recycle_never_no_dialog_has_a_timer_and_none_is_replaced(lab, clie
     """Seed 001: keep a dialog until the work that uses it is complete."""
     client.execute(send("0x01", key="N'k'"))
     handle = lab.handle()
-    assert lab.rows("SELECT COUNT(*) FROM sys.conversation_endpoints "
-                    "WHERE dialog_timer > '20000101';") == [(0,)]
+    assert lab.rows(
+        "SELECT COUNT(*) FROM sys.conversation_endpoints WHERE dialog_timer > '20000101';"
+    ) == [(0,)]
     lab.advance(10 * 86_400)
     client.execute(send("0x02", key="N'k'"))
     assert lab.handle() == handle

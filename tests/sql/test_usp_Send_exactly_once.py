@@ -60,9 +60,7 @@ def test_a_resend_carries_the_same_id_so_the_target_can_drop_a_repeat(lab, clien
     """F-110: a message whose acknowledgement was lost is pending here and landed there."""
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
     client.execute(send("0x01", message_id=f"'{ID}'"))
-    lab.sa.execute(
-        f"EXECUTE audit.usp_ResendPending @handle = '{lab.handle()}', @code = -8489;"
-    )
+    lab.sa.execute(f"EXECUTE audit.usp_ResendPending @handle = '{lab.handle()}', @code = -8489;")
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     lab.advance(60)
     assert ids(lab) == [ID]

@@ -112,7 +112,9 @@ def test_a_dead_handle_leaves_no_gap_and_no_number_twice(lab, client, settings):
     client.execute(send("0x01", key="N'k'"))
     lab.sa.execute(f"END CONVERSATION '{lab.handle()}' WITH CLEANUP;")
     client.execute(
-        settings + send("0x02", key="N'k'") + send("0x03", key="N'k'")
+        settings
+        + send("0x02", key="N'k'")
+        + send("0x03", key="N'k'")
         + "IF @@TRANCOUNT > 0 COMMIT;"
     )
     assert numbers(lab) == [(1, b"\x01"), (2, b"\x02"), (3, b"\x03")]
@@ -126,9 +128,7 @@ def test_a_resend_keeps_the_numbers_because_it_keeps_the_bytes(lab, client):
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;")
     client.execute(send("0x02", key="N'k'") + send("0x03", key="N'k'"))
     handle = lab.handle()
-    lab.sa.execute(
-        f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = -8489;"
-    )
+    lab.sa.execute(f"EXECUTE audit.usp_ResendPending @handle = '{handle}', @code = -8489;")
     client.execute(send("0x04", key="N'k'"))
     lab.sa.execute("ALTER QUEUE audit.TargetQueue WITH STATUS = ON;")
     lab.advance(60)

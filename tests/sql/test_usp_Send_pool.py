@@ -276,7 +276,7 @@ def deploy(lab: Lab, size: int) -> None:
         if name[:2].isdigit():
             for batch in split_batches(text):
                 lab.sa.submit(batch.sql)
-                lab.advance(10)     # what a drain waits for
+                lab.advance(10)  # what a drain waits for
                 assert lab.sa.out.finished and not lab.sa.errors, (name, lab.sa.errors)
 
 

@@ -58,8 +58,10 @@ def test_a_send_asks_the_catalog_for_one_handle_never_for_all_endpoints(lab, cli
 def test_the_dialog_of_an_installation_without_copies_is_drained_and_another_begun(lab, client):
     client.execute(send("0x01"))
     first = everlasting(lab)
-    lab.sa.execute("DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
-                   "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;")
+    lab.sa.execute(
+        "DELETE FROM audit.Setting WHERE Name = N'conversation.copies'; "
+        "DROP TABLE audit.Everlasting; DELETE FROM audit.SentMessage;"
+    )
     for batch in split_batches(render(lab.config)["install.sql"]):
         lab.sa.submit(batch.sql)
         lab.advance(5)
@@ -101,7 +103,7 @@ def test_a_dialog_begun_beside_another_first_users_is_ended_and_the_others_is_us
     ((text,),) = lab.rows("SELECT OBJECT_DEFINITION(OBJECT_ID(N'audit.usp_AcquireConversation'));")
     blinded = text.replace("IF @handle IS NOT NULL\n        RETURN 0;", "SET @handle = NULL;", 1)
     assert blinded != text
-    lab.sa.execute("ALTER " + blinded[blinded.index("PROCEDURE"):])
+    lab.sa.execute("ALTER " + blinded[blinded.index("PROCEDURE") :])
     Client(lab).execute(send("0x02"))
     lab.advance(60)
     assert everlasting(lab) == first
@@ -140,7 +142,9 @@ def test_an_error_met_in_the_middle_of_a_callers_transaction_costs_it_nothing(la
     lab.sa.execute(f"END CONVERSATION '{everlasting(lab)}' WITH CLEANUP;")
     client.execute(
         "SET XACT_ABORT ON; BEGIN TRANSACTION; INSERT INTO dbo.Orders VALUES (1);"
-        + send("0x02") + send("0x03") + "COMMIT;"
+        + send("0x02")
+        + send("0x03")
+        + "COMMIT;"
     )
     assert lab.rows("SELECT Id FROM dbo.Orders;") == [(1,)]
     assert lab.bodies() == [b"\x01", b"\x02", b"\x03"]
@@ -184,7 +188,9 @@ def test_closing_waits_for_senders_and_nothing_follows_end_of_stream(lab, client
     assert closer.out.finished and other.out.finished and not closer.errors and not other.errors
     lab.advance(60)
     assert [row[:2] for row in lab.landed()] == [
-        (0, "//redial/audit/event"), (1, "EndOfStream"), (0, "//redial/audit/event")
+        (0, "//redial/audit/event"),
+        (1, "EndOfStream"),
+        (0, "//redial/audit/event"),
     ]
     assert lab.rows("SELECT COUNT(EndedUtc), COUNT(*) FROM audit.ConversationLog;") == [(1, 2)]
 

@@ -222,16 +222,20 @@ def test_a_lock_that_never_comes_blames_the_message_late_and_never_switches_the_
     lab = Lab(configured(poison={"limit": limit}))
     Client(lab).execute(send("0x01"))
     lab.rows("CREATE TABLE audit.Held (n int); INSERT INTO audit.Held VALUES (1);")
-    lab.rows("ALTER PROCEDURE audit.usp_ResendPending @handle uniqueidentifier, @code int, "
-             "@description nvarchar(3000), @allowResend bit, @waitMs int = 0 AS "
-             "SET LOCK_TIMEOUT 0; DECLARE @n int = (SELECT COUNT(*) FROM audit.Held);")
+    lab.rows(
+        "ALTER PROCEDURE audit.usp_ResendPending @handle uniqueidentifier, @code int, "
+        "@description nvarchar(3000), @allowResend bit, @waitMs int = 0 AS "
+        "SET LOCK_TIMEOUT 0; DECLARE @n int = (SELECT COUNT(*) FROM audit.Held);"
+    )
     holder = Client(lab)
     holder.execute("BEGIN TRANSACTION; UPDATE audit.Held SET n = 2;")
-    [(target,)] = lab.rows("SELECT conversation_handle FROM sys.conversation_endpoints "
-                           "WHERE is_initiator = 0;")
+    [(target,)] = lab.rows(
+        "SELECT conversation_handle FROM sys.conversation_endpoints WHERE is_initiator = 0;"
+    )
     lab.rows(f"END CONVERSATION '{target}';")
     lab.advance(5)
     assert [number for _, number, _ in lab.errors()] == [1222] * 4
-    assert lab.rows("SELECT is_receive_enabled FROM sys.service_queues "
-                    "WHERE name = N'InitiatorQueue';") == [(True,)]
+    assert lab.rows(
+        "SELECT is_receive_enabled FROM sys.service_queues WHERE name = N'InitiatorQueue';"
+    ) == [(True,)]
     assert len(lab.rows("SELECT 1 FROM audit.DeadLetter WHERE Side = N'initiator';")) == 1

@@ -6,11 +6,19 @@ import pytest
 
 from .lab import Client, Lab, configured, send
 
-KEYED = configured(conversation={"key": "application", "order": "key", "recycle": "timer",
-                                 "delivery": "exactly_once"})
+KEYED = configured(
+    conversation={
+        "key": "application",
+        "order": "key",
+        "recycle": "timer",
+        "delivery": "exactly_once",
+    }
+)
 ID = "'{}1111111-1111-1111-1111-111111111111'"
-UNLANDED = ("SELECT Status, ConversationKey, KeySequence FROM audit.vw_Unlanded "
-            "ORDER BY KeySequence, Status;")
+UNLANDED = (
+    "SELECT Status, ConversationKey, KeySequence FROM audit.vw_Unlanded "
+    "ORDER BY KeySequence, Status;"
+)
 LANDED = "SELECT KeySequence FROM audit.Landing WHERE ConversationKey = N'k' ORDER BY 1;"
 
 
@@ -42,13 +50,15 @@ def test_what_has_landed_is_not_in_it(lab):
 def test_a_retry_that_is_dropped_is_a_repeat_with_the_number_it_took(lab):
     """The review's third finding: the same id twice, then another one: 1, then 3."""
     client = Client(lab)
-    for body, message_id in (("0x01", ID.format("A")), ("0x01", ID.format("A")),
-                             ("0x02", ID.format("B"))):
+    for body, message_id in (
+        ("0x01", ID.format("A")),
+        ("0x01", ID.format("A")),
+        ("0x02", ID.format("B")),
+    ):
         client.execute(keyed(body, message_id))
     assert lab.rows(LANDED) == [(1,), (3,)]
     assert lab.rows(UNLANDED) == [("repeat", "k", 2)]
-    assert lab.rows("SELECT MessageId FROM audit.SkippedNumber;") == [
-        (ID.format("A").strip("'"),)]
+    assert lab.rows("SELECT MessageId FROM audit.SkippedNumber;") == [(ID.format("A").strip("'"),)]
 
 
 def test_a_dead_letter_is_in_it_until_it_has_been_replayed(lab):
@@ -57,8 +67,9 @@ def test_a_dead_letter_is_in_it_until_it_has_been_replayed(lab):
     lab.advance(5)
     assert lab.rows(UNLANDED) == [("dead letter", "k", 1)]
     lab.rows("ALTER TABLE audit.Landing DROP CONSTRAINT CK_None;")
-    lab.rows("EXECUTE audit.usp_ReplayDeadLetter @deadLetterId = 1, @reason = N'mended', "
-             "@WhatIf = 0;")
+    lab.rows(
+        "EXECUTE audit.usp_ReplayDeadLetter @deadLetterId = 1, @reason = N'mended', @WhatIf = 0;"
+    )
     lab.advance(5)
     assert lab.rows(UNLANDED) == []
     assert lab.rows(LANDED) == [(1,), (2,)], "a replay keeps the number"
@@ -68,8 +79,9 @@ def test_a_dead_letter_that_is_removed_leaves_its_number_as_given_up(lab):
     lab.rows("ALTER TABLE audit.Landing ADD CONSTRAINT CK_None CHECK (Body <> 0x01);")
     Client(lab).execute(keyed("0x01"))
     lab.advance(5)
-    lab.rows("EXECUTE audit.usp_PurgeDeadLetter @deadLetterId = 1, @reason = N'not wanted', "
-             "@WhatIf = 0;")
+    lab.rows(
+        "EXECUTE audit.usp_PurgeDeadLetter @deadLetterId = 1, @reason = N'not wanted', @WhatIf = 0;"
+    )
     assert lab.rows(UNLANDED) == [("given up", "k", 1)]
 
 

@@ -15,11 +15,17 @@ from .lab import configured
 SHOP, DEPOT = "shop", "de]pot's"
 CONFIG = configured(target={"database": DEPOT}, timer={"after_seconds": 60, "spread_seconds": 0})
 CATALOG = {
-    "objects": "is_ms_shipped = 0", "services": "service_id > 65535",
+    "objects": "is_ms_shipped = 0",
+    "services": "service_id > 65535",
     "service_contracts": "service_contract_id > 65535",
     "service_message_types": "message_type_id > 65535",
-    "certificates": "1 = 1", "symmetric_keys": "1 = 1", "remote_service_bindings": "1 = 1",
-    "routes": "1 = 1", "database_principals": "1 = 1", "schemas": "1 = 1", "types": "1 = 1",
+    "certificates": "1 = 1",
+    "symmetric_keys": "1 = 1",
+    "remote_service_bindings": "1 = 1",
+    "routes": "1 = 1",
+    "database_principals": "1 = 1",
+    "schemas": "1 = 1",
+    "types": "1 = 1",
     "extended_properties": "1 = 1",
 }
 """Views whose names are compared before and after."""
@@ -85,20 +91,30 @@ class Two:
 
     def send(self, body: str = "0x01") -> None:
         c = self.config
-        self.run(f"EXECUTE audit.usp_Send N'{c.services.initiator}', N'{c.services.target}', "
-                 f"N'{c.contract.name}', N'{c.message_types[0].name}', {body};")
+        self.run(
+            f"EXECUTE audit.usp_Send N'{c.services.initiator}', N'{c.services.target}', "
+            f"N'{c.contract.name}', N'{c.message_types[0].name}', {body};"
+        )
 
     def bodies(self) -> list[bytes]:
         """What has landed, in order."""
-        return [body for (body,) in self.depot(
-            "SELECT Body FROM audit.Landing WHERE MessageType = N'//redial/audit/event' "
-            "ORDER BY RowVersion;")]
+        return [
+            body
+            for (body,) in self.depot(
+                "SELECT Body FROM audit.Landing WHERE MessageType = N'//redial/audit/event' "
+                "ORDER BY RowVersion;"
+            )
+        ]
 
     def endpoints(self, database: str) -> list[tuple]:
         return self.run("SELECT state, is_initiator FROM sys.conversation_endpoints;", database)
 
     def catalog(self) -> dict[tuple[str, str], list[tuple]]:
         """Names by database and view."""
-        return {(database, view): sorted(self.run(
-            f"SELECT name FROM sys.{view} WHERE {condition};", database))
-            for database in (SHOP, DEPOT) for view, condition in CATALOG.items()}
+        return {
+            (database, view): sorted(
+                self.run(f"SELECT name FROM sys.{view} WHERE {condition};", database)
+            )
+            for database in (SHOP, DEPOT)
+            for view, condition in CATALOG.items()
+        }

@@ -6,12 +6,21 @@ from harness.broker.engine.errors import SqlError
 from tests.ssb.world import Blocked
 
 
-@pytest.mark.parametrize("options, expected", [
-    ({"from_service": None}, 8421), ({"to_service": None}, 8421), ({"from_service": "i"}, 8423),
-    ({"contract": None}, 8417), ({"contract": "c"}, 8425), ({"to_service": "x" * 257}, 8412),
-    ({"lifetime": 0}, 8411), ({"lifetime": 2**31}, 8411), ({"broker_instance": "zzz"}, 8413),
-    ({"related_conversation": "0" * 36}, 8426),
-])
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        ({"from_service": None}, 8421),
+        ({"to_service": None}, 8421),
+        ({"from_service": "i"}, 8423),
+        ({"contract": None}, 8417),
+        ({"contract": "c"}, 8425),
+        ({"to_service": "x" * 257}, 8412),
+        ({"lifetime": 0}, 8411),
+        ({"lifetime": 2**31}, 8411),
+        ({"broker_instance": "zzz"}, 8413),
+        ({"related_conversation": "0" * 36}, 8426),
+    ],
+)
 def test_what_is_refused_at_once(world, options, expected):
     with pytest.raises(SqlError) as caught:
         world.s.dialog(**options)

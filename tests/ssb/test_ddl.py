@@ -8,24 +8,27 @@ from tests.ssb.world import XML, error_code
 from tests.ssb.world import ddl as define
 
 
-@pytest.mark.parametrize("statement, number", [
-    ((define.create_message_type, "M"), 2714),
-    ((define.create_contract, "C", [("M", 3)]), 2714),
-    ((define.create_contract, "N", [("M", 3), ("M", 1)]), 8403),
-    ((define.create_contract, "N", [("M", names.BY_TARGET)]), 8492),
-    ((define.create_contract, "N", [("none such", 3)]), 15151),
-    ((define.drop_message_type, "M"), 3716),
-    ((define.drop_message_type, "none such"), 15151),
-    ((define.drop_message_type, names.ERROR), 9663),
-    ((define.alter_message_type, "DEFAULT", XML), 9663),
-    ((define.drop_contract, "C"), 3716),
-    ((define.drop_contract, "DEFAULT"), 9663),
-    ((define.drop_service, "none such"), 15151),
-    ((define.alter_service, "T", None, [], []), 8493),
-    ((define.alter_service, "T", None, ["C"], []), 8404),
-    ((routes.create_route, "r", None, "guid", None, "LOCAL"), 9662),
-    ((routes.create_route, "r", "", None, None, "LOCAL"), 9659),
-])
+@pytest.mark.parametrize(
+    "statement, number",
+    [
+        ((define.create_message_type, "M"), 2714),
+        ((define.create_contract, "C", [("M", 3)]), 2714),
+        ((define.create_contract, "N", [("M", 3), ("M", 1)]), 8403),
+        ((define.create_contract, "N", [("M", names.BY_TARGET)]), 8492),
+        ((define.create_contract, "N", [("none such", 3)]), 15151),
+        ((define.drop_message_type, "M"), 3716),
+        ((define.drop_message_type, "none such"), 15151),
+        ((define.drop_message_type, names.ERROR), 9663),
+        ((define.alter_message_type, "DEFAULT", XML), 9663),
+        ((define.drop_contract, "C"), 3716),
+        ((define.drop_contract, "DEFAULT"), 9663),
+        ((define.drop_service, "none such"), 15151),
+        ((define.alter_service, "T", None, [], []), 8493),
+        ((define.alter_service, "T", None, ["C"], []), 8404),
+        ((routes.create_route, "r", None, "guid", None, "LOCAL"), 9662),
+        ((routes.create_route, "r", "", None, None, "LOCAL"), 9659),
+    ],
+)
 def test_what_is_refused(world, statement, number):
     with pytest.raises(SqlError) as caught:
         world.s.ddl(*statement)
@@ -109,10 +112,17 @@ def test_a_moved_services_messages_come_back_with_the_rollback(world):
     assert world.s.bodies("TQ") == [b"x"]
 
 
-@pytest.mark.parametrize("criteria, level", [
-    ((None, None, None), 1), (("C", None, None), 4), (("C", "I", None), 6), (("C", "I", "T"), 8),
-    ((None, "I", "T"), 3), (("D", "I", "T"), 1),
-])
+@pytest.mark.parametrize(
+    "criteria, level",
+    [
+        ((None, None, None), 1),
+        (("C", None, None), 4),
+        (("C", "I", None), 6),
+        (("C", "I", "T"), 8),
+        ((None, "I", "T"), 3),
+        (("D", "I", "T"), 1),
+    ],
+)
 def test_the_most_specific_priority_wins(world, criteria, level):
     world.s.ddl(define.create_priority, "any", None, None, None, 1)
     if criteria != (None, None, None):

@@ -79,7 +79,8 @@ def test_the_error_body_is_utf16_with_a_byte_order_mark(world):
     body = world.s.take("IQ")[0][3]
     assert body.decode("utf-16") == (
         '<?xml version="1.0"?><Error xmlns="http://schemas.microsoft.com/SQL/ServiceBroker/Error">'
-        "<Code>50007</Code><Description>it&apos;s &lt;bad&gt;</Description></Error>")
+        "<Code>50007</Code><Description>it&apos;s &lt;bad&gt;</Description></Error>"
+    )
 
 
 def test_an_error_overtakes_unread_messages_and_loses_none(world):
@@ -91,9 +92,16 @@ def test_an_error_overtakes_unread_messages_and_loses_none(world):
     assert world.s.bodies(handle=world.target(handle)) == [b"1", b"2"]
 
 
-@pytest.mark.parametrize("code, text, expected", [
-    (None, "x", 8419), (5, None, 8422), (None, None, 8424), (0, "x", 8419), (-1, "x", 8419),
-])
+@pytest.mark.parametrize(
+    "code, text, expected",
+    [
+        (None, "x", 8419),
+        (5, None, 8422),
+        (None, None, 8424),
+        (0, "x", 8419),
+        (-1, "x", 8419),
+    ],
+)
 def test_both_code_and_description_are_needed(world, code, text, expected):
     handle = conversing(world)
     with pytest.raises(SqlError) as caught:

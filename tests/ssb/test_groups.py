@@ -60,9 +60,15 @@ def test_move_waits_for_both_groups(world):
     assert group_of(world, a) == group_of(world, b)
 
 
-@pytest.mark.parametrize("handle, group, expected", [
-    (None, "x", 8418), ("good", None, 8420), ("bad", "x", 8426), ("good", "0" * 36, 8436),
-])
+@pytest.mark.parametrize(
+    "handle, group, expected",
+    [
+        (None, "x", 8418),
+        ("good", None, 8420),
+        ("bad", "x", 8426),
+        ("good", "0" * 36, 8436),
+    ],
+)
 def test_move_refuses(world, handle, group, expected):
     good = world.s.dialog()
     with pytest.raises(SqlError) as caught:

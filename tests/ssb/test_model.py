@@ -15,14 +15,40 @@ SESSIONS, DIALOGS = 2, 3
 steps = st.lists(
     st.tuples(
         st.integers(0, SESSIONS - 1),
-        st.sampled_from([
-            "begin", "begin", "begin", "commit", "rollback", "save", "back", "back", "send", "send",
-            "send", "send", "answer", "many", "take", "take", "take", "take 1", "take answer",
-            "one", "get", "timer", "wait", "move", "off", "on",
-        ]),
+        st.sampled_from(
+            [
+                "begin",
+                "begin",
+                "begin",
+                "commit",
+                "rollback",
+                "save",
+                "back",
+                "back",
+                "send",
+                "send",
+                "send",
+                "send",
+                "answer",
+                "many",
+                "take",
+                "take",
+                "take",
+                "take 1",
+                "take answer",
+                "one",
+                "get",
+                "timer",
+                "wait",
+                "move",
+                "off",
+                "on",
+            ]
+        ),
         st.integers(0, DIALOGS - 1),
     ),
-    min_size=25, max_size=80,
+    min_size=25,
+    max_size=80,
 )
 
 
@@ -88,7 +114,7 @@ class Actor:
             self.mark = len(self.done)
         elif verb == "back" and self.mark is not None:
             s.rollback_to()
-            del self.done[self.mark:]
+            del self.done[self.mark :]
         elif verb in {"send", "answer"}:
             handle = dialog if verb == "send" else world.target(dialog)
             body = self.ledger.body()
@@ -113,8 +139,12 @@ class Actor:
             s.move(dialog, world.broker.endpoints[others[0]].group.group_id)
         elif verb in {"off", "on"}:
             queue = world.queues["TQ"]
-            if not any(mode for mode in queue.broker.engine.locks.resources.get(
-                    queue.lock_key, _FREE).granted.values()):
+            if not any(
+                mode
+                for mode in queue.broker.engine.locks.resources.get(
+                    queue.lock_key, _FREE
+                ).granted.values()
+            ):
                 world.set_queue("TQ", enabled=verb == "on")
 
     def took(self, rows: list[tuple]) -> None:

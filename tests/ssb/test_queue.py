@@ -101,7 +101,7 @@ def test_received_rows_go_without_retention(world):
 
 
 def test_an_error_body_survives_the_round_trip():
-    text = "it's <\"quoted\"> & more"
+    text = 'it\'s <"quoted"> & more'
     assert error_body.decode(error_body.encode(-8489, text)) == (-8489, text)
     with pytest.raises(ValueError, match="not the body"):
         error_body.decode(b"x\x00")

@@ -30,8 +30,9 @@ class Accounts:
         try:
             if s.wait is not None:
                 return
-            self.common(s, verb) if verb in {"begin", "commit", "rollback"} \
-                else getattr(self, verb)(s)
+            self.common(s, verb) if verb in {"begin", "commit", "rollback"} else getattr(
+                self, verb
+            )(s)
         except Blocked:
             self.r.world.engine.locks.cancel_wait(s)
             s.end_wait()
@@ -75,15 +76,18 @@ class Accounts:
     def back(self, s) -> None:
         if s.explicit and s.transaction.savepoints:
             s.rollback_to()
-            del self.open_sent[self.mark:]
+            del self.open_sent[self.mark :]
 
     def take(self, s) -> None:
         self.open_found |= set(s.bodies(handle=self.r.target)) - {None}
 
     def ends(self, s, form: str) -> None:
         endpoint = self.r.world.broker.endpoints.get(self.r.target)
-        seen = {message[3] for _, message, owner in endpoint.inbox.stored() if owner is None} \
-            if endpoint is not None else set()
+        seen = (
+            {message[3] for _, message, owner in endpoint.inbox.stored() if owner is None}
+            if endpoint is not None
+            else set()
+        )
         self.r.ends(form)
         self.open_found |= seen
 
@@ -106,11 +110,16 @@ class Accounts:
         return set(self.sent) - self.found - set(lying)
 
 
-program = st.lists(st.one_of(
-    st.tuples(st.just("S"), st.sampled_from([
-        "begin", "send", "send", "commit", "rollback", "save", "back"])),
-    st.tuples(st.just("E"), st.sampled_from([
-        "begin", "take", "commit", "rollback", *FORMS]))), max_size=15)
+program = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("S"),
+            st.sampled_from(["begin", "send", "send", "commit", "rollback", "save", "back"]),
+        ),
+        st.tuples(st.just("E"), st.sampled_from(["begin", "take", "commit", "rollback", *FORMS])),
+    ),
+    max_size=15,
+)
 
 
 def accounts(steps, **switches) -> Accounts:
@@ -121,16 +130,21 @@ def accounts(steps, **switches) -> Accounts:
 
 
 @settings(max_examples=300)
-@given(program, st.sampled_from(["enqueues", "waits", "transmits"]),
-       st.sampled_from(["send", "commit"]))
+@given(
+    program,
+    st.sampled_from(["enqueues", "waits", "transmits"]),
+    st.sampled_from(["send", "commit"]),
+)
 def test_where_end_leaves_open_rows_nothing_is_lost_that_it_has_not_found(steps, over_end, at):
     made = accounts(steps, end_over_open_send="leaves", send_over_open_end=over_end, enqueue_at=at)
     assert not made.lost()
     assert made.r.world.engine.locks.resources == {}
 
 
-LOSES = ([("S", "begin"), ("S", "send"), ("E", "end"), ("S", "commit")],
-         [("E", "begin"), ("E", "end"), ("S", "send"), ("E", "commit")])
+LOSES = (
+    [("S", "begin"), ("S", "send"), ("E", "end"), ("S", "commit")],
+    [("E", "begin"), ("E", "end"), ("S", "send"), ("E", "commit")],
+)
 """END over an open SEND; SEND over an open END."""
 
 
@@ -138,6 +152,8 @@ LOSES = ([("S", "begin"), ("S", "send"), ("E", "end"), ("S", "commit")],
 @pytest.mark.parametrize("send", SWITCHES["send_over_open_end"].values)
 @pytest.mark.parametrize("at", ["send", "commit"])
 def test_which_of_the_two_races_loses_a_message_without_a_word(end, send, at):
-    lost = [bool(accounts(steps, end_over_open_send=end, send_over_open_end=send,
-                          enqueue_at=at).lost()) for steps in LOSES]
+    lost = [
+        bool(accounts(steps, end_over_open_send=end, send_over_open_end=send, enqueue_at=at).lost())
+        for steps in LOSES
+    ]
     assert lost == [at == "send" and end == "deletes", send == "enqueues" and end != "leaves"]

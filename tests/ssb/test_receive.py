@@ -62,10 +62,15 @@ def test_where_handle_and_where_group(world):
     assert world.s.bodies(group_id=group) == [b"a1", b"a2"]
 
 
-@pytest.mark.parametrize("where, expected", [
-    ({"handle": "0" * 36}, 8426), ({"group_id": "0" * 36}, 8436), ({"handle": None}, 8418),
-    ({"group_id": None}, 8420),
-])
+@pytest.mark.parametrize(
+    "where, expected",
+    [
+        ({"handle": "0" * 36}, 8426),
+        ({"group_id": "0" * 36}, 8436),
+        ({"handle": None}, 8418),
+        ({"group_id": None}, 8420),
+    ],
+)
 def test_unknown_handles_and_groups(world, where, expected):
     with pytest.raises(SqlError) as caught:
         world.s.take(**where)
@@ -141,7 +146,9 @@ def test_a_disabled_queue_is_9617(world):
         with pytest.raises(SqlError) as caught:
             verb()
         assert (caught.value.number, caught.value.text) == (
-            9617, 'The service queue "TQ" is currently disabled.')
+            9617,
+            'The service queue "TQ" is currently disabled.',
+        )
 
 
 def test_waitfor_wakes_when_a_message_is_committed(world):
@@ -212,8 +219,9 @@ def test_an_open_receive_blocks_alter_queue(world):
     reader.take()
     other = world.session()
     with pytest.raises(Blocked):
-        other.run(lambda: world.engine.locks.acquire(
-            other.work(), world.queues["TQ"].lock_key, "Sch-M"))
+        other.run(
+            lambda: world.engine.locks.acquire(other.work(), world.queues["TQ"].lock_key, "Sch-M")
+        )
     reader.commit()
     other.again()
 

@@ -16,11 +16,35 @@ FIELDS = ("wait", "expired", "awake", "error", "transaction", "explicit", "guids
 program = st.lists(
     st.tuples(
         st.integers(0, 1),
-        st.sampled_from([
-            "begin", "commit", "rollback", "dialog", "send", "answer", "take", "take IQ", "wait",
-            "end", "end target", "error", "error target", "cleanup", "timer", "move", "off", "on",
-            "active", "tick", "service", "broker off", "broker on", "savepoint", "back",
-        ]),
+        st.sampled_from(
+            [
+                "begin",
+                "commit",
+                "rollback",
+                "dialog",
+                "send",
+                "answer",
+                "take",
+                "take IQ",
+                "wait",
+                "end",
+                "end target",
+                "error",
+                "error target",
+                "cleanup",
+                "timer",
+                "move",
+                "off",
+                "on",
+                "active",
+                "tick",
+                "service",
+                "broker off",
+                "broker on",
+                "savepoint",
+                "back",
+            ]
+        ),
         st.integers(0, 2),
     ),
     max_size=25,
@@ -37,20 +61,32 @@ class Machine:
         self.sessions[0].send(self.handles[0], b"0")
 
     def save(self) -> tuple:
-        return ([{name: getattr(s, name) for name in FIELDS} for s in self.sessions],
-                self.handles[:], self.world.engine.clock.seconds, self.world.activated[:])
+        return (
+            [{name: getattr(s, name) for name in FIELDS} for s in self.sessions],
+            self.handles[:],
+            self.world.engine.clock.seconds,
+            self.world.activated[:],
+        )
 
     def restore(self, saved: tuple) -> None:
-        sessions, self.handles, self.world.engine.clock.seconds, self.world.activated = \
-            saved[0], saved[1][:], saved[2], saved[3][:]
+        sessions, self.handles, self.world.engine.clock.seconds, self.world.activated = (
+            saved[0],
+            saved[1][:],
+            saved[2],
+            saved[3][:],
+        )
         for s, fields in zip(self.sessions, sessions):
             for name, value in fields.items():
                 setattr(s, name, value)
 
     def hash(self) -> list[bytes]:
         engine = self.world.engine
-        parts = [engine.locks, engine.timers, *self.world.broker.parts(),
-                 *self.world.broker.queues()]
+        parts = [
+            engine.locks,
+            engine.timers,
+            *self.world.broker.parts(),
+            *self.world.broker.queues(),
+        ]
         return [part.hash() for part in parts]
 
     def fresh_hash(self) -> list[bytes]:
@@ -80,20 +116,29 @@ class Machine:
     def _step(self, s, verb: str, handle: str) -> None:
         world, target = self.world, self.world.target(handle)
         simple = {
-            "send": lambda: s.send(handle, b"x"), "answer": lambda: s.send(target, b"y"),
-            "take": lambda: s.take("TQ", 1), "take IQ": lambda: s.take("IQ"),
-            "wait": lambda: s.wait_take("TQ"), "end": lambda: s.end(handle),
-            "end target": lambda: s.end(target), "error": lambda: s.end_error(handle),
-            "error target": lambda: s.end_error(target), "cleanup": lambda: s.cleanup(target),
-            "timer": lambda: s.timer(handle, 5), "off": lambda: self.alter(enabled=False),
-            "on": lambda: self.alter(enabled=True), "tick": lambda: world.advance(7),
+            "send": lambda: s.send(handle, b"x"),
+            "answer": lambda: s.send(target, b"y"),
+            "take": lambda: s.take("TQ", 1),
+            "take IQ": lambda: s.take("IQ"),
+            "wait": lambda: s.wait_take("TQ"),
+            "end": lambda: s.end(handle),
+            "end target": lambda: s.end(target),
+            "error": lambda: s.end_error(handle),
+            "error target": lambda: s.end_error(target),
+            "cleanup": lambda: s.cleanup(target),
+            "timer": lambda: s.timer(handle, 5),
+            "off": lambda: self.alter(enabled=False),
+            "on": lambda: self.alter(enabled=True),
+            "tick": lambda: world.advance(7),
             "active": lambda: self.alter(activation=Activation("dbo.p", 2)),
             "service": lambda: s.ddl(ddl.drop_service, "T"),
             "broker off": lambda: options.disable(world.broker),
             "broker on": lambda: options.enable(world.broker),
-            "move": lambda: s.move(handle, world.broker.endpoints[
-                self.handles[0]].group.group_id) if self.handles[0] in world.broker.endpoints
-            else None,
+            "move": lambda: (
+                s.move(handle, world.broker.endpoints[self.handles[0]].group.group_id)
+                if self.handles[0] in world.broker.endpoints
+                else None
+            ),
         }
         if verb in simple:
             simple[verb]()
@@ -115,8 +160,17 @@ class Machine:
             world.set_queue("TQ", **values)
 
 
-races = st.fixed_dictionaries({name: st.sampled_from(SWITCHES[name].values) for name in (
-    "enqueue_at", "end_over_open_send", "send_over_open_end", "expiry_waits_for_sender")})
+races = st.fixed_dictionaries(
+    {
+        name: st.sampled_from(SWITCHES[name].values)
+        for name in (
+            "enqueue_at",
+            "end_over_open_send",
+            "send_over_open_end",
+            "expiry_waits_for_sender",
+        )
+    }
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -153,9 +207,23 @@ def test_orders_of_independent_steps_reach_the_same_state():
     assert reached[0] == reached[1]
 
 
-RACE = [(0, "begin"), (0, "send"), (1, "begin"), (1, "END"), (0, "savepoint"), (0, "send"),
-        (0, "back"), (0, "send"), (0, "commit"), (1, "commit"), (1, "begin"), (1, "take"),
-        (1, "rollback"), (1, "take"), (1, "tick")]
+RACE = [
+    (0, "begin"),
+    (0, "send"),
+    (1, "begin"),
+    (1, "END"),
+    (0, "savepoint"),
+    (0, "send"),
+    (0, "back"),
+    (0, "send"),
+    (0, "commit"),
+    (1, "commit"),
+    (1, "begin"),
+    (1, "take"),
+    (1, "rollback"),
+    (1, "take"),
+    (1, "tick"),
+]
 """A sender and somebody who ENDs the target's side meanwhile; then a reader, twice."""
 
 
@@ -164,8 +232,12 @@ RACE = [(0, "begin"), (0, "send"), (1, "begin"), (1, "END"), (0, "savepoint"), (
 @pytest.mark.parametrize("send", SWITCHES["send_over_open_end"].values)
 @pytest.mark.parametrize("enqueue_at", ["send", "commit"])
 def test_every_step_of_a_race_with_end_is_rewound(verb, end, send, enqueue_at):
-    machine = Machine(end_over_open_send=end, send_over_open_end=send, enqueue_at=enqueue_at,
-                      expiry_waits_for_sender=True)
+    machine = Machine(
+        end_over_open_send=end,
+        send_over_open_end=send,
+        enqueue_at=enqueue_at,
+        expiry_waits_for_sender=True,
+    )
     journal = machine.world.engine.journal
     journal.recording = True
     for who, what in RACE:

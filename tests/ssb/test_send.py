@@ -87,10 +87,16 @@ def test_the_targets_reader_does_not_block_the_initiators_send(world):
     assert world.s.bodies() == [b"2"]
 
 
-@pytest.mark.parametrize("type_name, contract, expected", [
-    ("none such", "C", 8428), ("DEFAULT", "C", 8431), ("X", "D", 8431), ("E", "D", 8432),
-    (None, "C", 8431),
-])
+@pytest.mark.parametrize(
+    "type_name, contract, expected",
+    [
+        ("none such", "C", 8428),
+        ("DEFAULT", "C", 8431),
+        ("X", "D", 8431),
+        ("E", "D", 8432),
+        (None, "C", 8431),
+    ],
+)
 def test_the_message_type_must_fit_the_contract(world, type_name, contract, expected):
     handle = world.s.dialog(contract=contract)
     with pytest.raises(SqlError) as caught:
@@ -138,10 +144,14 @@ def test_one_send_reaches_several_conversations(world):
     assert received == [b"all"] * 3
 
 
-@pytest.mark.parametrize("broken, expected", [
-    (lambda good: [good[0], "0" * 36], 8435), (lambda good: [good[0], None], 8441),
-    (lambda good: [good[0], good[0]], 8451),
-])
+@pytest.mark.parametrize(
+    "broken, expected",
+    [
+        (lambda good: [good[0], "0" * 36], 8435),
+        (lambda good: [good[0], None], 8441),
+        (lambda good: [good[0], good[0]], 8451),
+    ],
+)
 def test_one_bad_handle_and_nothing_is_sent(world, broken, expected):
     good = [world.s.dialog(), world.s.dialog()]
     with pytest.raises(SqlError) as caught:

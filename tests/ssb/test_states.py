@@ -145,18 +145,23 @@ def test_sending_to_a_cleaned_peer_brings_8462(world):
     assert [error_code(row) for row in world.s.take("IQ")] == [-8462]
 
 
-@pytest.mark.parametrize("prepare, state", [
-    (lambda w, h: w.s.end(w.target(h)), "DI"),
-    (lambda w, h: w.s.end_error(w.target(h)), "ER"),
-])
+@pytest.mark.parametrize(
+    "prepare, state",
+    [
+        (lambda w, h: w.s.end(w.target(h)), "DI"),
+        (lambda w, h: w.s.end_error(w.target(h)), "ER"),
+    ],
+)
 def test_send_is_refused_by_state(world, prepare, state):
     handle = conversing(world)
     prepare(world, handle)
     with pytest.raises(SqlError) as caught:
         world.s.send(handle)
     assert (caught.value.number, caught.value.text) == (
-        8429, "The conversation endpoint is not in a valid state for SEND. The current endpoint "
-              f"state is '{state}'.")
+        8429,
+        "The conversation endpoint is not in a valid state for SEND. The current endpoint "
+        f"state is '{state}'.",
+    )
 
 
 def test_the_state_text_is_a_switch():
@@ -180,8 +185,13 @@ def test_a_closed_conversation_refuses_end_and_send(world):
 def test_a_gone_handle_is_8426(world):
     handle = conversing(world)
     world.s.end(handle)
-    for verb in (world.s.end, world.s.send, world.s.cleanup, lambda h: world.s.timer(h, 5),
-                 lambda h: world.s.take("IQ", handle=h)):
+    for verb in (
+        world.s.end,
+        world.s.send,
+        world.s.cleanup,
+        lambda h: world.s.timer(h, 5),
+        lambda h: world.s.take("IQ", handle=h),
+    ):
         with pytest.raises(SqlError) as caught:
             verb(handle)
         assert caught.value.number == 8426

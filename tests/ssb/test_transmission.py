@@ -81,8 +81,9 @@ def test_without_a_route_nothing_leaves(world):
 def test_an_unknown_broker_instance_waits(world):
     handle = world.s.dialog(broker_instance="11111111-2222-4333-8444-555555555555")
     world.s.send(handle)
-    assert world.status(handle) == \
-        "Could not find the target broker in the local SQL Server instance."
+    assert (
+        world.status(handle) == "Could not find the target broker in the local SQL Server instance."
+    )
 
 
 def test_uncommitted_rows_wait_for_their_commit(world):
@@ -205,10 +206,13 @@ def test_encryption_between_databases_needs_master_keys(world):
     assert "master key" in world.status(handle)
 
 
-@pytest.mark.parametrize("prepare, code", [
-    (lambda w: w.s.ddl(ddl.alter_service, "T", None, [], ["C"]), -8408),
-    (lambda w: setattr(w.broker, "may_send", lambda endpoint, service: False), -8494),
-])
+@pytest.mark.parametrize(
+    "prepare, code",
+    [
+        (lambda w: w.s.ddl(ddl.alter_service, "T", None, [], ["C"]), -8408),
+        (lambda w: setattr(w.broker, "may_send", lambda endpoint, service: False), -8494),
+    ],
+)
 def test_refusals_of_the_target_come_back_as_errors(world, prepare, code):
     prepare(world)
     handle = world.s.dialog()
@@ -220,17 +224,24 @@ def test_refusals_of_the_target_come_back_as_errors(world, prepare, code):
 def test_validation_happens_where_the_message_arrives(world):
     handle = world.s.dialog()
     world.s.send(handle, b"no xml", "X")
-    row, = world.s.take("IQ")
+    (row,) = world.s.take("IQ")
     assert error_code(row) == -9615
-    row, = world.s.take("TQ")
-    assert error_code(row) == -9616     # F-366: its endpoint is there, and its reader ends it
+    (row,) = world.s.take("TQ")
+    assert error_code(row) == -9616  # F-366: its endpoint is there, and its reader ends it
 
 
-@pytest.mark.parametrize("type_name, body, arrives", [
-    ("X", b"<a/>", True), ("X", "<a/>".encode("utf-16"), True),
-    ("X", "<a/>".encode("utf-16-le"), True), ("X", None, True), ("X", b"<a>", False),
-    ("E", None, True), ("E", b"x", False),
-])
+@pytest.mark.parametrize(
+    "type_name, body, arrives",
+    [
+        ("X", b"<a/>", True),
+        ("X", "<a/>".encode("utf-16"), True),
+        ("X", "<a/>".encode("utf-16-le"), True),
+        ("X", None, True),
+        ("X", b"<a>", False),
+        ("E", None, True),
+        ("E", b"x", False),
+    ],
+)
 def test_bodies_that_pass_and_fail(world, type_name, body, arrives):
     handle = world.s.dialog()
     world.s.send(handle, body, type_name)

@@ -6,8 +6,9 @@ from harness.broker.ssb import names
 from harness.broker.ssb.validation import failure
 
 
-@pytest.mark.parametrize("text", [
-    "<a/>", "<a/><b/>", "<a>1</a>\n<a>2</a>", "<?xml version='1.0'?><a/><b/>"])
+@pytest.mark.parametrize(
+    "text", ["<a/>", "<a/><b/>", "<a>1</a>\n<a>2</a>", "<?xml version='1.0'?><a/><b/>"]
+)
 def test_one_or_several_elements_pass(text):
     assert failure(names.XML, text.encode()) is None
     assert failure(names.XML, text.encode("utf-16-le")) is None

@@ -114,8 +114,9 @@ class Session:
     # ------------------------------------------------------------------ verbs
     def dialog(self, from_service="I", to_service="T", **options_) -> str:
         options_.setdefault("contract", "C")
-        return self.run(verbs.begin_dialog, self.world.broker, self, from_service, to_service,
-                        **options_)
+        return self.run(
+            verbs.begin_dialog, self.world.broker, self, from_service, to_service, **options_
+        )
 
     def send(self, handle, body: bytes | None = b"x", type_name="M") -> None:
         self.run(verbs.send, self.world.broker, self, handle, type_name, body)

@@ -21,14 +21,28 @@ def prelogin(encryption: int = 2) -> bytes:
 
 
 def login_body(
-    user="sa", password="Null-1-Instance", database="", version=c.TDS_7_4, packet_size=4096,
-    features=b"", flags2=0x03, flags3=0, app="test",
-) -> bytes:  # fmt: skip
+    user="sa",
+    password="Null-1-Instance",
+    database="",
+    version=c.TDS_7_4,
+    packet_size=4096,
+    features=b"",
+    flags2=0x03,
+    flags3=0,
+    app="test",
+) -> bytes:
     flags3 |= 0x10 if features else 0
     values = {
-        36: "host", 40: user, 44: encode_password(password), 48: app, 52: "server",
-        56: b"", 60: "library", 64: "", 68: database,
-    }  # fmt: skip
+        36: "host",
+        40: user,
+        44: encode_password(password),
+        48: app,
+        52: "server",
+        56: b"",
+        60: "library",
+        64: "",
+        68: database,
+    }
     head = bytearray(94)
     data = bytearray()
     for at, value in values.items():
@@ -39,9 +53,20 @@ def login_body(
         struct.pack_into("<HH", head, 56, 94 + len(data), 4)
         data += struct.pack("<I", 94 + len(data) + 4) + features + b"\xff"
     struct.pack_into(
-        "<IIIIII4B", head, 0, 94 + len(data), version, packet_size, 7, 4711, 0,
-        0xE0, flags2, 0, flags3,
-    )  # fmt: skip
+        "<IIIIII4B",
+        head,
+        0,
+        94 + len(data),
+        version,
+        packet_size,
+        7,
+        4711,
+        0,
+        0xE0,
+        flags2,
+        0,
+        flags3,
+    )
     return bytes(head + data)
 
 

@@ -23,19 +23,37 @@ ERRORS = {
 
 MOMENT = datetime.datetime(2024, 2, 29, 13, 14, 15, 123456)
 EVERY_TYPE = [
-    (t.TINYINT, 255), (t.SMALLINT, -2), (t.INT, -(2**31)), (t.BIGINT, 2**62), (t.BIT, 1),
-    (t.FLOAT, 1.5), (t.REAL, -0.25), (t.decimal_type(38, 10), Decimal("-123.4500000000")),
-    (t.sql_type("money"), Decimal("-1.2345")), (t.sql_type("smallmoney"), Decimal("2.5000")),
+    (t.TINYINT, 255),
+    (t.SMALLINT, -2),
+    (t.INT, -(2**31)),
+    (t.BIGINT, 2**62),
+    (t.BIT, 1),
+    (t.FLOAT, 1.5),
+    (t.REAL, -0.25),
+    (t.decimal_type(38, 10), Decimal("-123.4500000000")),
+    (t.sql_type("money"), Decimal("-1.2345")),
+    (t.sql_type("smallmoney"), Decimal("2.5000")),
     (t.UNIQUEIDENTIFIER, "12345678-9ABC-DEF0-1234-56789ABCDEF0"),
-    (t.nvarchar(20), "ünï\U0001F600"), (t.NVARCHAR_MAX, "x" * 9000), (t.varchar(10), "ü€"),
-    (t.VARCHAR_MAX, ""), (t.sql_type("nchar", 4), "ab  "), (t.sql_type("char", 3), "abc"),
-    (t.varbinary(20), b"\x01\x02"), (t.VARBINARY_MAX, b"\xff" * 70000),
-    (t.sql_type("binary", 3), b"abc"), (t.ROWVERSION, b"\0\0\0\0\0\0\x07\xd1"),
-    (t.DATE, MOMENT.date()), (t.TIME, MOMENT.time()), (t.DATETIME2, MOMENT),
+    (t.nvarchar(20), "ünï\U0001f600"),
+    (t.NVARCHAR_MAX, "x" * 9000),
+    (t.varchar(10), "ü€"),
+    (t.VARCHAR_MAX, ""),
+    (t.sql_type("nchar", 4), "ab  "),
+    (t.sql_type("char", 3), "abc"),
+    (t.varbinary(20), b"\x01\x02"),
+    (t.VARBINARY_MAX, b"\xff" * 70000),
+    (t.sql_type("binary", 3), b"abc"),
+    (t.ROWVERSION, b"\0\0\0\0\0\0\x07\xd1"),
+    (t.DATE, MOMENT.date()),
+    (t.TIME, MOMENT.time()),
+    (t.DATETIME2, MOMENT),
     (t.DATETIME, MOMENT.replace(microsecond=123000)),
-    (t.SMALLDATETIME, MOMENT.replace(second=0, microsecond=0)), (t.XML, "<a>ü</a>"),
-    (t.sql_type("ntext"), "long text"), (t.sql_type("text"), "text"), (t.sql_type("image"), b"im"),
-]  # fmt: skip
+    (t.SMALLDATETIME, MOMENT.replace(second=0, microsecond=0)),
+    (t.XML, "<a>ü</a>"),
+    (t.sql_type("ntext"), "long text"),
+    (t.sql_type("text"), "text"),
+    (t.sql_type("image"), b"im"),
+]
 
 
 class FakeSession(NullSession):

@@ -147,9 +147,14 @@ def test_a_batch_is_answered(wire):
 
 def test_sp_prepexec_returns_its_handle_as_ordinal_0(wire):
     request = rpc(
-        call(13, param(None, INT, flags=1), param("@P1 int", NVARCHAR_MAX),
-             param("select @P1", NVARCHAR_MAX), param(4, INT))
-    )  # fmt: skip
+        call(
+            13,
+            param(None, INT, flags=1),
+            param("@P1 int", NVARCHAR_MAX),
+            param("select @P1", NVARCHAR_MAX),
+            param(4, INT),
+        )
+    )
     (body,) = wire.send(request)
     tail = body[body.index(bytes.fromhex("ff 1100 c100")) :]
     done, status, rest = parse(tail)

@@ -24,9 +24,11 @@ def broker():
     with EmbeddedBroker() as started:
         with pyodbc.connect(started.odbc, autocommit=True) as connection:
             connection.execute("CREATE DATABASE crowd;")
-            connection.execute("USE crowd; CREATE TABLE dbo.seen (who int, n int, "
-                               "PRIMARY KEY (who, n)); CREATE TABLE dbo.total (n int);"
-                               "INSERT dbo.total VALUES (0);")
+            connection.execute(
+                "USE crowd; CREATE TABLE dbo.seen (who int, n int, "
+                "PRIMARY KEY (who, n)); CREATE TABLE dbo.total (n int);"
+                "INSERT dbo.total VALUES (0);"
+            )
         connection.close()
         yield started
         assert started.defects == []
@@ -66,8 +68,12 @@ def test_two_hundred_connections_write_side_by_side(broker):
 
         def write(who):
             for n in range(CALLS):
-                crowd[who].execute("BEGIN TRANSACTION; INSERT dbo.seen VALUES (?, ?); "
-                                   "UPDATE dbo.total SET n += 1; COMMIT;", who, n)
+                crowd[who].execute(
+                    "BEGIN TRANSACTION; INSERT dbo.seen VALUES (?, ?); "
+                    "UPDATE dbo.total SET n += 1; COMMIT;",
+                    who,
+                    n,
+                )
 
         list(pool.map(write, range(CROWD)))
         list(pool.map(lambda connection: connection.close(), crowd))
@@ -127,7 +133,7 @@ def _answer(client: socket.socket) -> bytes:
 def _complete(data: bytes) -> bool:
     at = 0
     while at + 8 <= len(data):
-        length = int.from_bytes(data[at + 2:at + 4], "big")
+        length = int.from_bytes(data[at + 2 : at + 4], "big")
         if at + length > len(data):
             return False
         if data[at + 1] & 1 and at + length == len(data):

@@ -32,36 +32,57 @@ LONG = batch("SELECT '" + "x" * 9000 + "';")
 STATES: dict[str, tuple[bytes, ...]] = {
     "idle": (),
     "in a transaction": (batch(HOLD),),
-    "in a snapshot transaction": (
-        batch("SET TRANSACTION ISOLATION LEVEL SNAPSHOT;" + HOLD),),
+    "in a snapshot transaction": (batch("SET TRANSACTION ISOLATION LEVEL SNAPSHOT;" + HOLD),),
     "in a serializable transaction": (
-        batch("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRANSACTION; "
-              "SELECT * FROM dbo.jars;"),),
+        batch(
+            "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRANSACTION; "
+            "SELECT * FROM dbo.jars;"
+        ),
+    ),
     "in a doomed transaction": (
-        batch("SET XACT_ABORT ON; BEGIN TRY " + HOLD + " SELECT 1/0; END TRY BEGIN CATCH "
-              "WAITFOR DELAY '01:00'; END CATCH;"),),
+        batch(
+            "SET XACT_ABORT ON; BEGIN TRY " + HOLD + " SELECT 1/0; END TRY BEGIN CATCH "
+            "WAITFOR DELAY '01:00'; END CATCH;"
+        ),
+    ),
     "behind a savepoint": (batch(HOLD + "SAVE TRANSACTION half; DELETE dbo.jars;"),),
     "with an application lock of the session": (
-        batch("EXEC sp_getapplock 'a', 'Exclusive', 'Session';"),),
+        batch("EXEC sp_getapplock 'a', 'Exclusive', 'Session';"),
+    ),
     "waiting in WAITFOR RECEIVE": (
-        batch("WHILE 1 = 1 WAITFOR (RECEIVE * FROM dbo.q), TIMEOUT -1;"),),
+        batch("WHILE 1 = 1 WAITFOR (RECEIVE * FROM dbo.q), TIMEOUT -1;"),
+    ),
     "waiting in WAITFOR DELAY": (batch(HOLD + "WAITFOR DELAY '10:00';"),),
     "having received": (batch("BEGIN TRANSACTION; RECEIVE * FROM dbo.q;"),),
     "having sent": (batch("BEGIN TRANSACTION;" + SEND),),
     "having begun a dialog": (
-        batch("BEGIN TRANSACTION; DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [s] "
-              "TO SERVICE 's' WITH ENCRYPTION = OFF;"),),
+        batch(
+            "BEGIN TRANSACTION; DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE [s] "
+            "TO SERVICE 's' WITH ENCRYPTION = OFF;"
+        ),
+    ),
     "with a cursor and a temporary table": (
-        batch("CREATE TABLE #t (a int); INSERT #t VALUES (1); DECLARE k CURSOR GLOBAL FOR "
-              "SELECT a FROM #t; OPEN k; FETCH k;"),),
-    "as somebody else": (batch("EXECUTE AS USER = 'leo'; BEGIN TRANSACTION; "
-                               "SELECT * FROM dbo.jars WITH (HOLDLOCK);"),),
+        batch(
+            "CREATE TABLE #t (a int); INSERT #t VALUES (1); DECLARE k CURSOR GLOBAL FOR "
+            "SELECT a FROM #t; OPEN k; FETCH k;"
+        ),
+    ),
+    "as somebody else": (
+        batch(
+            "EXECUTE AS USER = 'leo'; BEGIN TRANSACTION; SELECT * FROM dbo.jars WITH (HOLDLOCK);"
+        ),
+    ),
     "half way through a request": (batch(HOLD), LONG[:4096]),
     "within a packet's header": (batch(HOLD), LONG[:5]),
     "with requests queued behind a waiting one": (
-        batch("WAITFOR DELAY '10:00';"), batch(HOLD), batch("SELECT 1;")),
+        batch("WAITFOR DELAY '10:00';"),
+        batch(HOLD),
+        batch("SELECT 1;"),
+    ),
     "having withdrawn a request": (
-        batch(HOLD), message(c.SQL_BATCH, HEADERS + b"", status=c.IGNORE)),
+        batch(HOLD),
+        message(c.SQL_BATCH, HEADERS + b"", status=c.IGNORE),
+    ),
     "asking for nonsense": (batch(HOLD), batch("SELEKT 1;")),
 }
 
@@ -165,10 +186,17 @@ def test_what_it_waited_for_is_not_taken(instance, end):
     nothing_stays(instance)
 
 
-@pytest.mark.parametrize("pieces", [
-    (), (prelogin()[:3],), (prelogin(),), (prelogin(), login(user="sa", password=PASSWORD)[:50]),
-    (prelogin(), login(user="sa", password="wrong")),
-], ids=["at once", "in PRELOGIN", "behind PRELOGIN", "in LOGIN7", "refused"])  # fmt: skip
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (),
+        (prelogin()[:3],),
+        (prelogin(),),
+        (prelogin(), login(user="sa", password=PASSWORD)[:50]),
+        (prelogin(), login(user="sa", password="wrong")),
+    ],
+    ids=["at once", "in PRELOGIN", "behind PRELOGIN", "in LOGIN7", "refused"],
+)
 def test_nothing_stays_of_one_that_never_logged_in(instance, pieces):
     victim = Wire(instance, logged_in=False)
     for data in pieces:

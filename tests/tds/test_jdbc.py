@@ -39,8 +39,12 @@ def find_driver_jar() -> tuple[Path | None, str]:
         return None, "no mvn to fetch Microsoft's JDBC driver with"
     fetched = subprocess.run(
         [maven, "-q", "-B", PLUGIN, f"-Dartifact={COORDINATES}", f"-DoutputDirectory={CACHE}"],
-        capture_output=True, text=True, timeout=300, check=False, cwd="/",
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        cwd="/",
+    )
     if not jar.exists():
         return None, f"mvn could not fetch {COORDINATES}: {fetched.stdout[-300:]}"
     return jar, ""
@@ -56,8 +60,11 @@ def findings(tmp_path_factory):
     with EmbeddedBroker(instance=FakeInstance()) as broker:
         run = subprocess.run(
             [java, "-cp", str(driver_jar()), str(PROBE), broker.jdbc, str(pem)],
-            capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
         assert broker.defects == []
         resets = broker.call(lambda instance: instance.resets)
     assert run.returncode == 0, run.stdout + run.stderr

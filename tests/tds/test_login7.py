@@ -16,8 +16,11 @@ def test_the_fields_of_a_login_are_found():
     login = decode_login(login_body(user="ann", password="pß", database="redial", packet_size=8000))
     assert (login.user, login.password, login.database) == ("ann", "pß", "redial")
     assert (login.host, login.app, login.server, login.library) == (
-        "host", "test", "server", "library",
-    )  # fmt: skip
+        "host",
+        "test",
+        "server",
+        "library",
+    )
     assert (login.packet_size, login.client_pid, login.version) == (8000, 4711, c.TDS_7_4)
 
 

@@ -9,8 +9,10 @@ from harness.broker import EmbeddedBroker
 pytestmark = pytest.mark.driver
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")
 
-SCHEMA = ('<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a" '
-          'type="xs:int"/></xs:schema>')
+SCHEMA = (
+    '<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="a" '
+    'type="xs:int"/></xs:schema>'
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +35,9 @@ def test_typed_and_untyped_xml_columns(cursor):
 
 
 def test_long_for_json_and_for_xml_come_in_pieces(cursor):
-    cursor.execute("select value as n, replicate('x', 100) as t from generate_series(1, 50) "
-                   "for json path")
+    cursor.execute(
+        "select value as n, replicate('x', 100) as t from generate_series(1, 50) for json path"
+    )
     pieces = [row[0] for row in cursor.fetchall()]
     assert all(len(piece) <= 2033 for piece in pieces) and len(pieces) > 1
     assert len(json.loads("".join(pieces))) == 50

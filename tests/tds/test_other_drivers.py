@@ -44,9 +44,13 @@ def test_freetds_under_pyodbc(broker, encryption):
 def test_pymssql(broker):
     pymssql = pytest.importorskip("pymssql", reason="pymssql is not installed")
     with pymssql.connect(
-        server="127.0.0.1", port=str(broker.port), user=broker.user, password=broker.password,
-        database="master", autocommit=True,
-    ) as opened:  # fmt: skip
+        server="127.0.0.1",
+        port=str(broker.port),
+        user=broker.user,
+        password=broker.password,
+        database="master",
+        autocommit=True,
+    ) as opened:
         cursor = opened.cursor()
         cursor.execute("select 1")
         assert cursor.fetchall() == [(1,)]
@@ -58,9 +62,13 @@ def test_pymssql(broker):
 def test_python_tds(broker):
     pytds = pytest.importorskip("pytds", reason="python-tds is not installed")
     with pytds.connect(
-        "127.0.0.1", port=broker.port, user=broker.user, password=broker.password,
-        database="master", autocommit=False,
-    ) as opened:  # fmt: skip
+        "127.0.0.1",
+        port=broker.port,
+        user=broker.user,
+        password=broker.password,
+        database="master",
+        autocommit=False,
+    ) as opened:
         cursor = opened.cursor()
         cursor.execute("select 1")
         assert cursor.fetchall() == [(1,)]

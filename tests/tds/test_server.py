@@ -177,8 +177,10 @@ def test_a_defect_ends_one_request_and_its_connection_and_no_neighbour_s(monkeyp
     setup = instance.connect("d")
     setup.execute("CREATE QUEUE dbo.q; CREATE SERVICE s ON QUEUE dbo.q ([DEFAULT]);").ok()
     monkeypatch.setitem(CATALOG_FUNCTIONS, "OBJECT_ID", lambda s, args: 1 // 0)
-    send = ("DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE 's' "
-            "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x4142);")
+    send = (
+        "DECLARE @h uniqueidentifier; BEGIN DIALOG @h FROM SERVICE s TO SERVICE 's' "
+        "WITH ENCRYPTION = OFF; SEND ON CONVERSATION @h (0x4142);"
+    )
 
     async def peer(server):
         made = await Peer.connect(server, logged_in=False)
@@ -197,7 +199,8 @@ def test_a_defect_ends_one_request_and_its_connection_and_no_neighbour_s(monkeyp
 
     broken, rest, committed, received, defects = served(scenario, instance)
     assert [(t.number, t.severity) for t in broken if isinstance(t, Error)] == [
-        (INTERNAL_ERROR, 20)]
+        (INTERNAL_ERROR, 20)
+    ]
     assert rest == b""
     assert not [t for t in committed if isinstance(t, Error)]
     assert b"AB" in received

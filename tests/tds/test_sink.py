@@ -34,9 +34,16 @@ def out():
 
 def test_the_sink_has_every_method_of_the_collector_protocol():
     protocol = {
-        "columns", "row", "done", "message", "env", "return_status", "return_value", "proc_done",
+        "columns",
+        "row",
+        "done",
+        "message",
+        "env",
+        "return_status",
+        "return_value",
+        "proc_done",
         "finish",
-    }  # fmt: skip
+    }
     assert protocol <= set(dir(TdsSink))
     assert protocol <= set(dir(Collector))
 

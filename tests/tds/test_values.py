@@ -63,16 +63,27 @@ CASES = [
     (t.DATE, st.dates()),
     (t.TIME, st.times()),
     (t.DATETIME2, st.datetimes()),
-    (t.sql_type("datetime2", scale=3), MOMENTS.map(
-        lambda m: m.replace(microsecond=m.microsecond // 1000 * 1000))),
-    (t.SMALLDATETIME, st.datetimes(
-        datetime.datetime(1900, 1, 1), datetime.datetime(2079, 6, 6)
-    ).map(lambda m: m.replace(second=0, microsecond=0))),
-    (t.DATETIMEOFFSET, st.builds(
-        lambda m, minutes: m.replace(
-            tzinfo=datetime.timezone(datetime.timedelta(minutes=minutes))),
-        MOMENTS.filter(lambda m: m.year < 9999), st.integers(-840, 840))),
-]  # fmt: skip
+    (
+        t.sql_type("datetime2", scale=3),
+        MOMENTS.map(lambda m: m.replace(microsecond=m.microsecond // 1000 * 1000)),
+    ),
+    (
+        t.SMALLDATETIME,
+        st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2079, 6, 6)).map(
+            lambda m: m.replace(second=0, microsecond=0)
+        ),
+    ),
+    (
+        t.DATETIMEOFFSET,
+        st.builds(
+            lambda m, minutes: m.replace(
+                tzinfo=datetime.timezone(datetime.timedelta(minutes=minutes))
+            ),
+            MOMENTS.filter(lambda m: m.year < 9999),
+            st.integers(-840, 840),
+        ),
+    ),
+]
 
 
 @pytest.mark.parametrize(("type_", "values"), CASES, ids=lambda c: str(c)[:30])
@@ -120,13 +131,15 @@ def test_a_variant_keeps_the_type_it_was_stored_as(variant):
         (t.sql_type("time", scale=0), datetime.time(0, 1), "29 00", "03 3c0000"),
         (t.ROWVERSION, bytes(8), "ad 0800", "0800 0000000000000000"),
         (
-            t.UNIQUEIDENTIFIER, "00112233-4455-6677-8899-AABBCCDDEEFF", "24 10",
+            t.UNIQUEIDENTIFIER,
+            "00112233-4455-6677-8899-AABBCCDDEEFF",
+            "24 10",
             "10 33221100 5544 7766 8899 aabbccddeeff",
         ),
         (t.SQL_VARIANT, Variant(t.INT, 5), "62 491f0000", "06000000 38 00 05000000"),
         (t.XML, "<a/>", "f1 00", "0800000000000000 08000000 3c0061002f003e00 00000000"),
     ],
-)  # fmt: skip
+)
 def test_the_bytes_are_those_of_the_specification(type_, value, info, data):
     codec = column_codec(type_)
     assert codec.type_info == bytes.fromhex(info)

@@ -11,7 +11,7 @@ def test_every_set_names_a_known_repository_and_no_two_have_one_title():
 
 
 def test_the_code_of_an_article_is_one_batch_per_block():
-    article = "text\n```sql\nSELECT 1\n```\nmore\n<pre><code class=\"x lang-sql\">a &lt; b</code>"
+    article = 'text\n```sql\nSELECT 1\n```\nmore\n<pre><code class="x lang-sql">a &lt; b</code>'
     assert corpus.code_blocks(article) == "SELECT 1\n\nGO\na < b"
 
 

@@ -31,8 +31,14 @@ def test_every_message_is_accounted_for_on_a_server(name, capsys, monkeypatch):
 @pytest.mark.skipif(not full(), reason="several trials of seconds: REDIAL_FULL=1")
 def test_the_text_before_copies_is_caught_on_a_server(capsys):
     with pytest.raises(SystemExit):
-        torture(config="hurried-audit", server="embedded", trials=8, seed=11, messages=600,
-                mutant="queue_only")
+        torture(
+            config="hurried-audit",
+            server="embedded",
+            trials=8,
+            seed=11,
+            messages=600,
+            mutant="queue_only",
+        )
     assert "lost" in capsys.readouterr().out
 
 
@@ -43,22 +49,31 @@ def test_on_a_server_no_switch_counts_as_met():
 
 def test_what_a_killed_process_had_written_is_its_journal():
     """What it said last of a message counts; the line it was killed in does not."""
+
     def said(number: int, outcome: str) -> str:
-        return json.dumps({"entries": [asdict(Entry((1, number, 0), None, 0.0, "usp_Send", "plain",
-                                                    outcome))]})
+        return json.dumps(
+            {"entries": [asdict(Entry((1, number, 0), None, 0.0, "usp_Send", "plain", outcome))]}
+        )
+
     lines = [said(1, UNKNOWN), said(1, OK), said(2, UNKNOWN), said(2, OK)[:-9]]
     journal = read(1, "\n".join(lines))
     assert [(entry.name, entry.outcome) for entry in journal.entries] == [
-        ((1, 1, 0), OK), ((1, 2, 0), UNKNOWN)]
+        ((1, 1, 0), OK),
+        ((1, 2, 0), UNKNOWN),
+    ]
     assert not journal.finished
 
 
 def test_a_cut_connection_is_cut_on_both_sides():
-    with (closing(socket.create_server(("127.0.0.1", 0))) as server,
-          closing(Proxy("127.0.0.1", server.getsockname()[1])) as proxy):
+    with (
+        closing(socket.create_server(("127.0.0.1", 0))) as server,
+        closing(Proxy("127.0.0.1", server.getsockname()[1])) as proxy,
+    ):
         assert not proxy.cut(0), "there is none yet"
-        with (closing(socket.create_connection(("127.0.0.1", proxy.port))) as client,
-              closing(server.accept()[0]) as far):
+        with (
+            closing(socket.create_connection(("127.0.0.1", proxy.port))) as client,
+            closing(server.accept()[0]) as far,
+        ):
             client.sendall(b"to the server")
             assert far.recv(100) == b"to the server"
             far.sendall(b"and back")

@@ -59,7 +59,11 @@ def test_variants_are_chosen_by_words_or_by_name():
 def test_variants_take_turns():
     order = Order(("hurried-audit", "hurried-etl"), seed=5, trials=4, messages=1)
     assert [(plan.seed, plan.name) for plan in order.plans()] == [
-        (5, "hurried-audit"), (6, "hurried-etl"), (7, "hurried-audit"), (8, "hurried-etl")]
+        (5, "hurried-audit"),
+        (6, "hurried-etl"),
+        (7, "hurried-audit"),
+        (8, "hurried-etl"),
+    ]
 
 
 def test_a_plan_without_some_units_of_work_keeps_the_others():

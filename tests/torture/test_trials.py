@@ -14,8 +14,12 @@ from harness.torture.shrink import fewer, shrunk, story
 from harness.torture.tally import Tally
 from harness.torture.trial import run
 
-BOUNDED = ("hurried-orders", "hurried-etl", "hurried-audit-two_databases",
-           "pool-timer-conversation-exactly_once-who-hook-batch-signing")
+BOUNDED = (
+    "hurried-orders",
+    "hurried-etl",
+    "hurried-audit-two_databases",
+    "pool-timer-conversation-exactly_once-who-hook-batch-signing",
+)
 
 
 @pytest.mark.parametrize("name", BOUNDED)

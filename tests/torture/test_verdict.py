@@ -21,8 +21,16 @@ A, B = (0, 0, 0), (0, 1, 0)
 
 def entry(name, outcome=OK, asked=0.0, answered=None, **more):
     """A message that was sent by itself."""
-    return Entry(name, "k", asked, "send", "transaction", outcome,
-                 asked + 1 if answered is None else answered, **more)
+    return Entry(
+        name,
+        "k",
+        asked,
+        "send",
+        "transaction",
+        outcome,
+        asked + 1 if answered is None else answered,
+        **more,
+    )
 
 
 def landed(name, sequence=0, conversation="d", number=None):
@@ -41,8 +49,7 @@ def test_nothing_is_found_where_nothing_is_wrong():
     assert found(AUDIT, entries, Evidence([landed(A), landed(B, 1)])) == set()
 
 
-@pytest.mark.parametrize("there", [
-    Evidence([landed(A)]), Evidence(dead=[(A, None)])])
+@pytest.mark.parametrize("there", [Evidence([landed(A)]), Evidence(dead=[(A, None)])])
 def test_an_unknown_message_may_be_there_or_not(there):
     assert found(AUDIT, [entry(A, UNKNOWN)], there) == set()
     assert found(AUDIT, [entry(A, UNKNOWN)], Evidence()) == set()
@@ -60,8 +67,7 @@ def test_a_message_nobody_has_sent_is_found():
     assert found(AUDIT, [], Evidence([landed(A)])) == {"lost"}
 
 
-@pytest.mark.parametrize("there", [
-    Evidence([landed(A)]), Evidence(dead=[(A, None)])])
+@pytest.mark.parametrize("there", [Evidence([landed(A)]), Evidence(dead=[(A, None)])])
 def test_what_was_told_to_have_failed_must_be_nowhere(there):
     assert found(AUDIT, [entry(A, FAILED)], there) == {"landed though failed"}
 
@@ -79,7 +85,8 @@ def test_a_repeat_is_found_only_where_each_is_promised_once():
 def test_order_within_a_dialog():
     entries = [entry(A, asked=0.0), entry(B, asked=5.0)]
     assert found(AUDIT, entries, Evidence([landed(B, 0), landed(A, 1)])) == {
-        "misordered in a dialog"}
+        "misordered in a dialog"
+    }
     assert found(AUDIT, entries, Evidence([landed(B, 0), landed(A, 0, "e")])) == set()
 
 
@@ -97,7 +104,8 @@ def test_transactions_side_by_side_have_no_order():
 def test_a_number_of_a_dialog_lands_once():
     entries = [entry(A), entry(B)]
     assert found(AUDIT, entries, Evidence([landed(A, 3), landed(B, 3)])) == {
-        "misordered in a dialog"}
+        "misordered in a dialog"
+    }
 
 
 def test_a_transaction_keeps_its_slot_of_the_pool():

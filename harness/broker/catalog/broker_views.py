@@ -38,51 +38,77 @@ def seen(s: Any, db: Database, kind: str, number: str) -> list[Any]:
     kind: mapping of the broker; number: attribute with the id.
     """
     test = visible(s, db)
-    found = [item for item in getattr(db.broker, kind).values()
-             if getattr(item, number) < FIRST_USER_ID or test(item)]
+    found = [
+        item
+        for item in getattr(db.broker, kind).values()
+        if getattr(item, number) < FIRST_USER_ID or test(item)
+    ]
     return sorted(found, key=lambda item: getattr(item, number))
 
 
-@view("sys.service_message_types", """
+@view(
+    "sys.service_message_types",
+    """
 name sysname
 message_type_id int
 principal_id int?
 validation char(2)
 validation_desc nvarchar(60)?
-xml_collection_id int?""", broker_names=("name",))
+xml_collection_id int?""",
+    broker_names=("name",),
+)
 def message_types(s: Any, db: Database) -> Iterable[tuple]:
     """Message types. N reads BINARY in dumps of real servers, whatever the page says."""
     words = {"N ": "BINARY", "E ": "EMPTY", "X ": "XML"}
     for item in seen(s, db, "message_types", "message_type_id"):
-        yield (item.name, item.message_type_id, item.owner, item.validation,
-               words[item.validation],
-               item.collection.xml_collection_id if item.collection is not None else None)
+        yield (
+            item.name,
+            item.message_type_id,
+            item.owner,
+            item.validation,
+            words[item.validation],
+            item.collection.xml_collection_id if item.collection is not None else None,
+        )
 
 
-@view("sys.service_contracts", """
+@view(
+    "sys.service_contracts",
+    """
 name sysname
 service_contract_id int
-principal_id int?""", broker_names=("name",))
+principal_id int?""",
+    broker_names=("name",),
+)
 def contracts(s: Any, db: Database) -> Iterable[tuple]:
     """Contracts."""
     for item in seen(s, db, "contracts", "contract_id"):
         yield item.name, item.contract_id, item.owner
 
 
-@view("sys.service_contract_message_usages", """
+@view(
+    "sys.service_contract_message_usages",
+    """
 service_contract_id int
 message_type_id int
 is_sent_by_initiator bit
-is_sent_by_target bit""")
+is_sent_by_target bit""",
+)
 def contract_usages(s: Any, db: Database) -> Iterable[tuple]:
     """Which side of a contract may send what."""
     types = db.broker.message_types
     for item in seen(s, db, "contracts", "contract_id"):
-        rows = [(types[name].message_type_id, bits) for name, bits in item.usages.items()
-                if name in types]
+        rows = [
+            (types[name].message_type_id, bits)
+            for name, bits in item.usages.items()
+            if name in types
+        ]
         for number, bits in sorted(rows):
-            yield (item.contract_id, number, int(bool(bits & BY_INITIATOR)),
-                   int(bool(bits & BY_TARGET)))
+            yield (
+                item.contract_id,
+                number,
+                int(bool(bits & BY_INITIATOR)),
+                int(bool(bits & BY_TARGET)),
+            )
 
 
 def seen_services(s: Any, db: Database) -> list[Any]:
@@ -92,45 +118,62 @@ def seen_services(s: Any, db: Database) -> list[Any]:
     return sorted(found, key=lambda item: item.service_id)
 
 
-@view("sys.services", """
+@view(
+    "sys.services",
+    """
 name sysname
 service_id int
 principal_id int?
-service_queue_id int""", broker_names=("name",))
+service_queue_id int""",
+    broker_names=("name",),
+)
 def services(s: Any, db: Database) -> Iterable[tuple]:
     """Services."""
     for item in seen_services(s, db):
         yield item.name, item.service_id, item.owner, item.queue.object_id
 
 
-@view("sys.service_contract_usages", """
+@view(
+    "sys.service_contract_usages",
+    """
 service_id int
-service_contract_id int""")
+service_contract_id int""",
+)
 def service_contracts(s: Any, db: Database) -> Iterable[tuple]:
     """Contracts a service may be a target for."""
     for item in seen_services(s, db):
-        for number in sorted(db.broker.contracts[name].contract_id for name in item.contracts
-                             if name in db.broker.contracts):
+        for number in sorted(
+            db.broker.contracts[name].contract_id
+            for name in item.contracts
+            if name in db.broker.contracts
+        ):
             yield item.service_id, number
 
 
-@view("sys.service_queue_usages", """
+@view(
+    "sys.service_queue_usages",
+    """
 service_id int
-service_queue_id int""")
+service_queue_id int""",
+)
 def service_queues_used(s: Any, db: Database) -> Iterable[tuple]:
     """The queue of each service."""
     for item in seen_services(s, db):
         yield item.service_id, item.queue.object_id
 
 
-@view("sys.service_queues", SHIPPED_COLUMNS + """max_readers smallint?
+@view(
+    "sys.service_queues",
+    SHIPPED_COLUMNS
+    + """max_readers smallint?
 activation_procedure nvarchar(776)?
 execute_as_principal_id int?
 is_activation_enabled bit
 is_receive_enabled bit
 is_enqueue_enabled bit
 is_retention_enabled bit
-is_poison_message_handling_enabled bit?""")
+is_poison_message_handling_enabled bit?""",
+)
 def service_queues(s: Any, db: Database) -> Iterable[tuple]:
     """Queues."""
     test = visible(s, db)
@@ -138,26 +181,47 @@ def service_queues(s: Any, db: Database) -> Iterable[tuple]:
         if not test(queue):
             continue
         activation = queue.activation
-        readers = (activation.max_readers, activation.procedure, activation.execute_as,
-                   int(activation.enabled)) if activation is not None else (0, None, None, 0)
+        readers = (
+            (
+                activation.max_readers,
+                activation.procedure,
+                activation.execute_as,
+                int(activation.enabled),
+            )
+            if activation is not None
+            else (0, None, None, 0)
+        )
         enabled = int(queue.enabled)
-        yield (*object_row(db, queue), shipped(queue), *readers, enabled, enabled,
-               int(queue.retention), int(queue.poison_handling))
+        yield (
+            *object_row(db, queue),
+            shipped(queue),
+            *readers,
+            enabled,
+            enabled,
+            int(queue.retention),
+            int(queue.poison_handling),
+        )
 
 
-@view("sys.internal_tables", SHIPPED_COLUMNS + """internal_type tinyint = 201
+@view(
+    "sys.internal_tables",
+    SHIPPED_COLUMNS
+    + """internal_type tinyint = 201
 internal_type_desc nvarchar(60)? = 'QUEUE_MESSAGES'
 parent_id int
 parent_minor_id int = 0
 lob_data_space_id int = 1
-filestream_data_space_id int? = None""")
+filestream_data_space_id int? = None""",
+)
 def internal(s: Any, db: Database) -> Iterable[tuple]:
     """The tables queues keep their messages in."""
     for row in object_rows(s, db):
         yield (*row, row[4])
 
 
-@view("sys.routes", """
+@view(
+    "sys.routes",
+    """
 name sysname
 route_id int
 principal_id int?
@@ -165,44 +229,74 @@ remote_service_name nvarchar(256)?
 broker_instance nvarchar(128)?
 lifetime datetime?
 address nvarchar(256)?
-mirror_address nvarchar(256)?""", broker_names=("remote_service_name",))
+mirror_address nvarchar(256)?""",
+    broker_names=("remote_service_name",),
+)
 def routes(s: Any, db: Database) -> Iterable[tuple]:
     """Routes; expired ones stay listed."""
     for item in sorted(db.broker.routes.values(), key=lambda r: r.route_id):
-        yield (item.name, item.route_id, item.owner, item.service_name, item.broker_instance,
-               moment(item.expires), item.address, item.mirror_address)
+        yield (
+            item.name,
+            item.route_id,
+            item.owner,
+            item.service_name,
+            item.broker_instance,
+            moment(item.expires),
+            item.address,
+            item.mirror_address,
+        )
 
 
-@view("sys.remote_service_bindings", """
+@view(
+    "sys.remote_service_bindings",
+    """
 name sysname
 remote_service_binding_id int
 principal_id int?
 remote_service_name nvarchar(256)?
 service_contract_id int = 0
 remote_principal_id int?
-is_anonymous_on bit""", broker_names=("remote_service_name",))
+is_anonymous_on bit""",
+    broker_names=("remote_service_name",),
+)
 def remote_service_bindings(s: Any, db: Database) -> Iterable[tuple]:
     """Remote service bindings; 0 stands for all contracts."""
     for item in sorted(db.broker.bindings.values(), key=lambda b: b.binding_id):
-        yield (item.name, item.binding_id, item.owner, item.service_name, item.user,
-               int(item.anonymous))
+        yield (
+            item.name,
+            item.binding_id,
+            item.owner,
+            item.service_name,
+            item.user,
+            int(item.anonymous),
+        )
 
 
-@view("sys.conversation_priorities", """
+@view(
+    "sys.conversation_priorities",
+    """
 priority_id int
 name sysname
 service_contract_id int?
 local_service_id int?
 remote_service_name nvarchar(256)?
-priority tinyint""", broker_names=("remote_service_name",))
+priority tinyint""",
+    broker_names=("remote_service_name",),
+)
 def priorities(s: Any, db: Database) -> Iterable[tuple]:
     """Conversation priorities."""
     broker = db.broker
     for item in sorted(broker.priorities.values(), key=lambda p: p.priority_id):
         contract = broker.contracts.get(item.contract) if item.contract else None
         service = broker.services.get(item.local_service) if item.local_service else None
-        yield (item.priority_id, item.name, contract.contract_id if contract else None,
-               service.service_id if service else None, item.remote_service, item.level)
+        yield (
+            item.priority_id,
+            item.name,
+            contract.contract_id if contract else None,
+            service.service_id if service else None,
+            item.remote_service,
+            item.level,
+        )
 
 
 # ---------------------------------------------------------------------- conversations
@@ -248,8 +342,9 @@ def wait_for_rows(s: Any, db: Database) -> None:
     """What a plain read of the transmission queue waits for, if the switch says so (F-136)."""
     if value(s.engine, "transmission_reads_wait"):
         for handle in sorted(db.broker.senders):
-            wait_for_row(s, db.broker.senders[handle].pending_writer,
-                         ("transmission", db.id, handle))
+            wait_for_row(
+                s, db.broker.senders[handle].pending_writer, ("transmission", db.id, handle)
+            )
 
 
 def wait_for_row(s: Any, owner: Any, row: tuple) -> None:
@@ -259,7 +354,9 @@ def wait_for_row(s: Any, owner: Any, row: tuple) -> None:
         s.engine.locks.wait_for_writer(transaction, owner, ("KEY", row[:2], row[2:]))
 
 
-@view("sys.conversation_endpoints", """
+@view(
+    "sys.conversation_endpoints",
+    """
 conversation_handle uniqueidentifier
 conversation_id uniqueidentifier
 is_initiator tinyint
@@ -287,9 +384,11 @@ first_out_of_order_sequence bigint = -1
 last_out_of_order_sequence bigint = -1
 last_out_of_order_frag int = -1
 is_system bit
-priority tinyint""", by={"conversation_handle": endpoint_by_handle,
-                           "conversation_id": endpoints_of_conversation},
-    settle=wait_for_endpoints, broker_names=("far_service",))
+priority tinyint""",
+    by={"conversation_handle": endpoint_by_handle, "conversation_id": endpoints_of_conversation},
+    settle=wait_for_endpoints,
+    broker_names=("far_service",),
+)
 def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """Both sides of every conversation of the database."""
     for e in seen_endpoints(s, db):
@@ -299,11 +398,26 @@ def conversation_endpoints(s: Any, db: Database) -> Iterable[tuple]:
 def endpoint_row(s: Any, e: Any) -> tuple:
     """The computed columns of one endpoint."""
     state = e.state(s.transaction)
-    return (e.handle, e.conversation_id, int(e.is_initiator), e.contract.contract_id,
-            e.group.group_id, e.service.service_id, moment(e.lifetime), state, STATES[state],
-            e.far_service, e.far_broker, e.owner, moment(e.security_timestamp) or UNSET,
-            moment(e.timer_due) or UNSET, e.send_sequence, e.inbox.tail, int(_is_system(e)),
-            e.priority)
+    return (
+        e.handle,
+        e.conversation_id,
+        int(e.is_initiator),
+        e.contract.contract_id,
+        e.group.group_id,
+        e.service.service_id,
+        moment(e.lifetime),
+        state,
+        STATES[state],
+        e.far_service,
+        e.far_broker,
+        e.owner,
+        moment(e.security_timestamp) or UNSET,
+        moment(e.timer_due) or UNSET,
+        e.send_sequence,
+        e.inbox.tail,
+        int(_is_system(e)),
+        e.priority,
+    )
 
 
 def _is_system(e: Any) -> bool:
@@ -311,10 +425,13 @@ def _is_system(e: Any) -> bool:
     return e.service.service_id < FIRST_USER_ID
 
 
-@view("sys.conversation_groups", """
+@view(
+    "sys.conversation_groups",
+    """
 conversation_group_id uniqueidentifier
 service_id int
-is_system bit""")
+is_system bit""",
+)
 def conversation_groups(s: Any, db: Database) -> Iterable[tuple]:
     """Conversation groups with conversations in them."""
     groups = {e.group.group_id: e.group for e in seen_endpoints(s, db)}
@@ -323,7 +440,9 @@ def conversation_groups(s: Any, db: Database) -> Iterable[tuple]:
         yield group_id, number, int(number < FIRST_USER_ID)
 
 
-@view("sys.transmission_queue", """
+@view(
+    "sys.transmission_queue",
+    """
 conversation_handle uniqueidentifier
 to_service_name nvarchar(256)?
 to_broker_instance nvarchar(128)?
@@ -336,8 +455,15 @@ is_conversation_error bit
 is_end_of_dialog bit
 message_body varbinary(max)?
 transmission_status nvarchar(4000)?
-priority tinyint""", settle=wait_for_rows, broker_names=(
-    "to_service_name", "from_service_name", "service_contract_name", "message_type_name"))
+priority tinyint""",
+    settle=wait_for_rows,
+    broker_names=(
+        "to_service_name",
+        "from_service_name",
+        "service_contract_name",
+        "message_type_name",
+    ),
+)
 def transmission_queue(s: Any, db: Database) -> Iterable[tuple]:
     """Messages that could not be delivered yet; empty for everyone but db_owner."""
     if not sees_everything(s, db) and value(s.engine, "transmission_queue_shows") == "db_owner":
@@ -347,13 +473,26 @@ def transmission_queue(s: Any, db: Database) -> Iterable[tuple]:
     for handle in sorted(db.broker.senders, reverse=backwards):
         e = db.broker.senders[handle]
         for sequence, (kind, message_type, body, when) in sorted(
-                e.pending.items(), reverse=backwards):
+            e.pending.items(), reverse=backwards
+        ):
             unsettled = e.pending_writer is not None and sequence >= e.pending_settled
             if unsettled and e.pending_writer is not mine:
                 continue
-            yield (e.handle, e.far_service, e.far_broker or "", e.service.name, e.contract.name,
-                   moment(when), sequence, message_type.name, int(kind == "error"),
-                   int(kind == "end"), body, e.status, e.priority)
+            yield (
+                e.handle,
+                e.far_service,
+                e.far_broker or "",
+                e.service.name,
+                e.contract.name,
+                moment(when),
+                sequence,
+                message_type.name,
+                int(kind == "error"),
+                int(kind == "end"),
+                body,
+                e.status,
+                e.priority,
+            )
 
 
 # ---------------------------------------------------------------------- DMVs
@@ -364,41 +503,61 @@ def brokers(db: Database) -> Iterable[tuple[Database, Any]]:
             yield item, item.broker
 
 
-@view("sys.dm_broker_queue_monitors", """
+@view(
+    "sys.dm_broker_queue_monitors",
+    """
 database_id int?
 queue_id int?
 state nvarchar(32)?
 last_empty_rowset_time datetime?
 last_activated_time datetime?
-tasks_waiting int?""", VIEW_SERVER_STATE)
+tasks_waiting int?""",
+    VIEW_SERVER_STATE,
+)
 def queue_monitors(s: Any, db: Database) -> Iterable[tuple]:
     """One row per queue with a monitor; tasks_waiting counts whoever waits in RECEIVE."""
     for database, broker in brokers(db):
         for queue in broker.queues():
             monitor = queue.monitor
             if monitor.exists:
-                yield (database.id, queue.object_id, monitor.state, moment(monitor.last_empty),
-                       moment(monitor.last_activated), len(queue.waiting()))
+                yield (
+                    database.id,
+                    queue.object_id,
+                    monitor.state,
+                    moment(monitor.last_empty),
+                    moment(monitor.last_activated),
+                    len(queue.waiting()),
+                )
 
 
-@view("sys.dm_broker_activated_tasks", """
+@view(
+    "sys.dm_broker_activated_tasks",
+    """
 spid int?
 database_id smallint?
 queue_id int?
 procedure_name nvarchar(650)?
-execute_as int?""", VIEW_SERVER_STATE)
+execute_as int?""",
+    VIEW_SERVER_STATE,
+)
 def activated_tasks(s: Any, db: Database) -> Iterable[tuple]:
     """Activated tasks that are running."""
     for session in sorted(db.server.sessions(), key=lambda x: x.id):
         queue = getattr(session, "queue", None)
         if session.background and queue is not None and session.frames:
             activation = queue.activation
-            yield (session.id, session.database.id, queue.object_id,
-                   activation.procedure if activation else None,
-                   session.user.id if session.user else None)
+            yield (
+                session.id,
+                session.database.id,
+                queue.object_id,
+                activation.procedure if activation else None,
+                session.user.id if session.user else None,
+            )
 
 
-@view("sys.dm_broker_connections", """
+@view(
+    "sys.dm_broker_connections",
+    """
 connection_id uniqueidentifier?
 transport_stream_id uniqueidentifier?
 state smallint?
@@ -425,13 +584,17 @@ total_fragments_sent bigint?
 total_fragments_received bigint?
 total_sends bigint?
 total_receives bigint?
-peer_arbitration_id uniqueidentifier?""", VIEW_SERVER_STATE)
+peer_arbitration_id uniqueidentifier?""",
+    VIEW_SERVER_STATE,
+)
 def broker_connections(s: Any, db: Database) -> Iterable[tuple]:
     """None: there is no transport between instances."""
     return ()
 
 
-@view("sys.dm_broker_forwarded_messages", """
+@view(
+    "sys.dm_broker_forwarded_messages",
+    """
 conversation_id uniqueidentifier?
 is_initiator bit?
 to_service_name nvarchar(256)?
@@ -444,7 +607,9 @@ message_fragment_number int?
 hops_remaining tinyint?
 time_to_live int?
 time_consumed int
-message_id uniqueidentifier?""", VIEW_SERVER_STATE)
+message_id uniqueidentifier?""",
+    VIEW_SERVER_STATE,
+)
 def forwarded_messages(s: Any, db: Database) -> Iterable[tuple]:
     """None: nothing is forwarded."""
     return ()

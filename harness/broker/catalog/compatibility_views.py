@@ -18,7 +18,9 @@ _OLD_TYPES = {"PK": "K ", "UQ": "K "}
 """Column type of sysobjects where it is another than xtype."""
 
 
-@view("sys.sysobjects", """
+@view(
+    "sys.sysobjects",
+    """
 name sysname
 id int
 xtype char(2)
@@ -43,7 +45,8 @@ instrig int = 0
 updtrig int = 0
 seltrig int = 0
 - category int
-cache smallint = 0""")
+cache smallint = 0""",
+)
 def sysobjects(s: Any, db: Database) -> Iterable[tuple]:
     """The objects of sys.objects under their old column names."""
     for item in seen_objects(s, db):
@@ -51,7 +54,9 @@ def sysobjects(s: Any, db: Database) -> Iterable[tuple]:
         yield name, number, code, schema, parent, created, _OLD_TYPES.get(code, code), created
 
 
-@view("sys.sysdatabases", """
+@view(
+    "sys.sysdatabases",
+    """
 name sysname
 dbid smallint
 sid varbinary(85)?
@@ -63,7 +68,8 @@ reserved datetime? = None
 - category int
 cmptlevel tinyint
 - filename nvarchar(260)
-version smallint? = 957""")
+version smallint? = 957""",
+)
 def sysdatabases(s: Any, db: Database) -> Iterable[tuple]:
     """The databases of sys.databases under their old column names."""
     databases = SYSTEM_VIEWS[("sys", "databases")]

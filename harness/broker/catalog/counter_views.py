@@ -14,22 +14,33 @@ from harness.broker.engine.differences import differs
 from harness.broker.exec.database import Database
 from harness.broker.ssb import counters as of
 
-differs("performance counters",
-        "sys.dm_os_performance_counters has the two Broker objects and no other; of those it "
-        "leaves out Task Limit Reached and Dialog timer event count, which count what background "
-        "tasks of a server do.")
+differs(
+    "performance counters",
+    "sys.dm_os_performance_counters has the two Broker objects and no other; of those it "
+    "leaves out Task Limit Reached and Dialog timer event count, which count what background "
+    "tasks of a server do.",
+)
 
 TOTAL, PER_SECOND = 65792, 272696576
 """cntr_type of a plain number and of one that readers divide by time."""
 
 _ZERO_TOTALS = (
-    "Corrupted Messages Total", "Dropped Messages Total", "Enqueued Transport Msg Frag Tot",
-    "Enqueued Transport Msgs Total", "Forwarded Messages Total", "Forwarded Msg Byte Total",
-    "Forwarded Msg Discarded Total", "Forwarded Pending Msg Bytes", "Forwarded Pending Msg Count",
+    "Corrupted Messages Total",
+    "Dropped Messages Total",
+    "Enqueued Transport Msg Frag Tot",
+    "Enqueued Transport Msgs Total",
+    "Forwarded Messages Total",
+    "Forwarded Msg Byte Total",
+    "Forwarded Msg Discarded Total",
+    "Forwarded Pending Msg Bytes",
+    "Forwarded Pending Msg Count",
 )
 _ZERO_RATES = (
-    "Enqueued Transport Msg Frags/sec", "Enqueued Transport Msgs/sec", "Forwarded Messages/sec",
-    "Forwarded Msg Bytes/sec", "Forwarded Msg Discarded/sec",
+    "Enqueued Transport Msg Frags/sec",
+    "Enqueued Transport Msgs/sec",
+    "Forwarded Messages/sec",
+    "Forwarded Msg Bytes/sec",
+    "Forwarded Msg Discarded/sec",
 )
 
 
@@ -59,18 +70,28 @@ def _activation(values: list[int], running: int) -> Iterable[tuple[str, int, int
     yield "Tasks Started/sec", values[of.STARTED], PER_SECOND
 
 
-@view("sys.dm_os_performance_counters", """
+@view(
+    "sys.dm_os_performance_counters",
+    """
 object_name nchar(128)
 counter_name nchar(128)
 instance_name nchar(128)?
 cntr_value bigint
-cntr_type int""", VIEW_SERVER_STATE)
+cntr_type int""",
+    VIEW_SERVER_STATE,
+)
 def performance_counters(s: Any, db: Database) -> Iterable[tuple]:
     """Counters of the two Broker objects; the other objects of a server are not here."""
     values = db.server.transport.counters.values
-    running = sum(queue.monitor.running for item in db.server.databases.values() if item.broker
-                  for queue in item.broker.queues())
-    for name, rows in (("Broker Activation", _activation(values, running)),
-                       ("Broker Statistics", _statistics(values))):
+    running = sum(
+        queue.monitor.running
+        for item in db.server.databases.values()
+        if item.broker
+        for queue in item.broker.queues()
+    )
+    for name, rows in (
+        ("Broker Activation", _activation(values, running)),
+        ("Broker Statistics", _statistics(values)),
+    ):
         for counter, number, kind in sorted(rows):
             yield (f"SQLServer:{name}".ljust(128), counter.ljust(128), " " * 128, number, kind)

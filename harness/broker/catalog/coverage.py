@@ -22,8 +22,11 @@ def view_lines(view: DeclaredView) -> list[str]:
     permission = f" (needs {view.permission})" if view.permission else ""
     lines = [f"### {view.schema}.{view.name}{permission}", ""]
     for mark in (COMPUTED, CONSTANT, REFUSED):
-        names = [f"{c.name} = {c.value!r}" if mark == CONSTANT else c.name
-                 for c in view.columns if c.mark == mark]
+        names = [
+            f"{c.name} = {c.value!r}" if mark == CONSTANT else c.name
+            for c in view.columns
+            if c.mark == mark
+        ]
         if names:
             lines.append(f"- {mark}: {', '.join(names)}")
     return [*lines, ""]
@@ -31,12 +34,16 @@ def view_lines(view: DeclaredView) -> list[str]:
 
 def page() -> str:
     """The whole text, Markdown."""
-    counts = {mark: sum(c.mark == mark for view in DECLARED.values() for c in view.columns)
-              for mark in (COMPUTED, CONSTANT, REFUSED)}
+    counts = {
+        mark: sum(c.mark == mark for view in DECLARED.values() for c in view.columns)
+        for mark in (COMPUTED, CONSTANT, REFUSED)
+    }
     lines = [
-        "## System catalog of the embedded broker", "",
+        "## System catalog of the embedded broker",
+        "",
         f"{len(DECLARED)} views; columns: {counts[COMPUTED]} computed from live state, "
-        f"{counts[CONSTANT]} constant, {counts[REFUSED]} refused (error 207).", "",
+        f"{counts[CONSTANT]} constant, {counts[REFUSED]} refused (error 207).",
+        "",
     ]
     for name in sorted(DECLARED, key=str.lower):
         lines += view_lines(DECLARED[name])
@@ -45,8 +52,10 @@ def page() -> str:
         ("Table-valued functions", TABLE_FUNCTIONS),
         ("System procedures", SYSTEM_PROCEDURES),
         ("System procedures refused by name", REFUSED_PROCEDURES - SYSTEM_PROCEDURES.keys()),
-        ("System views refused by name", {
-            name for name in REFUSED_VIEWS if ("sys", name) not in SYSTEM_VIEWS}),
+        (
+            "System views refused by name",
+            {name for name in REFUSED_VIEWS if ("sys", name) not in SYSTEM_VIEWS},
+        ),
     ):
         lines += [f"### {title}", "", ", ".join(sorted(names, key=str.lower)), ""]
     return "\n".join(lines)

@@ -10,7 +10,9 @@ from harness.broker.exec.database import Database
 from harness.broker.exec.security import has_server_permission, user_of
 
 
-@view("sys.databases", """
+@view(
+    "sys.databases",
+    """
 name sysname
 database_id int
 source_database_id int = None
@@ -76,13 +78,18 @@ containment_desc nvarchar(60) = 'NONE'
 target_recovery_time_in_seconds int?
 delayed_durability int?
 delayed_durability_desc nvarchar(60)?
-is_memory_optimized_elevate_to_snapshot_on bit? = 0""")
+is_memory_optimized_elevate_to_snapshot_on bit? = 0""",
+)
 def databases(s: Any, db: Database) -> Iterable[tuple]:
     """Every database; who may not enter one sees only master and tempdb besides its own."""
     everything = has_server_permission(s, "VIEW ANY DATABASE")
     for item in sorted(db.server.databases.values(), key=lambda d: d.id):
-        if not everything and item.name not in {"master", "tempdb"} \
-                and item is not s.database and user_of(s, item) is None:
+        if (
+            not everything
+            and item.name not in {"master", "tempdb"}
+            and item is not s.database
+            and user_of(s, item) is None
+        ):
             continue
         owner = db.server.logins.get(item.owner.lower())
         access = {"MULTI_USER": 0, "SINGLE_USER": 1, "RESTRICTED_USER": 2}[item.user_access]
@@ -95,31 +102,57 @@ def databases(s: Any, db: Database) -> Iterable[tuple]:
         pages = options.get("page_verify", "CHECKSUM")
         durability = options.get("delayed_durability", "DISABLED")
         yield (
-            item.name, item.id, owner.sid if owner else None, item.created,
-            options["compatibility_level"], access, item.user_access, int(options["read_only"]),
-            on("auto_shrink"), int(options["snapshot"]), "ON" if options["snapshot"] else "OFF",
-            int(item.rcsi), recovery, item.recovery,
-            {"NONE": 0, "TORN_PAGE_DETECTION": 1, "CHECKSUM": 2}[pages], pages,
-            on("auto_create_statistics", "ON"), on("auto_update_statistics", "ON"),
-            on("auto_update_statistics_async"), int(options["ansi_null_default"]),
-            *(on(name) for name in SET_DEFAULTS), int(options["recursive_triggers"]),
-            int(options["trustworthy"]), int(options["db_chaining"]),
+            item.name,
+            item.id,
+            owner.sid if owner else None,
+            item.created,
+            options["compatibility_level"],
+            access,
+            item.user_access,
+            int(options["read_only"]),
+            on("auto_shrink"),
+            int(options["snapshot"]),
+            "ON" if options["snapshot"] else "OFF",
+            int(item.rcsi),
+            recovery,
+            item.recovery,
+            {"NONE": 0, "TORN_PAGE_DETECTION": 1, "CHECKSUM": 2}[pages],
+            pages,
+            on("auto_create_statistics", "ON"),
+            on("auto_update_statistics", "ON"),
+            on("auto_update_statistics_async"),
+            int(options["ansi_null_default"]),
+            *(on(name) for name in SET_DEFAULTS),
+            int(options["recursive_triggers"]),
+            int(options["trustworthy"]),
+            int(options["db_chaining"]),
             int(options.get("parameterization") == "FORCED"),
             int(item.master_key is not None and item.master_key.by_service),
             int(options["query_store"]),
             broker.guid if broker is not None else item.new_guid("broker"),
             int(broker.enabled) if broker is not None else 0,
-            on("date_correlation_optimization"), int(options["honor_broker_priority"]),
+            on("date_correlation_optimization"),
+            int(options["honor_broker_priority"]),
             int(options.get("target_recovery_time", 60)),
-            {"DISABLED": 0, "ALLOWED": 1, "FORCED": 2}[durability], durability)
+            {"DISABLED": 0, "ALLOWED": 1, "FORCED": 2}[durability],
+            durability,
+        )
 
 
-SET_DEFAULTS = ("ansi_nulls", "ansi_padding", "ansi_warnings", "arithabort",
-                "concat_null_yields_null", "quoted_identifier")
+SET_DEFAULTS = (
+    "ansi_nulls",
+    "ansi_padding",
+    "ansi_warnings",
+    "arithabort",
+    "concat_null_yields_null",
+    "quoted_identifier",
+)
 """Database defaults of SET options, in the order of their columns."""
 
 
-@view("sys.database_files", """
+@view(
+    "sys.database_files",
+    """
 file_id int
 file_guid uniqueidentifier? = None
 type tinyint
@@ -135,7 +168,8 @@ state_desc nvarchar(60)? = 'ONLINE'
 is_media_read_only bit = 0
 is_read_only bit = 0
 is_sparse bit = 0
-- is_percent_growth bit""")
+- is_percent_growth bit""",
+)
 def database_files(s: Any, db: Database) -> Iterable[tuple]:
     """The files CREATE DATABASE named, or the two a server would make; there are none on disk."""
     for number, (name, path, kind) in enumerate(files_of(db), 1):

@@ -22,8 +22,10 @@ REPORTED_WAIT_MS = 2600
 found at once here, so this is what it reports."""
 
 ISOLATION = {
-    "read uncommitted": "read uncommitted (1)", "read committed": "read committed (2)",
-    "repeatable read": "repeatable read (3)", "serializable": "serializable (4)",
+    "read uncommitted": "read uncommitted (1)",
+    "read committed": "read committed (2)",
+    "repeatable read": "repeatable read (3)",
+    "serializable": "serializable (4)",
     "snapshot": "snapshot (5)",
 }
 CLIENT_OPTION_1, CLIENT_OPTION_2 = 673185824, 128056
@@ -58,9 +60,13 @@ class _Builder:
         """The whole element, on one line per part as the server formats it."""
         # The victim first, as in the seed; the others in the order of the cycle.
         waits = sorted(deadlock.waits, key=lambda w: w[0] is not deadlock.victim)
-        lines = ["<deadlock>", " <victim-list>",
-                 f'  <victimProcess id="{process_id(deadlock.victim)}" />', " </victim-list>",
-                 " <process-list>"]
+        lines = [
+            "<deadlock>",
+            " <victim-list>",
+            f'  <victimProcess id="{process_id(deadlock.victim)}" />',
+            " </victim-list>",
+            " <process-list>",
+        ]
         for transaction, resource, mode in waits:
             lines += self.process(transaction, resource, mode)
         lines += [" </process-list>", " <resource-list>"]
@@ -74,41 +80,65 @@ class _Builder:
         """One process element."""
         session = transaction.owner
         stack = session.stack()
-        sending = resource.key[0] == "CONVERSATION_GROUP" and bool(stack) \
+        sending = (
+            resource.key[0] == "CONVERSATION_GROUP"
+            and bool(stack)
             and stack[0][4].lstrip().upper().startswith("SEND")
+        )
         name = "GetDialogByHandle" if sending else transaction_name(transaction, stack)
         owner_id = transaction_number(transaction) + (1 if sending else 0)
         begun = when(transaction.begun)
         attributes = [
-            ("id", process_id(transaction)), ("taskpriority", 0),
+            ("id", process_id(transaction)),
+            ("taskpriority", 0),
             # SEND looks its dialog up in a transaction of its own, which has logged nothing.
             ("logused", transaction.log_used),
-            ("waitresource", wait_resource(self.server, resource)), ("waittime", REPORTED_WAIT_MS),
-            ("ownerId", owner_id), ("transactionname", name), ("lasttranstarted", begun),
-            ("XDES", address("xdes", transaction.descriptor)), ("lockMode", mode),
-            ("schedulerid", session.id % 2 + 1), ("kpid", 4096 + session.id * 4),
+            ("waitresource", wait_resource(self.server, resource)),
+            ("waittime", REPORTED_WAIT_MS),
+            ("ownerId", owner_id),
+            ("transactionname", name),
+            ("lasttranstarted", begun),
+            ("XDES", address("xdes", transaction.descriptor)),
+            ("lockMode", mode),
+            ("schedulerid", session.id % 2 + 1),
+            ("kpid", 4096 + session.id * 4),
             ("status", "background" if session.background else "suspended"),
-            ("spid", session.id), ("sbid", 0), ("ecid", 0),
-            ("priority", session.deadlock_priority), ("trancount", counted(transaction)),
+            ("spid", session.id),
+            ("sbid", 0),
+            ("ecid", 0),
+            ("priority", session.deadlock_priority),
+            ("trancount", counted(transaction)),
         ]
         if not session.background:
             attributes += self.client_attributes(session, transaction)
         text = " ".join(f'{key}="{escape(str(value))}"' for key, value in attributes)
-        return [f"  <process {text}>", "   <executionStack>", *self.frames(session, stack),
-                "   </executionStack>", "   <inputbuf>",
-                f"{escape(self.input_buffer(session))}   </inputbuf>", "  </process>"]
+        return [
+            f"  <process {text}>",
+            "   <executionStack>",
+            *self.frames(session, stack),
+            "   </executionStack>",
+            "   <inputbuf>",
+            f"{escape(self.input_buffer(session))}   </inputbuf>",
+            "  </process>",
+        ]
 
     def client_attributes(self, session: Any, transaction: Transaction) -> list[tuple[str, Any]]:
         """What only a session with a client has."""
         started = when(session.statement_started or transaction.begun)
         timeout = session.lock_timeout
         return [
-            ("lastbatchstarted", started), ("lastbatchcompleted", started),
-            ("lastattention", NO_ATTENTION + started[-4:]), ("clientapp", session.app_name),
-            ("hostname", session.host_name), ("hostpid", session.host_pid),
-            ("loginname", session.login_name), ("isolationlevel", ISOLATION[session.isolation]),
-            ("xactid", transaction_number(transaction)), ("currentdb", session.database.id),
-            ("lockTimeout", timeout % 2 ** 32), ("clientoption1", CLIENT_OPTION_1),
+            ("lastbatchstarted", started),
+            ("lastbatchcompleted", started),
+            ("lastattention", NO_ATTENTION + started[-4:]),
+            ("clientapp", session.app_name),
+            ("hostname", session.host_name),
+            ("hostpid", session.host_pid),
+            ("loginname", session.login_name),
+            ("isolationlevel", ISOLATION[session.isolation]),
+            ("xactid", transaction_number(transaction)),
+            ("currentdb", session.database.id),
+            ("lockTimeout", timeout % 2**32),
+            ("clientoption1", CLIENT_OPTION_1),
             ("clientoption2", CLIENT_OPTION_2),
         ]
 
@@ -124,7 +154,8 @@ class _Builder:
             handle = sql_handle(program)
             lines.append(
                 f'    <frame procname="{escape(name)}" line="{line}" stmtstart="{start * 2}" '
-                f'stmtend="{end * 2}" sqlhandle="{handle}">')
+                f'stmtend="{end * 2}" sqlhandle="{handle}">'
+            )
             lines.append(f"{escape(text)}    </frame>")
         return lines
 
@@ -134,12 +165,12 @@ class _Builder:
             return ""
         if not getattr(session, "rpc", False):
             return session.input_buffer
-        found = session.database.resolve(None, session.input_buffer.split(".")[-1].strip("[]"),
-                                         session)
+        found = session.database.resolve(
+            None, session.input_buffer.split(".")[-1].strip("[]"), session
+        )
         if found is None or not hasattr(found, "object_id"):
             return session.input_buffer
-        return (f"\nProc [Database Id = {session.database.id} "
-                f"Object Id = {found.object_id}]")
+        return f"\nProc [Database Id = {session.database.id} Object Id = {found.object_id}]"
 
     # ------------------------------------------------------------------ resources
     def resource(self, resource: Resource) -> list[str]:
@@ -152,31 +183,42 @@ class _Builder:
             database, table, index = find_index(self.server, rest[0])
             name = f"{table.database.name}.{table.full_name}" if table is not None else ""
             index_name = index.name if index is not None else ""
-            head = (f'keylock hobtid="{rest[0]}" dbid="{database}" objectname="{escape(name)}" '
-                    f'indexname="{escape(index_name)}" id="lock{lock}" mode="{mode}" '
-                    f'associatedObjectId="{rest[0]}"')
+            head = (
+                f'keylock hobtid="{rest[0]}" dbid="{database}" objectname="{escape(name)}" '
+                f'indexname="{escape(index_name)}" id="lock{lock}" mode="{mode}" '
+                f'associatedObjectId="{rest[0]}"'
+            )
         elif kind == "CONVERSATION_GROUP":
-            head = (f'metadatalock subresource="CONVERSATION_GROUP" '
-                    f'classid="{group_hash(rest[1])}" dbid="{rest[0]}" id="lock{lock}" '
-                    f'mode="{mode}"')
+            head = (
+                f'metadatalock subresource="CONVERSATION_GROUP" '
+                f'classid="{group_hash(rest[1])}" dbid="{rest[0]}" id="lock{lock}" '
+                f'mode="{mode}"'
+            )
         elif kind in {"OBJECT", "QUEUE"}:
             name = self.object_name(*rest)
-            head = (f'objectlock lockPartition="0" objid="{rest[1]}" subresource="FULL" '
-                    f'dbid="{rest[0]}" objectname="{escape(name)}" id="lock{lock}" '
-                    f'mode="{mode}" associatedObjectId="{rest[1]}"')
+            head = (
+                f'objectlock lockPartition="0" objid="{rest[1]}" subresource="FULL" '
+                f'dbid="{rest[0]}" objectname="{escape(name)}" id="lock{lock}" '
+                f'mode="{mode}" associatedObjectId="{rest[1]}"'
+            )
         elif kind == "APPLICATION":
-            head = (f'applicationlock hash="{escape(rest[1][:32])}" databasePrincipalId="0" '
-                    f'dbid="{rest[0]}" id="lock{lock}" mode="{mode}"')
+            head = (
+                f'applicationlock hash="{escape(rest[1][:32])}" databasePrincipalId="0" '
+                f'dbid="{rest[0]}" id="lock{lock}" mode="{mode}"'
+            )
         else:
             head = f'{kind.lower()}lock id="lock{lock}" mode="{mode}"'
         name = head.split(" ", 1)[0]
         lines = [f"  <{head}>", "   <owner-list>"]
-        lines += [f'    <owner id="{process_id(t)}" mode="{m}" />'
-                  for t, m in resource.granted.items()]
+        lines += [
+            f'    <owner id="{process_id(t)}" mode="{m}" />' for t, m in resource.granted.items()
+        ]
         lines += ["   </owner-list>", "   <waiter-list>"]
-        lines += [f'    <waiter id="{process_id(r.transaction)}" mode="{r.mode}" '
-                  f'requestType="{"convert" if r.converts else "wait"}" />'
-                  for r in resource.waiting]
+        lines += [
+            f'    <waiter id="{process_id(r.transaction)}" mode="{r.mode}" '
+            f'requestType="{"convert" if r.converts else "wait"}" />'
+            for r in resource.waiting
+        ]
         return [*lines, "   </waiter-list>", f"  </{name}>"]
 
     def object_name(self, database_id: int, object_id: int) -> str:
@@ -210,8 +252,26 @@ def find_index(server: Any, hobt_id: int) -> tuple[int, Table | None, Index | No
     return 0, None, None
 
 
-STRENGTH = ["Sch-S", "IS", "RangeS-S", "S", "RangeI-N", "IX", "RangeS-U", "RangeI-S", "U",
-            "RangeI-U", "SIX", "RangeX-S", "RangeX-U", "BU", "RangeI-X", "X", "RangeX-X", "Sch-M"]
+STRENGTH = [
+    "Sch-S",
+    "IS",
+    "RangeS-S",
+    "S",
+    "RangeI-N",
+    "IX",
+    "RangeS-U",
+    "RangeI-S",
+    "U",
+    "RangeI-U",
+    "SIX",
+    "RangeX-S",
+    "RangeX-U",
+    "BU",
+    "RangeI-X",
+    "X",
+    "RangeX-X",
+    "Sch-M",
+]
 """Lock modes, weakest first, for the resource's own mode attribute."""
 
 
@@ -259,8 +319,11 @@ def when(seconds: float) -> str:
 def sql_handle(program: Any) -> str:
     """0x0300 + database and object id, little-endian, for a module; 0x0200 + hash for a batch."""
     if program is not None and program.object_id:
-        raw = b"\x03\x00" + program.database.id.to_bytes(2, "little") \
+        raw = (
+            b"\x03\x00"
+            + program.database.id.to_bytes(2, "little")
             + program.object_id.to_bytes(4, "little")
+        )
     else:
         text = program.source.text if program is not None else ""
         raw = b"\x02\x00\x00\x00" + bytes.fromhex(short_hash(text, 16))
@@ -269,21 +332,26 @@ def sql_handle(program: Any) -> str:
 
 def escape(text: str) -> str:
     """Text for XML content and attributes."""
-    return (text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-            .replace('"', "&quot;"))
+    return (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    )
 
 
 def event_xml(item: Report) -> str:
     """A report as the event of an extended-events ring buffer."""
     stamp = when(item.at) + "Z"
-    return (f'<event name="xml_deadlock_report" package="sqlserver" timestamp="{stamp}">'
-            f'<data name="xml_report"><type name="xml" package="package0" />'
-            f"<value>{item.xml}</value></data></event>")
+    return (
+        f'<event name="xml_deadlock_report" package="sqlserver" timestamp="{stamp}">'
+        f'<data name="xml_report"><type name="xml" package="package0" />'
+        f"<value>{item.xml}</value></data></event>"
+    )
 
 
 def ring_buffer_xml(reports: list[Report]) -> str:
     """target_data of the ring buffer."""
     events = "".join(event_xml(item) for item in reports)
-    return (f'<RingBufferTarget truncated="0" processingTime="0" totalEventsProcessed="'
-            f'{len(reports)}" eventCount="{len(reports)}" droppedCount="0" memoryUsed="0">'
-            f"{events}</RingBufferTarget>")
+    return (
+        f'<RingBufferTarget truncated="0" processingTime="0" totalEventsProcessed="'
+        f'{len(reports)}" eventCount="{len(reports)}" droppedCount="0" memoryUsed="0">'
+        f"{events}</RingBufferTarget>"
+    )

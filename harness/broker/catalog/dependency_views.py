@@ -18,8 +18,10 @@ from harness.broker.exec.ddl.rebuild import all_indexes
 from harness.broker.exec.dependencies import references_of, referrers, resolved, schema_bound
 from harness.broker.exec.objects import TABLE_FUNCTIONS, Constraint, Module, Synonym, type_code
 
-differs("sys.dm_sql_referenced_entities and sp_depends",
-        "Rows for objects only, none for their columns.")
+differs(
+    "sys.dm_sql_referenced_entities and sp_depends",
+    "Rows for objects only, none for their columns.",
+)
 
 
 def quoted(parts: Iterable[str]) -> str:
@@ -34,7 +36,9 @@ def synonyms(s: Any, db: Database) -> Iterable[tuple]:
         yield (*object_row(db, item), quoted(item.target.parts))
 
 
-@view("sys.stats", """
+@view(
+    "sys.stats",
+    """
 object_id int
 name nvarchar(128)?
 stats_id int
@@ -48,25 +52,34 @@ is_incremental bit? = 0
 has_persisted_sample bit? = 0
 stats_generation_method int = 0
 stats_generation_method_desc varchar(255) = 'Sort based statistics'
-auto_drop bit? = 0""")
+auto_drop bit? = 0""",
+)
 def stats(s: Any, db: Database) -> Iterable[tuple]:
-    """Those of indexes, by index id, and those of CREATE STATISTICS; none are made by themselves.
-    """
+    """Those of indexes, by index id, and those of CREATE STATISTICS; none are made by themselves."""
     for table in seen_objects(s, db, Table):
         last = 1
         for index in all_indexes(table):
             last = max(last, index.index_id)
-            yield (table.object_id, index.name, index.index_id, 0, int(bool(index.where_text)),
-                   index.where_text or None)
+            yield (
+                table.object_id,
+                index.name,
+                index.index_id,
+                0,
+                int(bool(index.where_text)),
+                index.where_text or None,
+            )
         for number, item in enumerate(table.statistics, last + 1):
             yield table.object_id, item.name, number, 1, 0, None
 
 
-@view("sys.stats_columns", """
+@view(
+    "sys.stats_columns",
+    """
 object_id int
 stats_id int
 stats_column_id int?
-column_id int?""")
+column_id int?""",
+)
 def stats_columns(s: Any, db: Database) -> Iterable[tuple]:
     """Columns of statistics, in order."""
     for table in seen_objects(s, db, Table):
@@ -80,7 +93,9 @@ def stats_columns(s: Any, db: Database) -> Iterable[tuple]:
                 yield table.object_id, number, position, table.ordinals[name.lower()] + 1
 
 
-@view("sys.sql_expression_dependencies", """
+@view(
+    "sys.sql_expression_dependencies",
+    """
 referencing_id int
 referencing_minor_id int = 0
 referencing_class tinyint? = 1
@@ -95,20 +110,29 @@ referenced_entity_name sysname?
 referenced_id int?
 referenced_minor_id int = 0
 is_caller_dependent bit
-is_ambiguous bit = 0""")
+is_ambiguous bit = 0""",
+)
 def expression_dependencies(s: Any, db: Database) -> Iterable[tuple]:
     """By-name references of modules and constraints; temporary tables are not among them."""
     if not sees_definitions(s, db):
         # SELECT on it is db_owner's, VIEW DEFINITION on the database is asked for too (its page).
-        raise SqlError(229, "SELECT", "sql_expression_dependencies", "mssqlsystemresource", "sys",
-                       state=5)
+        raise SqlError(
+            229, "SELECT", "sql_expression_dependencies", "mssqlsystemresource", "sys", state=5
+        )
     for item in seen_objects(s, db, (Module, Constraint)):
         for name in references_of(item):
             found = resolved(db, name)
             caller = name.schema is None and type_code(item)[0] == "P "
-            yield (item.object_id, int(schema_bound(item)), name.server, name.database,
-                   name.schema, name.name,
-                   found.object_id if found is not None and not caller else None, int(caller))
+            yield (
+                item.object_id,
+                int(schema_bound(item)),
+                name.server,
+                name.database,
+                name.schema,
+                name.name,
+                found.object_id if found is not None and not caller else None,
+                int(caller),
+            )
 
 
 # ---------------------------------------------------------------------- functions
@@ -131,8 +155,9 @@ def referencing_entities(s: Any, values: list) -> list[tuple]:
     database, item = find_object(s, str(values[0] or ""))
     if item is None or str(values[1] or "").upper() != "OBJECT":
         return []
-    return [(o.schema, o.name, o.object_id, 1, "OBJECT_OR_COLUMN", 0)
-            for o in referrers(database, item)]
+    return [
+        (o.schema, o.name, o.object_id, 1, "OBJECT_OR_COLUMN", 0) for o in referrers(database, item)
+    ]
 
 
 _REFERENCED = _columns("""
@@ -161,9 +186,22 @@ def referenced_entities(s: Any, values: list) -> list[tuple]:
     rows = []
     for name in references_of(item):
         found = resolved(database, name, item.schema)
-        rows.append((0, name.server, name.database, name.schema, name.name, None,
-                     found.object_id if found is not None else None, 0, 1, "OBJECT_OR_COLUMN",
-                     0, 0))
+        rows.append(
+            (
+                0,
+                name.server,
+                name.database,
+                name.schema,
+                name.name,
+                None,
+                found.object_id if found is not None else None,
+                0,
+                1,
+                "OBJECT_OR_COLUMN",
+                0,
+                0,
+            )
+        )
     return rows
 
 

@@ -35,8 +35,7 @@ def describe(s: Any, text: str, definitions: str) -> list[tuple]:
         nothing = [None] * _SHARED
         nothing[0], nothing[1] = 0, 0
         return [(*nothing, error.number, error.severity, error.state, error.text, 1, "MISC")]
-    return [(*describe_row(n, column)[:_SHARED], *[None] * 6)
-            for n, column in enumerate(found, 1)]
+    return [(*describe_row(n, column)[:_SHARED], *[None] * 6) for n, column in enumerate(found, 1)]
 
 
 def of_text(s: Any, values: list) -> list[tuple]:
@@ -50,7 +49,8 @@ def of_object(s: Any, values: list) -> list[tuple]:
     """(object id, browse information mode) of a procedure."""
     if len(values) > 1 and values[1]:
         raise NotSupported(
-            "sys.dm_exec_describe_first_result_set_for_object with browse information")
+            "sys.dm_exec_describe_first_result_set_for_object with browse information"
+        )
     found = s.database.object_by_id(int(values[0] or 0))
     if not isinstance(found, Procedure):
         return []

@@ -78,8 +78,13 @@ def object_id(s: Any, name: str, kind: str | None = None) -> int | None:
         system = procedure is not None and kind in {None, "P", "X"}
         return system_id(f"sys.{parts[-1]}") if system else None
     if kind is not None:
-        code = "V" if isinstance(found, VirtualTable) else \
-            "U" if isinstance(found, Table) else type_code(found)[0].strip()
+        code = (
+            "V"
+            if isinstance(found, VirtualTable)
+            else "U"
+            if isinstance(found, Table)
+            else type_code(found)[0].strip()
+        )
         if code != kind.strip().upper():
             return None
     if isinstance(found, Table) and found.temporary:
@@ -131,11 +136,21 @@ def object_definition(s: Any, number: int) -> str | None:
 
 
 _IS_KIND = {
-    "ISTABLE": ("U",), "ISUSERTABLE": ("U",), "ISVIEW": ("V",), "ISPROCEDURE": ("P",),
-    "ISSCALARFUNCTION": ("FN",), "ISTABLEFUNCTION": ("IF", "TF"), "ISINLINEFUNCTION": ("IF",),
-    "ISTRIGGER": ("TR",), "ISQUEUE": ("SQ",), "ISPRIMARYKEY": ("PK",),
-    "ISUNIQUECNST": ("UQ",), "ISCHECKCNST": ("C",), "ISDEFAULTCNST": ("D",),
-    "ISCONSTRAINT": ("PK", "UQ", "C", "D"), "ISFOREIGNKEY": ("F",),
+    "ISTABLE": ("U",),
+    "ISUSERTABLE": ("U",),
+    "ISVIEW": ("V",),
+    "ISPROCEDURE": ("P",),
+    "ISSCALARFUNCTION": ("FN",),
+    "ISTABLEFUNCTION": ("IF", "TF"),
+    "ISINLINEFUNCTION": ("IF",),
+    "ISTRIGGER": ("TR",),
+    "ISQUEUE": ("SQ",),
+    "ISPRIMARYKEY": ("PK",),
+    "ISUNIQUECNST": ("UQ",),
+    "ISCHECKCNST": ("C",),
+    "ISDEFAULTCNST": ("D",),
+    "ISCONSTRAINT": ("PK", "UQ", "C", "D"),
+    "ISFOREIGNKEY": ("F",),
 }
 
 
@@ -175,9 +190,12 @@ def table_property(table: Table, name: str) -> int | None:
         "TABLEHASUNIQUECNST": any(i.constraint and not i.primary for i in indexes),
         "TABLEHASCHECKCNST": bool(table.checks),
         "TABLEHASDEFAULTCNST": any(c.default_name for c in table.columns),
-        "TABLEHASFOREIGNKEY": False, "TABLEHASFOREIGNREF": False,
-        "TABLEHASINSERTTRIGGER": False, "TABLEHASUPDATETRIGGER": False,
-        "TABLEHASDELETETRIGGER": False, "TABLEISFAKE": False,
+        "TABLEHASFOREIGNKEY": False,
+        "TABLEHASFOREIGNREF": False,
+        "TABLEHASINSERTTRIGGER": False,
+        "TABLEHASUPDATETRIGGER": False,
+        "TABLEHASDELETETRIGGER": False,
+        "TABLEISFAKE": False,
     }
     return int(values[name]) if name in values else None
 
@@ -285,14 +303,18 @@ def column_property(s: Any, number: int, name: str, which: str) -> int | None:
         return parameter_property(item, name, which)
     precision, scale = precision_scale(column.type)
     values = {
-        "ALLOWSNULL": int(column.nullable), "COLUMNID": item.ordinals[name.lower()] + 1
-        if isinstance(item, Table) else None,
+        "ALLOWSNULL": int(column.nullable),
+        "COLUMNID": item.ordinals[name.lower()] + 1 if isinstance(item, Table) else None,
         "ISIDENTITY": int(getattr(column, "identity", None) is not None),
-        "ISCOMPUTED": 0, "ISROWGUIDCOL": int(getattr(column, "rowguid", False)),
+        "ISCOMPUTED": 0,
+        "ISROWGUIDCOL": int(getattr(column, "rowguid", False)),
         "PRECISION": column.type.length if column.type.length > 0 else precision,
         "SCALE": scale if column.type.name in {"decimal", "numeric"} else None,
         "USESANSITRIM": 1 if column.type.is_string or column.type.is_binary else None,
-        "CHARMAXLEN": column.type.length or None, "ISHIDDEN": 0, "ISSPARSE": 0, "ISCOLUMNSET": 0,
+        "CHARMAXLEN": column.type.length or None,
+        "ISHIDDEN": 0,
+        "ISSPARSE": 0,
+        "ISCOLUMNSET": 0,
     }
     return values.get(which)
 
@@ -303,8 +325,9 @@ def parameter_property(item: Any, name: str, which: str) -> int | None:
         return None
     for position, parameter in enumerate(getattr(item.node, "parameters", ()), 1):
         if parameter.variable.name.lower() == name.lower():
-            return {"ISOUTPARAM": int(parameter.output), "COLUMNID": position,
-                    "ALLOWSNULL": 1}.get(which)
+            return {"ISOUTPARAM": int(parameter.output), "COLUMNID": position, "ALLOWSNULL": 1}.get(
+                which
+            )
     return None
 
 
@@ -322,10 +345,17 @@ def index_property(s: Any, number: int, name: str, which: str) -> int | None:
     if index is None:
         return None
     return {
-        "INDEXID": index.index_id, "ISCLUSTERED": int(index.clustered),
-        "ISUNIQUE": int(index.unique), "ISDISABLED": 0, "ISHYPOTHETICAL": 0, "ISSTATISTICS": 0,
-        "ISPADINDEX": 0, "ISROWLOCKDISALLOWED": 0, "INDEXFILLFACTOR": 0,
-        "ISPAGELOCKDISALLOWED": int(not index.options.page_locks), "ISAUTOSTATISTICS": 0,
+        "INDEXID": index.index_id,
+        "ISCLUSTERED": int(index.clustered),
+        "ISUNIQUE": int(index.unique),
+        "ISDISABLED": 0,
+        "ISHYPOTHETICAL": 0,
+        "ISSTATISTICS": 0,
+        "ISPADINDEX": 0,
+        "ISROWLOCKDISALLOWED": 0,
+        "INDEXFILLFACTOR": 0,
+        "ISPAGELOCKDISALLOWED": int(not index.options.page_locks),
+        "ISAUTOSTATISTICS": 0,
     }.get(which.upper())
 
 
@@ -349,8 +379,9 @@ def index_key_property(s: Any, number: int, index_id: int, position: int, which:
         return None
     for index in all_indexes(item):
         if index.index_id == index_id and 1 <= position <= len(index.columns):
-            return {"COLUMNID": index.columns[position - 1] + 1,
-                    "ISDESCENDING": 0}.get(which.upper())
+            return {"COLUMNID": index.columns[position - 1] + 1, "ISDESCENDING": 0}.get(
+                which.upper()
+            )
     return None
 
 

@@ -28,7 +28,9 @@ def indexed_tables(s: Any, db: Database) -> Iterator[tuple[int, Table]]:
             yield item.type_table_id, item.definition.new_table(db.engine)
 
 
-@view("sys.indexes", """
+@view(
+    "sys.indexes",
+    """
 object_id int
 name sysname?
 index_id int
@@ -51,23 +53,42 @@ filter_definition nvarchar(max)?
 compression_delay int = None
 suppress_dup_key_messages bit? = 0
 auto_created bit? = 0
-optimize_for_sequential_key bit?""")
+optimize_for_sequential_key bit?""",
+)
 def indexes(s: Any, db: Database) -> Iterable[tuple]:
     """Heaps and indexes."""
     for object_id, table in indexed_tables(s, db):
         for index in table_indexes(table):
-            kind = (0, "HEAP") if index.index_id == 0 else \
-                (1, "CLUSTERED") if index.clustered else (2, "NONCLUSTERED")
+            kind = (
+                (0, "HEAP")
+                if index.index_id == 0
+                else (1, "CLUSTERED")
+                if index.clustered
+                else (2, "NONCLUSTERED")
+            )
             options = index.options
-            yield (object_id, index.name or None, index.index_id, *kind, int(index.unique),
-                   int(options.ignore_dup_key), int(index.primary),
-                   int(index.constraint and not index.primary), options.fill_factor,
-                   int(options.padded), int(index.disabled), int(options.page_locks),
-                   int(bool(index.where_text)), index.where_text or None,
-                   int(options.sequential))
+            yield (
+                object_id,
+                index.name or None,
+                index.index_id,
+                *kind,
+                int(index.unique),
+                int(options.ignore_dup_key),
+                int(index.primary),
+                int(index.constraint and not index.primary),
+                options.fill_factor,
+                int(options.padded),
+                int(index.disabled),
+                int(options.page_locks),
+                int(bool(index.where_text)),
+                index.where_text or None,
+                int(options.sequential),
+            )
 
 
-@view("sys.index_columns", """
+@view(
+    "sys.index_columns",
+    """
 object_id int
 index_id int
 index_column_id int
@@ -76,7 +97,8 @@ key_ordinal tinyint
 partition_ordinal tinyint = 0
 is_descending_key bit?
 is_included_column bit?
-column_store_order_ordinal tinyint = 0""")
+column_store_order_ordinal tinyint = 0""",
+)
 def index_columns(s: Any, db: Database) -> Iterable[tuple]:
     """Key columns in key order, then included ones."""
     for object_id, table in indexed_tables(s, db):
@@ -84,8 +106,15 @@ def index_columns(s: Any, db: Database) -> Iterable[tuple]:
             number = 0
             for position, ordinal in enumerate(index.columns, 1):
                 number += 1
-                yield (object_id, index.index_id, number, ordinal + 1, position,
-                       int(ordinal in index.descending), 0)
+                yield (
+                    object_id,
+                    index.index_id,
+                    number,
+                    ordinal + 1,
+                    position,
+                    int(ordinal in index.descending),
+                    0,
+                )
             for ordinal in index.included:
                 number += 1
                 yield object_id, index.index_id, number, ordinal + 1, 0, 0, 1
@@ -102,41 +131,68 @@ def table_of(db: Database, item: Constraint) -> Table:
     return db.object_by_id(item.parent_id)
 
 
-@view("sys.key_constraints", OBJECT_COLUMNS + """unique_index_id int?
+@view(
+    "sys.key_constraints",
+    OBJECT_COLUMNS
+    + """unique_index_id int?
 is_system_named bit
-is_enforced bit? = 1""")
+is_enforced bit? = 1""",
+)
 def key_constraints(s: Any, db: Database) -> Iterable[tuple]:
     """PRIMARY KEY and UNIQUE constraints."""
     for item in constraints(s, db, "PRIMARY KEY", "UNIQUE"):
-        index_id = next((i.index_id for i in all_indexes(table_of(db, item))
-                         if i.name.lower() == item.name.lower()), None)
+        index_id = next(
+            (
+                i.index_id
+                for i in all_indexes(table_of(db, item))
+                if i.name.lower() == item.name.lower()
+            ),
+            None,
+        )
         yield (*object_row(db, item), index_id, int(item.system_named))
 
 
-@view("sys.check_constraints", OBJECT_COLUMNS + """is_disabled bit
+@view(
+    "sys.check_constraints",
+    OBJECT_COLUMNS
+    + """is_disabled bit
 is_not_for_replication bit = 0
 is_not_trusted bit
 parent_column_id int
 definition nvarchar(max)?
 uses_database_collation bit? = 1
-is_system_named bit""")
+is_system_named bit""",
+)
 def check_constraints(s: Any, db: Database) -> Iterable[tuple]:
     """CHECK constraints."""
     for item in constraints(s, db, "CHECK"):
-        yield (*object_row(db, item), int(item.disabled), int(not item.trusted), item.column,
-               item.definition, int(item.system_named))
+        yield (
+            *object_row(db, item),
+            int(item.disabled),
+            int(not item.trusted),
+            item.column,
+            item.definition,
+            int(item.system_named),
+        )
 
 
-@view("sys.default_constraints", OBJECT_COLUMNS + """parent_column_id int
+@view(
+    "sys.default_constraints",
+    OBJECT_COLUMNS
+    + """parent_column_id int
 definition nvarchar(max)?
-is_system_named bit""")
+is_system_named bit""",
+)
 def default_constraints(s: Any, db: Database) -> Iterable[tuple]:
     """DEFAULT constraints."""
     for item in constraints(s, db, "DEFAULT"):
         yield (*object_row(db, item), item.column, item.definition, int(item.system_named))
 
 
-@view("sys.foreign_keys", OBJECT_COLUMNS.replace(" = 0", "") + """referenced_object_id int?
+@view(
+    "sys.foreign_keys",
+    OBJECT_COLUMNS.replace(" = 0", "")
+    + """referenced_object_id int?
 key_index_id int?
 is_disabled bit
 is_not_for_replication bit
@@ -145,16 +201,32 @@ delete_referential_action tinyint?
 delete_referential_action_desc nvarchar(60)?
 update_referential_action tinyint?
 update_referential_action_desc nvarchar(60)?
-is_system_named bit""")
+is_system_named bit""",
+)
 def foreign_keys(s: Any, db: Database) -> Iterable[tuple]:
     """FOREIGN KEY constraints."""
     for item in constraints(s, db, "FOREIGN KEY"):
         foreign = item.foreign
-        index_id = next((i.index_id for i in all_indexes(db.object_by_id(foreign.referenced_id))
-                         if i.name.lower() == foreign.index.lower()), None)
-        yield (*object_row(db, item), *_NOT_SHIPPED, foreign.referenced_id, index_id,
-               int(item.disabled), 0, int(not item.trusted), *_action(foreign.on_delete),
-               *_action(foreign.on_update), int(item.system_named))
+        index_id = next(
+            (
+                i.index_id
+                for i in all_indexes(db.object_by_id(foreign.referenced_id))
+                if i.name.lower() == foreign.index.lower()
+            ),
+            None,
+        )
+        yield (
+            *object_row(db, item),
+            *_NOT_SHIPPED,
+            foreign.referenced_id,
+            index_id,
+            int(item.disabled),
+            0,
+            int(not item.trusted),
+            *_action(foreign.on_delete),
+            *_action(foreign.on_update),
+            int(item.system_named),
+        )
 
 
 _NOT_SHIPPED = (0, 0, 0)
@@ -168,26 +240,36 @@ def _action(action: str) -> tuple[int, str]:
     return number, names[number]
 
 
-@view("sys.foreign_key_columns", """
+@view(
+    "sys.foreign_key_columns",
+    """
 constraint_object_id int
 constraint_column_id int
 parent_object_id int
 parent_column_id int
 referenced_object_id int
-referenced_column_id int""")
+referenced_column_id int""",
+)
 def foreign_key_columns(s: Any, db: Database) -> Iterable[tuple]:
     """The columns of FOREIGN KEY constraints, in order."""
     for item in constraints(s, db, "FOREIGN KEY"):
         foreign = item.foreign
         parent = db.object_by_id(foreign.referenced_id)
         for number, (own, other) in enumerate(zip(foreign.columns, foreign.referenced), 1):
-            yield (item.object_id, number, item.parent_id,
-                   table_of(db, item).ordinals[own.lower()] + 1, parent.object_id,
-                   parent.ordinals[other.lower()] + 1)
+            yield (
+                item.object_id,
+                number,
+                item.parent_id,
+                table_of(db, item).ordinals[own.lower()] + 1,
+                parent.object_id,
+                parent.ordinals[other.lower()] + 1,
+            )
 
 
 # ---------------------------------------------------------------------- row counts
-@view("sys.partitions", """
+@view(
+    "sys.partitions",
+    """
 partition_id bigint
 object_id int
 index_id int
@@ -197,17 +279,25 @@ rows bigint?
 filestream_filegroup_id smallint = 0
 data_compression tinyint = 0
 data_compression_desc nvarchar(60)? = 'NONE'
-xml_compression bit? = 0""")
+xml_compression bit? = 0""",
+)
 def partitions(s: Any, db: Database) -> Iterable[tuple]:
     """One partition per heap or index, with its rows, uncommitted ones included."""
     yield from internal_tables.partition_rows(s, db)
     for table in seen_objects(s, db, Table):
         for index in table_indexes(table):
-            yield (index.hobt_id, table.object_id, index.index_id, index.hobt_id,
-                   len(index.entries))
+            yield (
+                index.hobt_id,
+                table.object_id,
+                index.index_id,
+                index.hobt_id,
+                len(index.entries),
+            )
 
 
-@view("sys.dm_db_partition_stats", """
+@view(
+    "sys.dm_db_partition_stats",
+    """
 partition_id bigint?
 object_id int
 index_id int
@@ -221,7 +311,8 @@ partition_number int = 1
 - row_overflow_reserved_page_count bigint?
 - used_page_count bigint?
 - reserved_page_count bigint?
-row_count bigint?""")
+row_count bigint?""",
+)
 def partition_stats(s: Any, db: Database) -> Iterable[tuple]:
     """Row counts; there are no pages to count."""
     for number, table_id, index_id, _, rows in internal_tables.partition_rows(s, db):

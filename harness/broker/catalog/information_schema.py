@@ -16,23 +16,28 @@ from harness.broker.exec.ddl.rebuild import all_indexes
 from harness.broker.exec.ddl.type_facts import catalog_name, max_length, precision_scale
 from harness.broker.exec.objects import Function, Procedure, View
 
-_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint", "decimal", "numeric", "money",
-                      "smallmoney"})
+_NUMBERS = frozenset(
+    {"tinyint", "smallint", "int", "bigint", "decimal", "numeric", "money", "smallmoney"}
+)
 
 
-@view("INFORMATION_SCHEMA.TABLES", """
+@view(
+    "INFORMATION_SCHEMA.TABLES",
+    """
 TABLE_CATALOG nvarchar(128)?
 TABLE_SCHEMA nvarchar(128)?
 TABLE_NAME sysname
-TABLE_TYPE varchar(10)?""")
+TABLE_TYPE varchar(10)?""",
+)
 def tables(s: Any, db: Database) -> Iterable[tuple]:
     """Tables and views."""
     for item in seen_objects(s, db, (Table, View)):
-        yield (db.name, item.schema, item.name,
-               "BASE TABLE" if isinstance(item, Table) else "VIEW")
+        yield (db.name, item.schema, item.name, "BASE TABLE" if isinstance(item, Table) else "VIEW")
 
 
-@view("INFORMATION_SCHEMA.COLUMNS", """
+@view(
+    "INFORMATION_SCHEMA.COLUMNS",
+    """
 TABLE_CATALOG nvarchar(128)?
 TABLE_SCHEMA nvarchar(128)?
 TABLE_NAME sysname
@@ -55,7 +60,8 @@ COLLATION_SCHEMA sysname = None
 COLLATION_NAME sysname?
 DOMAIN_CATALOG sysname?
 DOMAIN_SCHEMA sysname?
-DOMAIN_NAME sysname?""")
+DOMAIN_NAME sysname?""",
+)
 def columns(s: Any, db: Database) -> Iterable[tuple]:
     """Columns of tables and views."""
     for table in seen_objects(s, db, (Table, View)):
@@ -82,31 +88,53 @@ def column_row(db: Database, table: Table, number: int, column: Column) -> tuple
     domain = (None, None, None)
     if "." in column.user_type:
         domain = (db.name, *column.user_type.split(".", 1))
-    return (db.name, table.schema, table.name, column.name, number, column.default_text or None,
-            "YES" if column.nullable else "NO", catalog_name(type_),
-            characters if text else None, size if text else None,
-            precision if exact or approximate else None,
-            10 if exact else 2 if approximate else None, scale if exact else None, moment,
-            charset, (column.collation or DEFAULT_COLLATION) if type_.is_string else None, *domain)
+    return (
+        db.name,
+        table.schema,
+        table.name,
+        column.name,
+        number,
+        column.default_text or None,
+        "YES" if column.nullable else "NO",
+        catalog_name(type_),
+        characters if text else None,
+        size if text else None,
+        precision if exact or approximate else None,
+        10 if exact else 2 if approximate else None,
+        scale if exact else None,
+        moment,
+        charset,
+        (column.collation or DEFAULT_COLLATION) if type_.is_string else None,
+        *domain,
+    )
 
 
-@view("INFORMATION_SCHEMA.VIEWS", """
+@view(
+    "INFORMATION_SCHEMA.VIEWS",
+    """
 TABLE_CATALOG nvarchar(128)?
 TABLE_SCHEMA nvarchar(128)?
 TABLE_NAME sysname
 VIEW_DEFINITION nvarchar(4000)?
 CHECK_OPTION varchar(7)?
-IS_UPDATABLE varchar(2)? = 'NO'""")
+IS_UPDATABLE varchar(2)? = 'NO'""",
+)
 def views(s: Any, db: Database) -> Iterable[tuple]:
     """Views; IS_UPDATABLE always says NO (its page)."""
     for item in seen_objects(s, db, View):
         text = item.shown_text
-        yield (db.name, item.schema, item.name,
-               text if text is not None and len(text) <= 4000 else None,
-               "CASCADE" if item.node.check_option else "NONE")
+        yield (
+            db.name,
+            item.schema,
+            item.name,
+            text if text is not None and len(text) <= 4000 else None,
+            "CASCADE" if item.node.check_option else "NONE",
+        )
 
 
-@view("INFORMATION_SCHEMA.ROUTINES", """
+@view(
+    "INFORMATION_SCHEMA.ROUTINES",
+    """
 SPECIFIC_CATALOG nvarchar(128)?
 SPECIFIC_SCHEMA nvarchar(128)?
 SPECIFIC_NAME sysname
@@ -119,7 +147,8 @@ ROUTINE_BODY nvarchar(30)? = 'SQL'
 ROUTINE_DEFINITION nvarchar(4000)?
 SQL_DATA_ACCESS nvarchar(30)?
 CREATED datetime
-LAST_ALTERED datetime""")
+LAST_ALTERED datetime""",
+)
 def routines(s: Any, db: Database) -> Iterable[tuple]:
     """Procedures and functions."""
     text = text_of(s, db)
@@ -127,18 +156,27 @@ def routines(s: Any, db: Database) -> Iterable[tuple]:
         procedure = isinstance(item, Procedure)
         created, modified = db.dates[item.object_id]
         name = (db.name, item.schema, item.name)
-        yield (*name, *name, "PROCEDURE" if procedure else "FUNCTION",
-               (text(item) or "")[:4000] or None,
-               "MODIFIES" if procedure else "READS", created, modified)
+        yield (
+            *name,
+            *name,
+            "PROCEDURE" if procedure else "FUNCTION",
+            (text(item) or "")[:4000] or None,
+            "MODIFIES" if procedure else "READS",
+            created,
+            modified,
+        )
 
 
-@view("INFORMATION_SCHEMA.SCHEMATA", """
+@view(
+    "INFORMATION_SCHEMA.SCHEMATA",
+    """
 CATALOG_NAME sysname?
 SCHEMA_NAME sysname
 SCHEMA_OWNER sysname?
 DEFAULT_CHARACTER_SET_CATALOG varchar(6) = None
 DEFAULT_CHARACTER_SET_SCHEMA varchar(3) = None
-DEFAULT_CHARACTER_SET_NAME sysname? = 'iso_1'""")
+DEFAULT_CHARACTER_SET_NAME sysname? = 'iso_1'""",
+)
 def schemata(s: Any, db: Database) -> Iterable[tuple]:
     """Schemas."""
     for schema in sorted(db.schemas.values(), key=lambda item: item.schema_id):
@@ -146,7 +184,9 @@ def schemata(s: Any, db: Database) -> Iterable[tuple]:
         yield db.name, schema.name, owner.name if owner else None
 
 
-@view("INFORMATION_SCHEMA.TABLE_CONSTRAINTS", """
+@view(
+    "INFORMATION_SCHEMA.TABLE_CONSTRAINTS",
+    """
 CONSTRAINT_CATALOG nvarchar(128)?
 CONSTRAINT_SCHEMA nvarchar(128)?
 CONSTRAINT_NAME sysname
@@ -155,7 +195,8 @@ TABLE_SCHEMA nvarchar(128)?
 TABLE_NAME sysname?
 CONSTRAINT_TYPE varchar(11)?
 IS_DEFERRABLE varchar(2) = 'NO'
-INITIALLY_DEFERRED varchar(2) = 'NO'""")
+INITIALLY_DEFERRED varchar(2) = 'NO'""",
+)
 def table_constraints(s: Any, db: Database) -> Iterable[tuple]:
     """Keys and checks."""
     for item in constraints(s, db, "PRIMARY KEY", "UNIQUE", "CHECK", "FOREIGN KEY"):
@@ -163,7 +204,9 @@ def table_constraints(s: Any, db: Database) -> Iterable[tuple]:
         yield db.name, item.schema, item.name, db.name, table.schema, table.name, item.kind
 
 
-@view("INFORMATION_SCHEMA.KEY_COLUMN_USAGE", """
+@view(
+    "INFORMATION_SCHEMA.KEY_COLUMN_USAGE",
+    """
 CONSTRAINT_CATALOG nvarchar(128)?
 CONSTRAINT_SCHEMA nvarchar(128)?
 CONSTRAINT_NAME nvarchar(128)
@@ -171,7 +214,8 @@ TABLE_CATALOG nvarchar(128)?
 TABLE_SCHEMA nvarchar(128)?
 TABLE_NAME sysname
 COLUMN_NAME nvarchar(128)?
-ORDINAL_POSITION int""")
+ORDINAL_POSITION int""",
+)
 def key_column_usage(s: Any, db: Database) -> Iterable[tuple]:
     """Columns of keys and of foreign keys."""
     for item in constraints(s, db, "PRIMARY KEY", "UNIQUE"):
@@ -179,15 +223,25 @@ def key_column_usage(s: Any, db: Database) -> Iterable[tuple]:
         for index in all_indexes(table):
             if index.name.lower() == item.name.lower():
                 for number, ordinal in enumerate(index.columns, 1):
-                    yield (db.name, item.schema, item.name, db.name, table.schema, table.name,
-                           table.columns[ordinal].name, number)
+                    yield (
+                        db.name,
+                        item.schema,
+                        item.name,
+                        db.name,
+                        table.schema,
+                        table.name,
+                        table.columns[ordinal].name,
+                        number,
+                    )
     for item in constraints(s, db, "FOREIGN KEY"):
         table = table_of(db, item)
         for number, name in enumerate(item.foreign.columns, 1):
             yield (db.name, item.schema, item.name, db.name, table.schema, table.name, name, number)
 
 
-@view("INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS", """
+@view(
+    "INFORMATION_SCHEMA.REFERENTIAL_CONSTRAINTS",
+    """
 CONSTRAINT_CATALOG nvarchar(128)?
 CONSTRAINT_SCHEMA nvarchar(128)?
 CONSTRAINT_NAME sysname
@@ -196,11 +250,20 @@ UNIQUE_CONSTRAINT_SCHEMA nvarchar(128)?
 UNIQUE_CONSTRAINT_NAME sysname?
 MATCH_OPTION varchar(7)? = 'SIMPLE'
 UPDATE_RULE varchar(11)?
-DELETE_RULE varchar(11)?""")
+DELETE_RULE varchar(11)?""",
+)
 def referential_constraints(s: Any, db: Database) -> Iterable[tuple]:
     """FOREIGN KEY constraints and the unique key each refers to."""
     for item in constraints(s, db, "FOREIGN KEY"):
         foreign = item.foreign
         parent = db.object_by_id(foreign.referenced_id)
-        yield (db.name, item.schema, item.name, db.name, parent.schema, foreign.index,
-               foreign.on_update, foreign.on_delete)
+        yield (
+            db.name,
+            item.schema,
+            item.name,
+            db.name,
+            parent.schema,
+            foreign.index,
+            foreign.on_update,
+            foreign.on_delete,
+        )

@@ -31,8 +31,18 @@ def object_rows(s: Any, db: Any) -> Iterator[tuple]:
     """Their rows of sys.objects, is_ms_shipped included."""
     for queue in queues(s, db):
         created, modified = db.dates.get(queue.object_id, (db.created, db.created))
-        yield (f"queue_messages_{queue.object_id}", queue.internal_id, None, SYS_SCHEMA,
-               queue.object_id, "IT", "INTERNAL_TABLE", created, modified, 1)
+        yield (
+            f"queue_messages_{queue.object_id}",
+            queue.internal_id,
+            None,
+            SYS_SCHEMA,
+            queue.object_id,
+            "IT",
+            "INTERNAL_TABLE",
+            created,
+            modified,
+            1,
+        )
 
 
 def partition_rows(s: Any, db: Any) -> Iterable[tuple]:

@@ -37,7 +37,9 @@ def serial_text(serial: bytes) -> str:
     return " ".join(f"{byte:02x}" for byte in serial[:16])
 
 
-@view("sys.certificates", """
+@view(
+    "sys.certificates",
+    """
 name sysname
 certificate_id int
 principal_id int?
@@ -54,18 +56,34 @@ start_date datetime?
 thumbprint varbinary(32)
 attested_by nvarchar(260)? = None
 pvt_key_last_backup_date datetime? = None
-key_length int?""")
+key_length int?""",
+)
 def certificates(s: Any, db: Database) -> Iterable[tuple]:
     """Certificates, as far as the reader may see them."""
     for c in keys_of(s, db, "CERTIFICATE"):
         facts, sid = c.facts, certificate_sid(c.thumbprint)
-        yield (c.name, c.certificate_id, c.owner, c.protection, PROTECTIONS[c.protection],
-               int(c.active), facts["issuer"], serial_text(facts["serial"]), sid, sid_text(sid),
-               facts["subject"], facts["end"], facts["start"], c.thumbprint,
-               facts["n"].bit_length())
+        yield (
+            c.name,
+            c.certificate_id,
+            c.owner,
+            c.protection,
+            PROTECTIONS[c.protection],
+            int(c.active),
+            facts["issuer"],
+            serial_text(facts["serial"]),
+            sid,
+            sid_text(sid),
+            facts["subject"],
+            facts["end"],
+            facts["start"],
+            c.thumbprint,
+            facts["n"].bit_length(),
+        )
 
 
-@view("sys.asymmetric_keys", """
+@view(
+    "sys.asymmetric_keys",
+    """
 name sysname
 principal_id int?
 asymmetric_key_id int
@@ -81,18 +99,32 @@ public_key varbinary(max)?
 attested_by nvarchar(260)? = None
 provider_type nvarchar(120)? = None
 cryptographic_provider_guid uniqueidentifier? = None
-cryptographic_provider_algid sql_variant? = None""")
+cryptographic_provider_algid sql_variant? = None""",
+)
 def asymmetric_keys(s: Any, db: Database) -> Iterable[tuple]:
     """Asymmetric keys, as far as the reader may see them."""
     codes = {512: "1R", 1024: "2R", 2048: "3R", 3072: "5R", 4096: "4R"}
     for k in keys_of(s, db, "ASYMMETRIC KEY"):
         sid, bits = certificate_sid(k.thumbprint), k.n.bit_length()
-        yield (k.name, k.owner, k.key_id, k.protection, PROTECTIONS[k.protection], k.thumbprint,
-               codes.get(bits, "3R"), f"RSA_{bits}", bits, sid, sid_text(sid),
-               k.n.to_bytes((bits + 7) // 8, "big"))
+        yield (
+            k.name,
+            k.owner,
+            k.key_id,
+            k.protection,
+            PROTECTIONS[k.protection],
+            k.thumbprint,
+            codes.get(bits, "3R"),
+            f"RSA_{bits}",
+            bits,
+            sid,
+            sid_text(sid),
+            k.n.to_bytes((bits + 7) // 8, "big"),
+        )
 
 
-@view("sys.symmetric_keys", """
+@view(
+    "sys.symmetric_keys",
+    """
 name sysname
 principal_id int?
 symmetric_key_id int
@@ -105,20 +137,30 @@ key_guid uniqueidentifier?
 key_thumbprint sql_variant? = None
 provider_type nvarchar(120)? = None
 cryptographic_provider_guid uniqueidentifier? = None
-cryptographic_provider_algid sql_variant? = None""")
+cryptographic_provider_algid sql_variant? = None""",
+)
 def symmetric_keys(s: Any, db: Database) -> Iterable[tuple]:
     """The database master key; other symmetric keys cannot be made."""
     if db.master_key is not None and sees_definitions(s, db):
-        yield ("##MS_DatabaseMasterKey##", 1, MASTER_KEY_ID, db.created, db.created,
-               db.new_guid("master key"))
+        yield (
+            "##MS_DatabaseMasterKey##",
+            1,
+            MASTER_KEY_ID,
+            db.created,
+            db.created,
+            db.new_guid("master key"),
+        )
 
 
-@view("sys.key_encryptions", """
+@view(
+    "sys.key_encryptions",
+    """
 key_id int
 thumbprint varbinary(32)? = None
 crypt_type char(4)
 crypt_type_desc nvarchar(60)?
-- crypt_property varbinary(max)?""")
+- crypt_property varbinary(max)?""",
+)
 def key_encryptions(s: Any, db: Database) -> Iterable[tuple]:
     """How the master key is protected."""
     if db.master_key is None or not sees_definitions(s, db):
@@ -129,7 +171,9 @@ def key_encryptions(s: Any, db: Database) -> Iterable[tuple]:
         yield MASTER_KEY_ID, "ESKP", "ENCRYPTION BY PASSWORD"
 
 
-@view("sys.database_scoped_credentials", """
+@view(
+    "sys.database_scoped_credentials",
+    """
 name sysname
 credential_id int
 principal_id int?
@@ -137,20 +181,24 @@ credential_identity nvarchar(4000)?
 create_date datetime
 modify_date datetime
 target_type nvarchar(100)?
-target_id int?""")
+target_id int?""",
+)
 def database_scoped_credentials(s: Any, db: Database) -> Iterable[tuple]:
     """None: CREATE DATABASE SCOPED CREDENTIAL is refused."""
     return ()
 
 
-@view("sys.crypt_properties", """
+@view(
+    "sys.crypt_properties",
+    """
 class tinyint = 1
 class_desc nvarchar(60)? = 'OBJECT_OR_COLUMN'
 major_id int
 thumbprint varbinary(32)
 crypt_type char(4)
 crypt_type_desc nvarchar(60)?
-crypt_property varbinary(max)""")
+crypt_property varbinary(max)""",
+)
 def crypt_properties(s: Any, db: Database) -> Iterable[tuple]:
     """Signatures of the modules the reader may see."""
     seen = visible(s, db)
@@ -161,8 +209,11 @@ def crypt_properties(s: Any, db: Database) -> Iterable[tuple]:
         for thumbprint, counter, blob in marks:
             by_key = isinstance(by_thumbprint(db, thumbprint), AsymmetricKey)
             code = ("CPV" if counter else "SPV") + ("A" if by_key else "C")
-            words = ("COUNTERSIGNATURE" if counter else "SIGNATURE") + " BY " + (
-                "ASYMMETRIC KEY" if by_key else "CERTIFICATE")
+            words = (
+                ("COUNTERSIGNATURE" if counter else "SIGNATURE")
+                + " BY "
+                + ("ASYMMETRIC KEY" if by_key else "CERTIFICATE")
+            )
             yield number, thumbprint, code, words, blob
 
 
@@ -195,7 +246,8 @@ def cert_property(s: Any, number: int, name: str) -> Variant | None:
         "ISSUER_NAME": Variant(text, facts["issuer"]),
         "SUBJECT": Variant(text, facts["subject"]),
         "CERT_SERIAL_NUMBER": Variant(text, serial_text(facts["serial"])),
-        "SID": Variant(varbinary(85), sid), "STRING_SID": Variant(text, sid_text(sid)),
+        "SID": Variant(varbinary(85), sid),
+        "STRING_SID": Variant(text, sid_text(sid)),
     }.get(name.upper())
 
 

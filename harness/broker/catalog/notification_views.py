@@ -30,7 +30,9 @@ def _of_server(db: Database) -> list[Any]:
     return sorted(db.server.transport.notifications.values(), key=lambda n: n.object_id)
 
 
-@view("sys.event_notifications", """
+@view(
+    "sys.event_notifications",
+    """
 name sysname
 object_id int
 parent_class tinyint
@@ -41,17 +43,30 @@ modify_date datetime
 service_name nvarchar(256)?
 broker_instance nvarchar(128)?
 creator_sid varbinary(85)?
-principal_id int?""")
+principal_id int?""",
+)
 def event_notifications(s: Any, db: Database) -> Iterable[tuple]:
     """Notifications on queues and on the database."""
     for item in _of_database(db):
         parent = (1, "OBJECT_OR_COLUMN") if item.parent_id else (0, "DATABASE")
         created = moment(item.created)
-        yield (item.name, item.object_id, *parent, item.parent_id, created, created,
-               item.service_name, item.broker_instance, item.creator, item.owner)
+        yield (
+            item.name,
+            item.object_id,
+            *parent,
+            item.parent_id,
+            created,
+            created,
+            item.service_name,
+            item.broker_instance,
+            item.creator,
+            item.owner,
+        )
 
 
-@view("sys.server_event_notifications", """
+@view(
+    "sys.server_event_notifications",
+    """
 name sysname
 object_id int
 parent_class tinyint = 100
@@ -62,13 +77,22 @@ modify_date datetime
 service_name nvarchar(256)?
 broker_instance nvarchar(128)?
 creator_sid varbinary(85)?
-principal_id int?""")
+principal_id int?""",
+)
 def server_event_notifications(s: Any, db: Database) -> Iterable[tuple]:
     """Notifications ON SERVER."""
     for item in _of_server(db):
         created = moment(item.created)
-        yield (item.name, item.object_id, created, created, item.service_name,
-               item.broker_instance, item.creator, item.owner)
+        yield (
+            item.name,
+            item.object_id,
+            created,
+            created,
+            item.service_name,
+            item.broker_instance,
+            item.creator,
+            item.owner,
+        )
 
 
 @view("sys.events", _EVENTS)

@@ -60,9 +60,17 @@ def object_row(db: Database, item: Any) -> tuple:
     """The computed columns of sys.objects."""
     code, description = type_code(item)
     created, modified = db.dates.get(item.object_id, (db.created, db.created))
-    return (item.name, item.object_id, db.owners.get(item.object_id),
-            db.schema_of(item).schema_id, getattr(item, "parent_id", 0) or 0, code, description,
-            created, modified)
+    return (
+        item.name,
+        item.object_id,
+        db.owners.get(item.object_id),
+        db.schema_of(item).schema_id,
+        getattr(item, "parent_id", 0) or 0,
+        code,
+        description,
+        created,
+        modified,
+    )
 
 
 SHIPPED_COLUMNS = OBJECT_COLUMNS.replace("is_ms_shipped bit = 0", "is_ms_shipped bit")
@@ -77,8 +85,18 @@ def objects(s: Any, db: Database) -> Iterable[tuple]:
     for item in db.types.values():
         if isinstance(item, TableType):
             created, modified = db.created, db.created
-            yield (f"TT_{item.name}_{item.type_table_id:08X}", item.type_table_id, None, 4, 0,
-                   "TT", "TYPE_TABLE", created, modified, 0)
+            yield (
+                f"TT_{item.name}_{item.type_table_id:08X}",
+                item.type_table_id,
+                None,
+                4,
+                0,
+                "TT",
+                "TYPE_TABLE",
+                created,
+                modified,
+                0,
+            )
 
 
 @view("sys.all_objects", SHIPPED_COLUMNS)
@@ -93,11 +111,23 @@ def all_objects(s: Any, db: Database) -> Iterable[tuple]:
 def system_items(db: Database) -> Iterator[tuple]:
     """The computed columns of sys.objects for system views, by name."""
     for (schema, _), item in sorted(SYSTEM_VIEWS.items()):
-        yield (item.name, item.object_id, None, 4 if schema == "sys" else 3, 0, "V ", "VIEW",
-               db.created, db.created)
+        yield (
+            item.name,
+            item.object_id,
+            None,
+            4 if schema == "sys" else 3,
+            0,
+            "V ",
+            "VIEW",
+            db.created,
+            db.created,
+        )
 
 
-@view("sys.tables", OBJECT_COLUMNS + """lob_data_space_id int = 0
+@view(
+    "sys.tables",
+    OBJECT_COLUMNS
+    + """lob_data_space_id int = 0
 filestream_data_space_id int = None
 max_column_id_used int
 lock_on_bulk_load bit = 0
@@ -122,18 +152,27 @@ history_table_id int = None
 is_remote_data_archive_enabled bit = 0
 is_external bit = 0
 is_node bit = 0
-is_edge bit = 0""")
+is_edge bit = 0""",
+)
 def tables(s: Any, db: Database) -> Iterable[tuple]:
     """User tables."""
     for table in seen_objects(s, db, Table):
         escalates = table.lock_escalation
-        yield (*object_row(db, table), len(table.columns), 0 if escalates else 1,
-               "TABLE" if escalates else "DISABLE")
+        yield (
+            *object_row(db, table),
+            len(table.columns),
+            0 if escalates else 1,
+            "TABLE" if escalates else "DISABLE",
+        )
 
 
-@view("sys.views", OBJECT_COLUMNS + """has_opaque_metadata bit = 0
+@view(
+    "sys.views",
+    OBJECT_COLUMNS
+    + """has_opaque_metadata bit = 0
 with_check_option bit
-is_date_correlation_view bit = 0""")
+is_date_correlation_view bit = 0""",
+)
 def views(s: Any, db: Database) -> Iterable[tuple]:
     """User views."""
     for item in seen_objects(s, db, View):
@@ -146,17 +185,24 @@ def system_views(s: Any, db: Database) -> Iterable[tuple]:
     return system_items(db)
 
 
-@view("sys.procedures", OBJECT_COLUMNS + """is_auto_executed bit = 0
+@view(
+    "sys.procedures",
+    OBJECT_COLUMNS
+    + """is_auto_executed bit = 0
 is_execution_replicated bit = 0
 is_repl_serializable_only bit = 0
-skips_repl_constraints bit = 0""")
+skips_repl_constraints bit = 0""",
+)
 def procedures(s: Any, db: Database) -> Iterable[tuple]:
     """Stored procedures."""
     for item in seen_objects(s, db, Procedure):
         yield object_row(db, item)
 
 
-@view("sys.sequences", OBJECT_COLUMNS + """start_value sql_variant
+@view(
+    "sys.sequences",
+    OBJECT_COLUMNS
+    + """start_value sql_variant
 increment sql_variant
 minimum_value sql_variant?
 maximum_value sql_variant?
@@ -169,26 +215,39 @@ precision tinyint
 scale tinyint? = 0
 current_value sql_variant
 is_exhausted bit
-last_used_value sql_variant?""")
+last_used_value sql_variant?""",
+)
 def sequences(s: Any, db: Database) -> Iterable[tuple]:
     """Sequences; last_used_value is NULL before the first use."""
     from harness.broker.engine.types import Variant
 
     for item in seen_objects(s, db, Sequence):
+
         def typed(value: int | None, of: SqlType = item.type) -> Variant | None:
             return None if value is None else Variant(of, value)
 
         following = item.next_value
         last = None if following in {None, item.start} else following - item.increment
-        yield (*object_row(db, item), typed(item.start), typed(item.increment),
-               typed(item.minimum), typed(item.maximum), int(item.cycle), type_id(item.type),
-               type_id(item.type), precision_scale(item.type)[0],
-               typed(last if last is not None else item.start), int(following is None),
-               typed(last))
+        yield (
+            *object_row(db, item),
+            typed(item.start),
+            typed(item.increment),
+            typed(item.minimum),
+            typed(item.maximum),
+            int(item.cycle),
+            type_id(item.type),
+            type_id(item.type),
+            precision_scale(item.type)[0],
+            typed(last if last is not None else item.start),
+            int(following is None),
+            typed(last),
+        )
 
 
 # ---------------------------------------------------------------------- modules
-@view("sys.sql_modules", """
+@view(
+    "sys.sql_modules",
+    """
 object_id int
 definition nvarchar(max)?
 uses_ansi_nulls bit?
@@ -199,22 +258,32 @@ is_recompiled bit?
 null_on_null_input bit? = 0
 execute_as_principal_id int?
 uses_native_compilation bit? = 0
-is_inlineable bit? = 0""")
+is_inlineable bit? = 0""",
+)
 def sql_modules(s: Any, db: Database) -> Iterable[tuple]:
     """Definitions with the SET options that stick to them."""
     text = text_of(s, db)
     for item in seen_objects(s, db, Module):
         options = item.options
-        yield (item.object_id, text(item), int(options.get("ansi_nulls", True)),
-               int(options.get("quoted_identifier", True)),
-               *(int(any(o.name == word for o in item.node.options))
-                 for word in ("SCHEMABINDING", "RECOMPILE")), item.execute_as)
+        yield (
+            item.object_id,
+            text(item),
+            int(options.get("ansi_nulls", True)),
+            int(options.get("quoted_identifier", True)),
+            *(
+                int(any(o.name == word for o in item.node.options))
+                for word in ("SCHEMABINDING", "RECOMPILE")
+            ),
+            item.execute_as,
+        )
 
 
 alias("sys.all_sql_modules", "sys.sql_modules")
 
 
-@view("sys.parameters", """
+@view(
+    "sys.parameters",
+    """
 object_id int
 name sysname?
 parameter_id int
@@ -230,15 +299,26 @@ is_xml_document bit
 default_value sql_variant = None
 xml_collection_id int
 is_readonly bit
-is_nullable bit? = 1""")
+is_nullable bit? = 1""",
+)
 def parameters(s: Any, db: Database) -> Iterable[tuple]:
     """Parameters of modules. has_default_value is 0 for T-SQL modules on servers too."""
     for item in seen_objects(s, db, Module):
         for number, parameter in enumerate(getattr(item.node, "parameters", ()), 1):
             system, user, size, precision, scale = parameter_facts(db, parameter)
-            yield (item.object_id, parameter.variable.name, number, system, user, size, precision,
-                   scale, int(parameter.output), *_binding(db, parameter),
-                   int(parameter.readonly))
+            yield (
+                item.object_id,
+                parameter.variable.name,
+                number,
+                system,
+                user,
+                size,
+                precision,
+                scale,
+                int(parameter.output),
+                *_binding(db, parameter),
+                int(parameter.readonly),
+            )
 
 
 def _binding(db: Database, parameter: Any) -> tuple[int, int]:
@@ -264,8 +344,11 @@ def parameter_type(db: Database, parameter: Any) -> SqlType:
     from harness.broker.exec.conversion import resolve_type
 
     found = db.find_type(parameter.data_type.name)
-    return found.type if isinstance(found, AliasType) else \
-        resolve_type(parameter.data_type, xml_type=db.xml_type)
+    return (
+        found.type
+        if isinstance(found, AliasType)
+        else resolve_type(parameter.data_type, xml_type=db.xml_type)
+    )
 
 
 # ---------------------------------------------------------------------- columns
@@ -317,23 +400,39 @@ def column_row(db: Database, object_id: int, number: int, column: Column, defaul
     """The computed columns of sys.columns."""
     collation = (column.collation or DEFAULT_COLLATION) if column.type.is_string else None
     padded = column.type.is_string or column.type.is_binary
-    return (object_id, column.name, number, type_id(column.type), user_type_id(db, column),
-            max_length(column.type), *precision_scale(column.type), collation,
-            int(column.nullable), int(padded), int(column.rowguid),
-            int(column.identity is not None), int(column.computed is not None),
-            *xml_binding(column.type), default,
-            int(column.sparse))
+    return (
+        object_id,
+        column.name,
+        number,
+        type_id(column.type),
+        user_type_id(db, column),
+        max_length(column.type),
+        *precision_scale(column.type),
+        collation,
+        int(column.nullable),
+        int(padded),
+        int(column.rowguid),
+        int(column.identity is not None),
+        int(column.computed is not None),
+        *xml_binding(column.type),
+        default,
+        int(column.sparse),
+    )
 
 
 @view("sys.columns", COLUMN_COLUMNS)
 def columns(s: Any, db: Database) -> Iterable[tuple]:
     """Columns of user tables, views and table types."""
-    defaults = {(o.parent_id, o.column): o.object_id for o in db.objects.values()
-                if isinstance(o, Constraint) and o.kind == "DEFAULT"}
+    defaults = {
+        (o.parent_id, o.column): o.object_id
+        for o in db.objects.values()
+        if isinstance(o, Constraint) and o.kind == "DEFAULT"
+    }
     for table in seen_objects(s, db, Table):
         for number, column in enumerate(table.columns, 1):
-            yield column_row(db, table.object_id, number, column,
-                             defaults.get((table.object_id, number), 0))
+            yield column_row(
+                db, table.object_id, number, column, defaults.get((table.object_id, number), 0)
+            )
     for item in seen_objects(s, db, View):
         for number, column in enumerate(item.columns, 1):
             yield column_row(db, item.object_id, number, column, 0)
@@ -353,11 +452,15 @@ def all_columns(s: Any, db: Database) -> Iterable[tuple]:
             yield column_row(db, item.object_id, number, shown, 0)
 
 
-@view("sys.identity_columns", COLUMN_COLUMNS.replace("is_identity bit", "is_identity bit = 1") + """
+@view(
+    "sys.identity_columns",
+    COLUMN_COLUMNS.replace("is_identity bit", "is_identity bit = 1")
+    + """
 seed_value sql_variant?
 increment_value sql_variant?
 last_value sql_variant?
-is_not_for_replication bit? = 0""")
+is_not_for_replication bit? = 0""",
+)
 def identity_columns(s: Any, db: Database) -> Iterable[tuple]:
     """Identity columns with their counters."""
     from harness.broker.engine.types import Variant
@@ -369,30 +472,39 @@ def identity_columns(s: Any, db: Database) -> Iterable[tuple]:
         column = table.columns[at]
         seed, step = column.identity
         row = column_row(db, table.object_id, at + 1, column, 0)
-        last = None if table.next_identity == seed and not table.rows.entries else \
-            Variant(column.type, table.next_identity - step)
+        last = (
+            None
+            if table.next_identity == seed and not table.rows.entries
+            else Variant(column.type, table.next_identity - step)
+        )
         yield (*row[:12], *row[13:], Variant(column.type, seed), Variant(column.type, step), last)
 
 
-@view("sys.computed_columns", COLUMN_COLUMNS.replace("is_computed bit", "is_computed bit = 1") + """
+@view(
+    "sys.computed_columns",
+    COLUMN_COLUMNS.replace("is_computed bit", "is_computed bit = 1")
+    + """
 definition nvarchar(max)?
 uses_database_collation bit = 1
-is_persisted bit""")
+is_persisted bit""",
+)
 def computed_columns(s: Any, db: Database) -> Iterable[tuple]:
     """Computed columns with what they are computed from."""
     for table in seen_objects(s, db, Table):
         for number, column in enumerate(table.columns, 1):
             if column.computed is not None:
                 row = column_row(db, table.object_id, number, column, 0)
-                yield (*row[:13], *row[14:], column.computed.text,
-                       int(column.computed.persisted))
+                yield (*row[:13], *row[14:], column.computed.text, int(column.computed.persisted))
 
 
 # ---------------------------------------------------------------------- schemas and types
-@view("sys.schemas", """
+@view(
+    "sys.schemas",
+    """
 name sysname
 schema_id int
-principal_id int?""")
+principal_id int?""",
+)
 def schemas(s: Any, db: Database) -> Iterable[tuple]:
     """All schemas."""
     for item in sorted(db.schemas.values(), key=lambda schema: schema.schema_id):
@@ -417,12 +529,25 @@ rule_object_id int = 0
 is_table_type bit"""
 
 _PLAIN_SIZES = {
-    "varchar": 8000, "char": 8000, "nvarchar": 8000, "nchar": 8000, "binary": 8000,
-    "varbinary": 8000, "decimal": 17, "numeric": 17, "time": 5, "datetime2": 8,
+    "varchar": 8000,
+    "char": 8000,
+    "nvarchar": 8000,
+    "nchar": 8000,
+    "binary": 8000,
+    "varbinary": 8000,
+    "decimal": 17,
+    "numeric": 17,
+    "time": 5,
+    "datetime2": 8,
     "datetimeoffset": 10,
 }
-_PLAIN_PRECISION = {"decimal": (38, 38), "numeric": (38, 38), "time": (16, 7),
-                    "datetime2": (27, 7), "datetimeoffset": (34, 7)}
+_PLAIN_PRECISION = {
+    "decimal": (38, 38),
+    "numeric": (38, 38),
+    "time": (16, 7),
+    "datetime2": (27, 7),
+    "datetimeoffset": (34, 7),
+}
 
 
 @view("sys.types", TYPE_COLUMNS)
@@ -432,8 +557,18 @@ def types(s: Any, db: Database) -> Iterable[tuple]:
         type_ = sql_type(name)
         size = _PLAIN_SIZES.get(name) or max_length(type_)
         collation = DEFAULT_COLLATION if type_.is_string else None
-        yield (catalog_name(type_), number, number, 4, size,
-               *_PLAIN_PRECISION.get(name, precision_scale(type_)), collation, 1, 0, 0)
+        yield (
+            catalog_name(type_),
+            number,
+            number,
+            4,
+            size,
+            *_PLAIN_PRECISION.get(name, precision_scale(type_)),
+            collation,
+            1,
+            0,
+            0,
+        )
     yield ("sysname", TYPE_IDS["nvarchar"], SYSNAME_ID, 4, 256, 0, 0, DEFAULT_COLLATION, 0, 0, 0)
     for item in sorted(db.types.values(), key=lambda t: t.user_type_id):
         yield user_type_row(db, item)
@@ -445,17 +580,29 @@ def user_type_row(db: Database, item: AliasType | TableType) -> tuple:
     if isinstance(item, TableType):
         return (item.name, 243, item.user_type_id, schema, -1, 0, 0, None, 0, 1, 1)
     collation = DEFAULT_COLLATION if item.type.is_string else None
-    return (item.name, type_id(item.type), item.user_type_id, schema, max_length(item.type),
-            *precision_scale(item.type), collation, int(item.nullable), 1, 0)
+    return (
+        item.name,
+        type_id(item.type),
+        item.user_type_id,
+        schema,
+        max_length(item.type),
+        *precision_scale(item.type),
+        collation,
+        int(item.nullable),
+        1,
+        0,
+    )
 
 
-@view("sys.table_types", TYPE_COLUMNS + """
+@view(
+    "sys.table_types",
+    TYPE_COLUMNS
+    + """
 type_table_object_id int
-is_memory_optimized bit? = 0""")
+is_memory_optimized bit? = 0""",
+)
 def table_types(s: Any, db: Database) -> Iterable[tuple]:
     """Table types."""
     for item in sorted(db.types.values(), key=lambda t: t.user_type_id):
         if isinstance(item, TableType):
             yield (*user_type_row(db, item), item.type_table_id)
-
-

@@ -10,8 +10,14 @@ from harness.broker.engine.lock_modes import combine
 from harness.broker.engine.types import INT, Variant, nvarchar
 
 PRODUCT_VERSION = "16.0.4100.1"
-LOCK_NAMES = {"S": "Shared", "U": "Update", "X": "Exclusive", "IS": "IntentShared",
-              "IX": "IntentExclusive", "SIX": "SharedIntentExclusive"}
+LOCK_NAMES = {
+    "S": "Shared",
+    "U": "Update",
+    "X": "Exclusive",
+    "IS": "IntentShared",
+    "IX": "IntentExclusive",
+    "SIX": "SharedIntentExclusive",
+}
 """APPLOCK_MODE's words for lock modes."""
 
 
@@ -35,14 +41,21 @@ def database_property(s: Any, name: str, which: str) -> Variant | None:
     broker = database.broker
     options = database.options
     values = {
-        "COLLATION": text(DEFAULT_COLLATION), "RECOVERY": text(database.recovery),
-        "STATUS": text("ONLINE"), "UPDATEABILITY": text("READ_WRITE"),
-        "USERACCESS": text(database.user_access), "VERSION": whole(957),
+        "COLLATION": text(DEFAULT_COLLATION),
+        "RECOVERY": text(database.recovery),
+        "STATUS": text("ONLINE"),
+        "UPDATEABILITY": text("READ_WRITE"),
+        "USERACCESS": text(database.user_access),
+        "VERSION": whole(957),
         "ISBROKERENABLED": whole(broker is not None and broker.enabled),
         "ISHONORBROKERPRIORITYON": whole(options["honor_broker_priority"]),
-        "ISTRUSTWORTHY": whole(options["trustworthy"]), "COMPARISONSTYLE": whole(196609),
-        "ISANSINULLDEFAULT": whole(0), "ISAUTOCLOSE": whole(0), "ISINSTANDBY": whole(0),
-        "SQLSORTORDER": whole(52), "LCID": whole(1033),
+        "ISTRUSTWORTHY": whole(options["trustworthy"]),
+        "COMPARISONSTYLE": whole(196609),
+        "ISANSINULLDEFAULT": whole(0),
+        "ISAUTOCLOSE": whole(0),
+        "ISINSTANDBY": whole(0),
+        "SQLSORTORDER": whole(52),
+        "LCID": whole(1033),
     }
     return values.get(which.upper())
 
@@ -59,18 +72,34 @@ def server_property(s: Any, which: str) -> Variant | None:
     instance = getattr(s, "instance", None)
     name = getattr(instance, "server_name", "REDIAL-EMBEDDED")
     values = {
-        "PRODUCTVERSION": text(PRODUCT_VERSION), "PRODUCTLEVEL": text("RTM"),
-        "PRODUCTMAJORVERSION": text("16"), "PRODUCTMINORVERSION": text("0"),
-        "PRODUCTBUILD": text("4100"), "EDITION": text("Redial embedded broker (test double)"),
-        "ENGINEEDITION": whole(3), "EDITIONID": whole(0), "SERVERNAME": text(name),
-        "MACHINENAME": text(name), "COMPUTERNAMEPHYSICALNETBIOS": text(name),
-        "COLLATION": text(DEFAULT_COLLATION), "COLLATIONID": whole(872468488),
-        "LCID": whole(1033), "SQLCHARSET": whole(1), "SQLSORTORDER": whole(52),
-        "SQLCHARSETNAME": text("iso_1"), "SQLSORTORDERNAME": text("nocase_iso"),
-        "ISCLUSTERED": whole(0), "ISHADRENABLED": whole(0), "ISFULLTEXTINSTALLED": whole(0),
-        "ISINTEGRATEDSECURITYONLY": whole(0), "ISSINGLEUSER": whole(0),
-        "ISXTPSUPPORTED": whole(0), "ISLOCALDB": whole(0), "ISPOLYBASEINSTALLED": whole(0),
-        "COMPARISONSTYLE": whole(196609), "RESOURCEVERSION": text(PRODUCT_VERSION),
+        "PRODUCTVERSION": text(PRODUCT_VERSION),
+        "PRODUCTLEVEL": text("RTM"),
+        "PRODUCTMAJORVERSION": text("16"),
+        "PRODUCTMINORVERSION": text("0"),
+        "PRODUCTBUILD": text("4100"),
+        "EDITION": text("Redial embedded broker (test double)"),
+        "ENGINEEDITION": whole(3),
+        "EDITIONID": whole(0),
+        "SERVERNAME": text(name),
+        "MACHINENAME": text(name),
+        "COMPUTERNAMEPHYSICALNETBIOS": text(name),
+        "COLLATION": text(DEFAULT_COLLATION),
+        "COLLATIONID": whole(872468488),
+        "LCID": whole(1033),
+        "SQLCHARSET": whole(1),
+        "SQLSORTORDER": whole(52),
+        "SQLCHARSETNAME": text("iso_1"),
+        "SQLSORTORDERNAME": text("nocase_iso"),
+        "ISCLUSTERED": whole(0),
+        "ISHADRENABLED": whole(0),
+        "ISFULLTEXTINSTALLED": whole(0),
+        "ISINTEGRATEDSECURITYONLY": whole(0),
+        "ISSINGLEUSER": whole(0),
+        "ISXTPSUPPORTED": whole(0),
+        "ISLOCALDB": whole(0),
+        "ISPOLYBASEINSTALLED": whole(0),
+        "COMPARISONSTYLE": whole(196609),
+        "RESOURCEVERSION": text(PRODUCT_VERSION),
     }
     return values.get(which.upper())
 
@@ -99,8 +128,9 @@ def applock_mode(s: Any, principal: str, resource: str, owner: str) -> str:
 @function("APPLOCK_TEST")
 def applock_test(s: Any, principal: str, resource: str, mode: str, owner: str) -> int | None:
     """Whether the caller could have an application lock at once."""
-    wanted = next((short for short, word in LOCK_NAMES.items()
-                   if word.lower() == mode.lower()), None)
+    wanted = next(
+        (short for short, word in LOCK_NAMES.items() if word.lower() == mode.lower()), None
+    )
     if wanted is None:
         return None
     holder = applock_holder(s, owner)

@@ -19,13 +19,31 @@ from harness.broker.engine.locks import Resource
 from harness.broker.exec.database import Database
 from harness.broker.exec.security import has_server_permission
 
-ISOLATION = {"read uncommitted": 1, "read committed": 2, "repeatable read": 3, "serializable": 4,
-             "snapshot": 5}
-WAIT_TYPES = {"delay": "WAITFOR", "queue": "BROKER_RECEIVE_WAITFOR",
-              "group": "BROKER_RECEIVE_WAITFOR"}
-_RANGE = {"RangeS-S": "RS_S", "RangeS-U": "RS_U", "RangeI-N": "RIn_NL", "RangeI-S": "RIn_S",
-          "RangeI-U": "RIn_U", "RangeI-X": "RIn_X", "RangeX-S": "RX_S", "RangeX-U": "RX_U",
-          "RangeX-X": "RX_X", "Sch-S": "SCH_S", "Sch-M": "SCH_M"}
+ISOLATION = {
+    "read uncommitted": 1,
+    "read committed": 2,
+    "repeatable read": 3,
+    "serializable": 4,
+    "snapshot": 5,
+}
+WAIT_TYPES = {
+    "delay": "WAITFOR",
+    "queue": "BROKER_RECEIVE_WAITFOR",
+    "group": "BROKER_RECEIVE_WAITFOR",
+}
+_RANGE = {
+    "RangeS-S": "RS_S",
+    "RangeS-U": "RS_U",
+    "RangeI-N": "RIn_NL",
+    "RangeI-S": "RIn_S",
+    "RangeI-U": "RIn_U",
+    "RangeI-X": "RIn_X",
+    "RangeX-S": "RX_S",
+    "RangeX-U": "RX_U",
+    "RangeX-X": "RX_X",
+    "Sch-S": "SCH_S",
+    "Sch-M": "SCH_M",
+}
 
 
 def sessions(db: Database) -> list[Any]:
@@ -54,13 +72,18 @@ def wait_facts(s: Any, session: Any) -> tuple[str | None, int, str]:
         return None, 0, ""
     waited = int((s.engine.clock.now() - wait.since) * 1000)
     if wait.kind == "lock":
-        return (lock_wait_type(wait.request.mode), waited,
-                wait_resource(session.database.server, wait.resource))
+        return (
+            lock_wait_type(wait.request.mode),
+            waited,
+            wait_resource(session.database.server, wait.resource),
+        )
     return WAIT_TYPES.get(wait.kind, "MISCELLANEOUS"), waited, ""
 
 
 # ---------------------------------------------------------------------- sessions
-@view("sys.dm_exec_sessions", """
+@view(
+    "sys.dm_exec_sessions",
+    """
 session_id smallint
 login_time datetime
 host_name nvarchar(128)?
@@ -110,7 +133,9 @@ unsuccessful_logons bigint = None
 group_id int = 2
 database_id smallint
 authenticating_database_id int = 1
-open_transaction_count int""", None)
+open_transaction_count int""",
+    None,
+)
 def exec_sessions(s: Any, db: Database) -> Iterable[tuple]:
     """Sessions; without VIEW SERVER STATE a session sees itself."""
     everyone = has_server_permission(s, VIEW_SERVER_STATE)
@@ -128,17 +153,45 @@ def session_row(db: Database, x: Any) -> tuple:
     status = "background" if x.background else "running" if running or x.wait else "sleeping"
     started = moment(x.statement_started)
     return (
-        x.id, moment(x.login_time), x.host_name or None, x.app_name or None, x.host_pid,
-        x.wire.library or None, login.sid if login else b"", x.login_name, status, x.context_info,
-        started, started, int(not x.background), o.textsize, o.language, o.dateformat, o.datefirst,
-        int(o.quoted_identifier), int(o.arithabort), int(o.ansi_null_dflt_on),
-        int(o.ansi_warnings), int(o.ansi_padding), int(o.ansi_nulls),
-        int(o.concat_null_yields_null), ISOLATION[x.isolation], x.lock_timeout,
-        x.deadlock_priority, x.rowcount, x.error, original.sid if original else b"",
-        x.original_login, x.database.id if x.database else 1, x.trancount)
+        x.id,
+        moment(x.login_time),
+        x.host_name or None,
+        x.app_name or None,
+        x.host_pid,
+        x.wire.library or None,
+        login.sid if login else b"",
+        x.login_name,
+        status,
+        x.context_info,
+        started,
+        started,
+        int(not x.background),
+        o.textsize,
+        o.language,
+        o.dateformat,
+        o.datefirst,
+        int(o.quoted_identifier),
+        int(o.arithabort),
+        int(o.ansi_null_dflt_on),
+        int(o.ansi_warnings),
+        int(o.ansi_padding),
+        int(o.ansi_nulls),
+        int(o.concat_null_yields_null),
+        ISOLATION[x.isolation],
+        x.lock_timeout,
+        x.deadlock_priority,
+        x.rowcount,
+        x.error,
+        original.sid if original else b"",
+        x.original_login,
+        x.database.id if x.database else 1,
+        x.trancount,
+    )
 
 
-@view("sys.dm_exec_connections", """
+@view(
+    "sys.dm_exec_connections",
+    """
 session_id int?
 most_recent_session_id int?
 connect_time datetime
@@ -160,19 +213,29 @@ local_net_address varchar(48)? = '127.0.0.1'
 - local_tcp_port int?
 connection_id uniqueidentifier
 parent_connection_id uniqueidentifier = None
-most_recent_sql_handle varbinary(64)?""", VIEW_SERVER_STATE)
+most_recent_sql_handle varbinary(64)?""",
+    VIEW_SERVER_STATE,
+)
 def exec_connections(s: Any, db: Database) -> Iterable[tuple]:
     """One connection per session with a client."""
     for x in sessions(db):
         if not x.background:
             program, wire = x.frames[-1].program if x.frames else None, x.wire
-            yield (x.id, x.id, moment(x.login_time), wire.protocol,
-                   "TRUE" if wire.encrypted else "FALSE", wire.packet_size,
-                   stream_guid(s.engine.seed, f"connection/{x.stream}", 0),
-                   bytes.fromhex(sql_handle(program)[2:]))
+            yield (
+                x.id,
+                x.id,
+                moment(x.login_time),
+                wire.protocol,
+                "TRUE" if wire.encrypted else "FALSE",
+                wire.packet_size,
+                stream_guid(s.engine.seed, f"connection/{x.stream}", 0),
+                bytes.fromhex(sql_handle(program)[2:]),
+            )
 
 
-@view("sys.dm_exec_requests", """
+@view(
+    "sys.dm_exec_requests",
+    """
 session_id smallint
 request_id int = 0
 start_time datetime
@@ -223,7 +286,9 @@ prev_error int
 nest_level int
 granted_query_memory int = 0
 executing_managed_code bit = 0
-group_id int = 2""", None)
+group_id int = 2""",
+    None,
+)
 def exec_requests(s: Any, db: Database) -> Iterable[tuple]:
     """Requests that run or wait; without VIEW SERVER STATE a session sees its own."""
     everyone = has_server_permission(s, VIEW_SERVER_STATE)
@@ -240,19 +305,52 @@ def request_row(s: Any, x: Any) -> tuple:
     start, end = (stack[0][2] * 2, stack[0][3] * 2) if stack else (0, -1)
     verb = stack[0][4].split(None, 1)[0].upper() if stack and stack[0][4].split() else "SELECT"
     wait_type, waited, resource = wait_facts(s, x)
-    status = "background" if x.background and x.wait is None else \
-        "suspended" if x.wait is not None else "running"
+    status = (
+        "background"
+        if x.background and x.wait is None
+        else "suspended"
+        if x.wait is not None
+        else "running"
+    )
     handle = bytes.fromhex(sql_handle(frame.program)[2:])
     return (
-        x.id, moment(x.statement_started), status, verb[:32], handle, start, end,
-        x.database.id, x.user.id if x.user else 1, blocker_of(s, x), wait_type, waited,
-        wait_type or "MISCELLANEOUS", resource, x.trancount,
-        x.transaction.descriptor if x.transaction else 0, x.context_info, x.id % 2 + 1,
-        bytes.fromhex(address("task", str(x.id), 16)[2:].rjust(16, "0")), o.textsize, o.language,
-        o.dateformat, o.datefirst, int(o.quoted_identifier), int(o.arithabort),
-        int(o.ansi_null_dflt_on), int(o.ansi_warnings), int(o.ansi_padding), int(o.ansi_nulls),
-        int(o.concat_null_yields_null), ISOLATION[x.isolation], x.lock_timeout,
-        x.deadlock_priority, x.rowcount, x.error, x.nest_level)
+        x.id,
+        moment(x.statement_started),
+        status,
+        verb[:32],
+        handle,
+        start,
+        end,
+        x.database.id,
+        x.user.id if x.user else 1,
+        blocker_of(s, x),
+        wait_type,
+        waited,
+        wait_type or "MISCELLANEOUS",
+        resource,
+        x.trancount,
+        x.transaction.descriptor if x.transaction else 0,
+        x.context_info,
+        x.id % 2 + 1,
+        bytes.fromhex(address("task", str(x.id), 16)[2:].rjust(16, "0")),
+        o.textsize,
+        o.language,
+        o.dateformat,
+        o.datefirst,
+        int(o.quoted_identifier),
+        int(o.arithabort),
+        int(o.ansi_null_dflt_on),
+        int(o.ansi_warnings),
+        int(o.ansi_padding),
+        int(o.ansi_nulls),
+        int(o.concat_null_yields_null),
+        ISOLATION[x.isolation],
+        x.lock_timeout,
+        x.deadlock_priority,
+        x.rowcount,
+        x.error,
+        x.nest_level,
+    )
 
 
 # ---------------------------------------------------------------------- locks
@@ -285,7 +383,9 @@ def lock_requests(s: Any) -> Iterator[tuple[Resource, Any, str, str]]:
             yield resource, request.transaction, request.mode, status
 
 
-@view("sys.dm_tran_locks", """
+@view(
+    "sys.dm_tran_locks",
+    """
 resource_type nvarchar(60)
 resource_subtype nvarchar(60)
 resource_database_id int
@@ -304,18 +404,40 @@ request_owner_type nvarchar(60)
 request_owner_id bigint?
 request_owner_guid uniqueidentifier? = '00000000-0000-0000-0000-000000000000'
 request_owner_lockspace_id nvarchar(32)
-lock_owner_address varbinary(8)""", VIEW_SERVER_STATE)
+lock_owner_address varbinary(8)""",
+    VIEW_SERVER_STATE,
+)
 def tran_locks(s: Any, db: Database) -> Iterable[tuple]:
     """Locks held (GRANT, as servers print it) and waited for; DATABASE locks of sessions first."""
     for x in sessions(db):
         if not x.background and x.database is not None:
-            yield ("DATABASE", "", x.database.id, "", 0, "S", "GRANT", x.id,
-                   "SHARED_TRANSACTION_WORKSPACE", 0, lock_space(x), owner_address(x))
+            yield (
+                "DATABASE",
+                "",
+                x.database.id,
+                "",
+                0,
+                "S",
+                "GRANT",
+                x.id,
+                "SHARED_TRANSACTION_WORKSPACE",
+                0,
+                lock_space(x),
+                owner_address(x),
+            )
     for resource, transaction, mode, status in lock_requests(s):
         owner = transaction.owner
         kind = "SESSION" if transaction.name == "session" else "TRANSACTION"
-        yield (*lock_place(db.server, resource.key), mode, status, owner.id, kind,
-               transaction.descriptor, lock_space(owner), owner_address(owner))
+        yield (
+            *lock_place(db.server, resource.key),
+            mode,
+            status,
+            owner.id,
+            kind,
+            transaction.descriptor,
+            lock_space(owner),
+            owner_address(owner),
+        )
 
 
 def lock_space(session: Any) -> str:
@@ -333,7 +455,9 @@ def owner_address(session: Any) -> bytes:
     return bytes.fromhex(short_hash(("owner", session.id), 16))
 
 
-@view("sys.dm_os_waiting_tasks", """
+@view(
+    "sys.dm_os_waiting_tasks",
+    """
 waiting_task_address varbinary(8)
 session_id smallint?
 exec_context_id int? = 0
@@ -343,7 +467,9 @@ resource_address varbinary(8)?
 blocking_task_address varbinary(8)?
 blocking_session_id smallint?
 blocking_exec_context_id int? = 0
-resource_description nvarchar(3072)?""", VIEW_SERVER_STATE)
+resource_description nvarchar(3072)?""",
+    VIEW_SERVER_STATE,
+)
 def waiting_tasks(s: Any, db: Database) -> Iterable[tuple]:
     """Who waits, for what, behind whom."""
     for x in sessions(db):
@@ -366,30 +492,44 @@ def lock_description(server: Any, resource: Resource) -> str:
     lock = "lock" + address("lock", resource.key)
     mode = next(iter(resource.granted.values()), "X")
     if kind == "KEY":
-        return (f"keylock hobtid={entity} dbid={database} id={lock} mode={mode} "
-                f"associatedObjectId={entity}")
+        return (
+            f"keylock hobtid={entity} dbid={database} id={lock} mode={mode} "
+            f"associatedObjectId={entity}"
+        )
     if kind == "METADATA":
-        return (f"metadatalock subresource={subtype} classid={description} dbid={database} "
-                f"id={lock} mode={mode}")
+        return (
+            f"metadatalock subresource={subtype} classid={description} dbid={database} "
+            f"id={lock} mode={mode}"
+        )
     if kind == "OBJECT":
-        return (f"objectlock lockPartition=0 objid={entity} subresource=FULL dbid={database} "
-                f"id={lock} mode={mode} associatedObjectId={entity}")
-    return (f"applicationlock hash={description} databasePrincipalId=0 dbid={database} id={lock} "
-            f"mode={mode}")
+        return (
+            f"objectlock lockPartition=0 objid={entity} subresource=FULL dbid={database} "
+            f"id={lock} mode={mode} associatedObjectId={entity}"
+        )
+    return (
+        f"applicationlock hash={description} databasePrincipalId=0 dbid={database} id={lock} "
+        f"mode={mode}"
+    )
 
 
-@view("sys.dm_os_sys_info", """
+@view(
+    "sys.dm_os_sys_info",
+    """
 cpu_count int = 2
 scheduler_count int = 2
 - physical_memory_kb bigint
 sqlserver_start_time datetime
-virtual_machine_type_desc nvarchar(60) = 'NONE'""", VIEW_SERVER_STATE)
+virtual_machine_type_desc nvarchar(60) = 'NONE'""",
+    VIEW_SERVER_STATE,
+)
 def os_sys_info(s: Any, db: Database) -> Iterable[tuple]:
     """When the instance was started."""
     yield (db.server.databases["master"].created,)
 
 
-@view("sys.sysprocesses", """
+@view(
+    "sys.sysprocesses",
+    """
 spid smallint
 kpid smallint = 0
 blocked smallint
@@ -403,15 +543,34 @@ open_tran smallint
 status nchar(30)
 hostname nchar(128)
 program_name nchar(128)
-loginame nchar(128)""", VIEW_SERVER_STATE)
+loginame nchar(128)""",
+    VIEW_SERVER_STATE,
+)
 def sysprocesses(s: Any, db: Database) -> Iterable[tuple]:
     """The old view of sessions and requests, as far as it is still read."""
     for x in sessions(db):
         wait_type, waited, resource = wait_facts(s, x)
-        status = "background" if x.background else "suspended" if x.wait is not None else \
-            "running" if x.frames else "sleeping"
-        yield (x.id, blocker_of(s, x), waited, wait_type or "MISCELLANEOUS", resource,
-               x.database.id, x.user.id if x.user else None,
-               moment(x.login_time), x.trancount, status, x.host_name,
-               x.app_name, x.login_name)
-
+        status = (
+            "background"
+            if x.background
+            else "suspended"
+            if x.wait is not None
+            else "running"
+            if x.frames
+            else "sleeping"
+        )
+        yield (
+            x.id,
+            blocker_of(s, x),
+            waited,
+            wait_type or "MISCELLANEOUS",
+            resource,
+            x.database.id,
+            x.user.id if x.user else None,
+            moment(x.login_time),
+            x.trancount,
+            status,
+            x.host_name,
+            x.app_name,
+            x.login_name,
+        )

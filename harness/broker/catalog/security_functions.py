@@ -82,8 +82,12 @@ def suser_sname(s: Any, sid: bytes | None) -> str | None:
     if sid == b"\x01":
         return "sa"
     found = next((p.name for p in s.database.server.logins.values() if p.sid == sid), None)
-    if found is not None or not isinstance(sid, bytes) or len(sid) < 12 \
-            or len(sid) != 8 + 4 * sid[1]:
+    if (
+        found is not None
+        or not isinstance(sid, bytes)
+        or len(sid) < 12
+        or len(sid) != 8 + 4 * sid[1]
+    ):
         return found
     return sid_text(sid)
 
@@ -95,8 +99,9 @@ def is_member_of(s: Any, role: str) -> int | None:
     if found is None or found.type != ROLE:
         return None
     mine = member_ids(s, s.database)
-    return int(found.id in mine or (s.user is not None and s.user.id == 1
-                                    and found.name == "db_owner"))
+    return int(
+        found.id in mine or (s.user is not None and s.user.id == 1 and found.name == "db_owner")
+    )
 
 
 @function("IS_ROLEMEMBER", optional=1)
@@ -106,8 +111,10 @@ def is_role_member(s: Any, role: str, name: str | None = None) -> int | None:
     user = s.user if name is None else s.database.principals.get(name.lower())
     if found is None or found.type != "R" or user is None:
         return None
-    return int(found.id in principals_of(s.database, user) or (user.id == 1 and found.fixed
-                                                              and found.name == "db_owner"))
+    return int(
+        found.id in principals_of(s.database, user)
+        or (user.id == 1 and found.fixed and found.name == "db_owner")
+    )
 
 
 @function("IS_SRVROLEMEMBER", optional=1)
@@ -135,9 +142,14 @@ def has_dbaccess(s: Any, name: str) -> int | None:
 
 
 @function("HAS_PERMS_BY_NAME", optional=5)
-def has_perms_by_name(s: Any, name: str | None, class_: str | None = None,
-                      permission: str | None = None, sub: str | None = None,
-                      sub_class: str | None = None) -> int | None:
+def has_perms_by_name(
+    s: Any,
+    name: str | None,
+    class_: str | None = None,
+    permission: str | None = None,
+    sub: str | None = None,
+    sub_class: str | None = None,
+) -> int | None:
     """Whether the current user has a permission (or ANY) on a securable; NULL when unknown.
 
     sub, sub_class: a column of the object and 'COLUMN'. An object nobody may see is unknown too.
@@ -173,8 +185,12 @@ def _login_permission(s: Any, name: str, kind: str, permission: str) -> int | No
     if login is None or (login.type == ROLE) != (kind == "SERVER ROLE"):
         return None
     names = known(kind) if permission == "ANY" else [permission]
-    return int(any(login_permitted(server, server_identity(s), each, SERVER_PRINCIPAL, login.id,
-                                   kind) for each in names))
+    return int(
+        any(
+            login_permitted(server, server_identity(s), each, SERVER_PRINCIPAL, login.id, kind)
+            for each in names
+        )
+    )
 
 
 def _column(target: Any, name: str) -> int:
@@ -197,8 +213,11 @@ def named_securable(s: Any, name: str | None, kind: str) -> Any:
     """What HAS_PERMS_BY_NAME's and fn_my_permissions' first two arguments mean."""
     database = s.database
     if kind == "DATABASE":
-        return database if name is None else database.server.databases.get(
-            (split_name(name) or [""])[-1].lower())
+        return (
+            database
+            if name is None
+            else database.server.databases.get((split_name(name) or [""])[-1].lower())
+        )
     if name is None:
         return None
     if kind == "OBJECT":
@@ -220,7 +239,8 @@ def named_securable(s: Any, name: str | None, kind: str) -> Any:
 
 # ---------------------------------------------------------------------- table-valued functions
 _MINE = [
-    ResultColumn("entity_name", SYSNAME, False), ResultColumn("subentity_name", SYSNAME, False),
+    ResultColumn("entity_name", SYSNAME, False),
+    ResultColumn("subentity_name", SYSNAME, False),
     ResultColumn("permission_name", nvarchar(60), True),
 ]
 
@@ -239,8 +259,11 @@ def my_permissions(s: Any, arguments: list) -> Iterable[tuple]:
     found = [(shown, "", each) for each in applicable(target) if has_permission(s, each, item)]
     if target.class_ == OBJECT:
         for number, column in enumerate(getattr(item, "columns", None) or (), 1):
-            found += [(shown, column.name, each) for each in ("SELECT", "UPDATE", "REFERENCES")
-                      if each in applicable(target) and has_permission(s, each, item, number)]
+            found += [
+                (shown, column.name, each)
+                for each in ("SELECT", "UPDATE", "REFERENCES")
+                if each in applicable(target) and has_permission(s, each, item, number)
+            ]
     return found
 
 
@@ -262,8 +285,14 @@ def builtin_permissions(s: Any, arguments: list) -> Iterable[tuple]:
     for rule in RULES.values():
         if wanted in {"", rule.class_}:
             parent = PARENTS[rule.class_] if rule.parent_covering else ""
-            yield (rule.class_, rule.name, rule.code.ljust(4), rule.covering, parent,
-                   rule.parent_covering)
+            yield (
+                rule.class_,
+                rule.name,
+                rule.code.ljust(4),
+                rule.covering,
+                parent,
+                rule.parent_covering,
+            )
 
 
 TABLE_FUNCTIONS["fn_builtin_permissions"] = (_BUILT_IN, builtin_permissions)

@@ -28,13 +28,27 @@ STATE_NAMES = {"G": "GRANT", "D": "DENY", "W": "GRANT_WITH_GRANT_OPTION"}
 
 SERVER_CLASSES = {100: "SERVER", 101: "SERVER_PRINCIPAL", 105: "ENDPOINT"}
 CLASS_KINDS = {
-    0: "DATABASE", 1: "OBJECT", 3: "SCHEMA", 4: "USER", 6: "TYPE", 10: "XML SCHEMA COLLECTION",
-    15: "MESSAGE TYPE", 16: "CONTRACT", 17: "SERVICE", 18: "REMOTE SERVICE BINDING", 19: "ROUTE",
-    24: "SYMMETRIC KEY", 25: "CERTIFICATE", 26: "ASYMMETRIC KEY",
+    0: "DATABASE",
+    1: "OBJECT",
+    3: "SCHEMA",
+    4: "USER",
+    6: "TYPE",
+    10: "XML SCHEMA COLLECTION",
+    15: "MESSAGE TYPE",
+    16: "CONTRACT",
+    17: "SERVICE",
+    18: "REMOTE SERVICE BINDING",
+    19: "ROUTE",
+    24: "SYMMETRIC KEY",
+    25: "CERTIFICATE",
+    26: "ASYMMETRIC KEY",
 }
 """class of a permission -> kind of securable; a role's permissions have a user's codes."""
 
-@view("sys.database_principals", """
+
+@view(
+    "sys.database_principals",
+    """
 name sysname
 principal_id int
 type char(1)
@@ -49,7 +63,8 @@ authentication_type int
 authentication_type_desc nvarchar(60)?
 default_language_name sysname = None
 default_language_lcid int = None
-allow_encrypted_value_modifications bit = 0""")
+allow_encrypted_value_modifications bit = 0""",
+)
 def database_principals(s: Any, db: Database) -> Iterable[tuple]:
     """Users and roles: those with fixed ids and oneself, others by any permission on them."""
     seen = visible_principals(s, db)
@@ -57,26 +72,44 @@ def database_principals(s: Any, db: Database) -> Iterable[tuple]:
         if not seen(p):
             continue
         authentication = (1, "INSTANCE") if p.type == "S" and p.login else (0, "NONE")
-        yield (p.name, p.id, p.type, TYPE_NAMES[p.type],
-               p.default_schema, db.created, db.created, p.owner if p.type == "R" else None,
-               p.sid, int(p.fixed), *authentication)
+        yield (
+            p.name,
+            p.id,
+            p.type,
+            TYPE_NAMES[p.type],
+            p.default_schema,
+            db.created,
+            db.created,
+            p.owner if p.type == "R" else None,
+            p.sid,
+            int(p.fixed),
+            *authentication,
+        )
 
 
-@view("sys.database_role_members", """
+@view(
+    "sys.database_role_members",
+    """
 role_principal_id int
-member_principal_id int""")
+member_principal_id int""",
+)
 def database_role_members(s: Any, db: Database) -> Iterable[tuple]:
     """Who is in which role: one's own memberships, others with VIEW DEFINITION on the role."""
     mine = identities(s, db) or frozenset()
     seen = visible_principals(s, db)
     for role, member in sorted(db.members):
         found = db.principal(role)
-        if member in mine or (found is not None and not found.fixed and seen(found)) \
-                or sees_definitions(s, db):
+        if (
+            member in mine
+            or (found is not None and not found.fixed and seen(found))
+            or sees_definitions(s, db)
+        ):
             yield role, member
 
 
-@view("sys.database_permissions", """
+@view(
+    "sys.database_permissions",
+    """
 class tinyint
 class_desc nvarchar(60)?
 major_id int
@@ -86,7 +119,8 @@ grantor_principal_id int
 type char(4)
 permission_name nvarchar(128)?
 state char(1)
-state_desc nvarchar(60)?""")
+state_desc nvarchar(60)?""",
+)
 def database_permissions(s: Any, db: Database) -> Iterable[tuple]:
     """Every permission stated; a user sees its own, VIEW DEFINITION all."""
     mine, everything = identities(s, db) or frozenset(), sees_definitions(s, db)
@@ -95,11 +129,23 @@ def database_permissions(s: Any, db: Database) -> Iterable[tuple]:
             continue
         kind = CLASS_KINDS[class_]
         for state, grantor in stated:
-            yield (class_, CLASS_NAMES[class_], major, minor, grantee, grantor,
-                   code_of(kind, name), name, state, STATE_NAMES[state])
+            yield (
+                class_,
+                CLASS_NAMES[class_],
+                major,
+                minor,
+                grantee,
+                grantor,
+                code_of(kind, name),
+                name,
+                state,
+                STATE_NAMES[state],
+            )
 
 
-@view("sys.server_principals", """
+@view(
+    "sys.server_principals",
+    """
 name sysname
 principal_id int
 sid varbinary(85)?
@@ -112,19 +158,32 @@ default_database_name sysname?
 default_language_name sysname? = 'us_english'
 credential_id int = None
 owning_principal_id int?
-is_fixed_role bit""")
+is_fixed_role bit""",
+)
 def server_principals_view(s: Any, db: Database) -> Iterable[tuple]:
     """Logins and server roles; a login sees itself, sa and the fixed roles."""
     server = db.server
     born = server.databases["master"].created
     for login in visible_logins(s, server):
         role = login.type == "R"
-        yield (login.name, login.id, login.sid, login.type, LOGIN_TYPES[login.type],
-               int(login.disabled), born, born, None if role else login.default_database,
-               login.owner if role else None, int(login.fixed))
+        yield (
+            login.name,
+            login.id,
+            login.sid,
+            login.type,
+            LOGIN_TYPES[login.type],
+            int(login.disabled),
+            born,
+            born,
+            None if role else login.default_database,
+            login.owner if role else None,
+            int(login.fixed),
+        )
 
 
-@view("sys.sql_logins", """
+@view(
+    "sys.sql_logins",
+    """
 name sysname
 principal_id int
 sid varbinary(85)?
@@ -134,18 +193,30 @@ is_disabled bit?
 default_database_name sysname?
 is_policy_checked bit?
 is_expiration_checked bit? = 0
-- password_hash varbinary(256)?""")
+- password_hash varbinary(256)?""",
+)
 def sql_logins(s: Any, db: Database) -> Iterable[tuple]:
     """SQL logins, as far as the reader may see them."""
     for login in visible_logins(s, db.server):
         if login.type == "S":
-            yield (login.name, login.id, login.sid, "S", "SQL_LOGIN", int(login.disabled),
-                   login.default_database, int(login.policy))
+            yield (
+                login.name,
+                login.id,
+                login.sid,
+                "S",
+                "SQL_LOGIN",
+                int(login.disabled),
+                login.default_database,
+                int(login.policy),
+            )
 
 
-@view("sys.server_role_members", """
+@view(
+    "sys.server_role_members",
+    """
 role_principal_id int
-member_principal_id int""")
+member_principal_id int""",
+)
 def server_role_members(s: Any, db: Database) -> Iterable[tuple]:
     """Who is in which server role: one's own memberships, others by VIEW ANY DEFINITION."""
     ids = server_identity(s)
@@ -153,7 +224,9 @@ def server_role_members(s: Any, db: Database) -> Iterable[tuple]:
     return [pair for pair in sorted(db.server.members) if everything or pair[1] in ids]
 
 
-@view("sys.server_permissions", """
+@view(
+    "sys.server_permissions",
+    """
 class tinyint
 class_desc nvarchar(60)?
 major_id int
@@ -163,7 +236,8 @@ grantor_principal_id int
 type char(4)
 permission_name nvarchar(128)?
 state char(1)
-state_desc nvarchar(60)?""")
+state_desc nvarchar(60)?""",
+)
 def server_permissions(s: Any, db: Database) -> Iterable[tuple]:
     """Server permissions stated; a login sees its own, VIEW ANY DEFINITION all."""
     server, ids = db.server, server_identity(s)
@@ -173,8 +247,17 @@ def server_permissions(s: Any, db: Database) -> Iterable[tuple]:
             continue
         kind = server_kind(server, class_, major)
         for state, grantor in stated:
-            yield (class_, SERVER_CLASSES[class_], major, grantee, grantor, code_of(kind, name),
-                   name, state, STATE_NAMES[state])
+            yield (
+                class_,
+                SERVER_CLASSES[class_],
+                major,
+                grantee,
+                grantor,
+                code_of(kind, name),
+                name,
+                state,
+                STATE_NAMES[state],
+            )
 
 
 def server_kind(server: Any, class_: int, major: int) -> str:
@@ -215,7 +298,9 @@ def user_token(s: Any, db: Database) -> Iterable[tuple]:
             yield p.id, p.sid, p.name, names[p.type], "GRANT OR DENY"
 
 
-@view("sys.configurations", """
+@view(
+    "sys.configurations",
+    """
 configuration_id int
 name nvarchar(35)
 value sql_variant?
@@ -224,7 +309,8 @@ maximum sql_variant?
 value_in_use sql_variant?
 description nvarchar(255)
 is_dynamic bit = 1
-is_advanced bit""")
+is_advanced bit""",
+)
 def configurations(s: Any, db: Database) -> Iterable[tuple]:
     """Options of the server that are known here (``exec.configuration``)."""
     for item in SETTINGS:
@@ -233,12 +319,15 @@ def configurations(s: Any, db: Database) -> Iterable[tuple]:
         yield item.number, item.name, *given, item.text, int(item.advanced)
 
 
-@view("sys.messages", """
+@view(
+    "sys.messages",
+    """
 message_id int
 language_id smallint = 1033
 severity tinyint?
 is_event_logged bit
-text nvarchar(2048)""")
+text nvarchar(2048)""",
+)
 def messages(s: Any, db: Database) -> Iterable[tuple]:
     """The messages the embedded broker can raise, then those of sp_addmessage."""
     for number, (severity, text) in sorted(MESSAGES.items()):
@@ -247,17 +336,21 @@ def messages(s: Any, db: Database) -> Iterable[tuple]:
         yield number, own.severity, int(own.logged), own.text
 
 
-@view("sys.extended_properties", """
+@view(
+    "sys.extended_properties",
+    """
 class tinyint
 class_desc nvarchar(60)?
 major_id int
 minor_id int
 name sysname
-value sql_variant?""")
+value sql_variant?""",
+)
 def extended_properties(s: Any, db: Database) -> Iterable[tuple]:
     """Extended properties of what the reader may see."""
     for (class_, major, minor, name), value in sorted(
-            db.properties.items(), key=lambda item: (*item[0][:3], item[0][3].lower())):
+        db.properties.items(), key=lambda item: (*item[0][:3], item[0][3].lower())
+    ):
         yield (class_, CLASS_NAMES.get(class_, "DATABASE"), major, minor, name, variant(value))
 
 
@@ -268,7 +361,9 @@ def variant(value: Any) -> Variant | None:
     return Variant(nvarchar(4000), str(value))
 
 
-@view("sys.syslanguages", """
+@view(
+    "sys.syslanguages",
+    """
 langid smallint = 0
 dateformat nchar(3) = 'mdy'
 datefirst tinyint = 7
@@ -276,9 +371,8 @@ upgrade int = 0
 name sysname = 'us_english'
 alias sysname = 'English'
 lcid int = 1033
-msglangid smallint = 1033""")
+msglangid smallint = 1033""",
+)
 def syslanguages(s: Any, db: Database) -> Iterable[tuple]:
     """One language."""
     return ((),)
-
-

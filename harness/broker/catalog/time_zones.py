@@ -11,10 +11,13 @@ from harness.broker.exec.database import Database
 from harness.broker.exec.functions.moments import time_zone, zone_names
 
 
-@view("sys.time_zone_info", """
+@view(
+    "sys.time_zone_info",
+    """
 name sysname
 current_utc_offset nvarchar(6)
-is_currently_dst bit""")
+is_currently_dst bit""",
+)
 def time_zones(s: Any, db: Database) -> Iterable[tuple]:
     """Windows names with the offset they have at the instance's own time."""
     now = s.now().replace(tzinfo=UTC)

@@ -29,8 +29,18 @@ def _broker_endpoint(db: Database) -> Any:
 
 
 def _row(endpoint: Any) -> tuple:
-    return (endpoint.name, endpoint.endpoint_id, endpoint.owner, 2, "TCP", 3, "SERVICE_BROKER",
-            STATES[endpoint.state], endpoint.state, 0)
+    return (
+        endpoint.name,
+        endpoint.endpoint_id,
+        endpoint.owner,
+        2,
+        "TCP",
+        3,
+        "SERVICE_BROKER",
+        STATES[endpoint.state],
+        endpoint.state,
+        0,
+    )
 
 
 @view("sys.endpoints", _INHERITED)
@@ -42,9 +52,13 @@ def endpoints(s: Any, db: Database) -> Iterable[tuple]:
         yield _row(found)
 
 
-@view("sys.tcp_endpoints", _INHERITED + """port int
+@view(
+    "sys.tcp_endpoints",
+    _INHERITED
+    + """port int
 is_dynamic_port bit = 0
-ip_address nvarchar(45)? = None""")
+ip_address nvarchar(45)? = None""",
+)
 def tcp_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """TCP endpoints; the TDS one has port 0, as on a server that reads it from the registry."""
     yield (*_TSQL, 0)
@@ -53,17 +67,28 @@ def tcp_endpoints(s: Any, db: Database) -> Iterable[tuple]:
         yield (*_row(found), found.port)
 
 
-@view("sys.service_broker_endpoints", _INHERITED + """is_message_forwarding_enabled bit
+@view(
+    "sys.service_broker_endpoints",
+    _INHERITED
+    + """is_message_forwarding_enabled bit
 message_forwarding_size int
 connection_auth tinyint
 connection_auth_desc nvarchar(60)?
 certificate_id int
 encryption_algorithm tinyint
-encryption_algorithm_desc nvarchar(60)?""")
+encryption_algorithm_desc nvarchar(60)?""",
+)
 def service_broker_endpoints(s: Any, db: Database) -> Iterable[tuple]:
     """The Service Broker endpoint; nothing listens on it."""
     found = _broker_endpoint(db)
     if found is not None:
-        yield (*_row(found), int(found.forwarding), found.forward_size,
-               AUTHENTICATIONS[found.authentication], found.authentication, found.certificate_id,
-               ENCRYPTIONS[found.encryption], found.encryption)
+        yield (
+            *_row(found),
+            int(found.forwarding),
+            found.forward_size,
+            AUTHENTICATIONS[found.authentication],
+            found.authentication,
+            found.certificate_id,
+            ENCRYPTIONS[found.encryption],
+            found.encryption,
+        )

@@ -28,8 +28,9 @@ def trigger_nestlevel(s: Any, *given: Any) -> int | None:
         ddl = isinstance(frame.firing, DdlFiring)
         trigger = frame.firing.triggers[0]
         instead = not ddl and trigger.node.timing == "INSTEAD OF"
-        if (timing is None or (timing == "IOT") == instead) and \
-                (category is None or (category == "DDL") == ddl):
+        if (timing is None or (timing == "IOT") == instead) and (
+            category is None or (category == "DDL") == ddl
+        ):
             count += 1
     return count
 

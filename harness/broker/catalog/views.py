@@ -20,9 +20,11 @@ from harness.broker.engine.types import MAX, SYSNAME, ResultColumn, SqlType
 from harness.broker.exec.conversion import type_by_name
 from harness.broker.exec.objects import SYSTEM_VIEWS, VirtualTable
 
-differs("constant columns of system views",
-        "Where nothing here can make a column vary it has one value in every row; the list "
-        "of system views below marks such columns.")
+differs(
+    "constant columns of system views",
+    "Where nothing here can make a column vary it has one value in every row; the list "
+    "of system views below marks such columns.",
+)
 
 COMPUTED, CONSTANT, REFUSED = "computed", "constant", "refused"
 VIEW_SERVER_STATE = "VIEW SERVER STATE"
@@ -56,7 +58,9 @@ DECLARED: dict[str, DeclaredView] = {}
 
 
 def view(
-    name: str, declaration: str, permission: str | None = None,
+    name: str,
+    declaration: str,
+    permission: str | None = None,
     by: dict[str, Callable[[Any, Any, Any], Iterable[tuple]]] | None = None,
     settle: Callable[[Any, Any], None] | None = None,
     broker_names: tuple[str, ...] = (),
@@ -93,9 +97,16 @@ def view(
 
         results = [ResultColumn(c.name, c.type, c.nullable) for c in shown]
         SYSTEM_VIEWS[(schema.lower(), own.lower())] = VirtualTable(
-            own, schema, results, compute, system_id(name), permission,
+            own,
+            schema,
+            results,
+            compute,
+            system_id(name),
+            permission,
             lookups={column: searched(find) for column, find in (by or {}).items()},
-            settle=settle, broker_names=frozenset(broker_names))
+            settle=settle,
+            broker_names=frozenset(broker_names),
+        )
         return rows
 
     return register
@@ -114,14 +125,20 @@ def alias(name: str, target: str) -> None:
     other, _, real = target.partition(".")
     found = SYSTEM_VIEWS[(other.lower(), real.lower())]
     SYSTEM_VIEWS[(schema.lower(), own.lower())] = VirtualTable(
-        own, schema, found.columns, found.compute, system_id(name), found.permission)
+        own, schema, found.columns, found.compute, system_id(name), found.permission
+    )
     DECLARED[name] = DECLARED[target]
 
 
 def system_id(name: str) -> int:
     """Object id of a system object: negative, the same in every run."""
-    return -(int.from_bytes(blake2b(name.lower().encode(), digest_size=4).digest(), "big")
-             % 0x3FFFFFFF) - 1
+    return (
+        -(
+            int.from_bytes(blake2b(name.lower().encode(), digest_size=4).digest(), "big")
+            % 0x3FFFFFFF
+        )
+        - 1
+    )
 
 
 def parse_column(line: str) -> DeclaredColumn:
@@ -145,8 +162,9 @@ def parse_type(text: str) -> SqlType:
     if text == "sysname":
         return SYSNAME
     name, _, arguments = text.partition("(")
-    numbers = [MAX if part == "max" else int(part)
-               for part in arguments.rstrip(")").split(",") if part]
+    numbers = [
+        MAX if part == "max" else int(part) for part in arguments.rstrip(")").split(",") if part
+    ]
     if name in {"decimal", "numeric"}:
         return type_by_name(name, 0, *numbers)
     if name in {"datetime2", "time", "datetimeoffset"}:

@@ -22,16 +22,30 @@ from harness.broker.exec.security import (
 )
 from harness.broker.exec.tokens import SERVER_PRINCIPAL, server_identity
 
-_SEES_DATA = frozenset({
-    FIXED_ROLES["db_datareader"], FIXED_ROLES["db_datawriter"], FIXED_ROLES["db_ddladmin"],
-    FIXED_ROLES["db_securityadmin"],
-})
+_SEES_DATA = frozenset(
+    {
+        FIXED_ROLES["db_datareader"],
+        FIXED_ROLES["db_datawriter"],
+        FIXED_ROLES["db_ddladmin"],
+        FIXED_ROLES["db_securityadmin"],
+    }
+)
 
 
-_SEEN_THROUGH = frozenset({
-    "SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "REFERENCES", "ALTER", "CONTROL",
-    "TAKE OWNERSHIP", "ALTER ANY SCHEMA",
-})
+_SEEN_THROUGH = frozenset(
+    {
+        "SELECT",
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "EXECUTE",
+        "REFERENCES",
+        "ALTER",
+        "CONTROL",
+        "TAKE OWNERSHIP",
+        "ALTER ANY SCHEMA",
+    }
+)
 """Database permissions that are permissions on every object, so every object is seen."""
 
 
@@ -42,12 +56,21 @@ def visible(session: Any, database: Any) -> Callable[[Any], bool]:
         return lambda item: False
     if user.id == DBO or sees_definitions(session, database):
         return lambda item: True
-    granted = {(key[0], key[1]) for key, stated in database.permissions.items()
-               if key[4] in mine and any(state in "GW" for state, _ in stated)
-               and (key[0] != 0 or key[3] in _SEEN_THROUGH)}
-    hidden = {(key[0], key[1]) for key, stated in database.permissions.items()
-              if key[4] in mine and key[3] in {"VIEW DEFINITION", "CONTROL"} and not key[2]
-              and any(state == "D" for state, _ in stated)}
+    granted = {
+        (key[0], key[1])
+        for key, stated in database.permissions.items()
+        if key[4] in mine
+        and any(state in "GW" for state, _ in stated)
+        and (key[0] != 0 or key[3] in _SEEN_THROUGH)
+    }
+    hidden = {
+        (key[0], key[1])
+        for key, stated in database.permissions.items()
+        if key[4] in mine
+        and key[3] in {"VIEW DEFINITION", "CONTROL"}
+        and not key[2]
+        and any(state == "D" for state, _ in stated)
+    }
     sees_data = bool(mine & _SEES_DATA) or (0, 0) in granted
 
     def test(item: Any) -> bool:
@@ -108,23 +131,42 @@ def visible_principals(session: Any, database: Any) -> Callable[[Any], bool]:
     if sees_definitions(session, database) or has_permission(session, "ALTER ANY USER", database):
         return lambda principal: True
     mine = identities(session, database) or frozenset()
-    granted = {key[1] for key, stated in database.permissions.items()
-               if key[0] == PRINCIPAL and key[4] in mine
-               and any(state in "GW" for state, _ in stated)}
-    return lambda principal: principal.id <= 4 or principal.fixed or principal.id in mine \
-        or principal.id in granted or principal.owner in mine
+    granted = {
+        key[1]
+        for key, stated in database.permissions.items()
+        if key[0] == PRINCIPAL and key[4] in mine and any(state in "GW" for state, _ in stated)
+    }
+    return lambda principal: (
+        principal.id <= 4
+        or principal.fixed
+        or principal.id in mine
+        or principal.id in granted
+        or principal.owner in mine
+    )
 
 
 def visible_logins(session: Any, server: Any) -> list[Any]:
     """Logins and server roles the reader may see, by id (sys.server_principals page)."""
     found = sorted(server.logins.values(), key=lambda login: login.id)
-    if has_server_permission(session, "VIEW ANY DEFINITION") or \
-            has_server_permission(session, "ALTER ANY LOGIN"):
+    if has_server_permission(session, "VIEW ANY DEFINITION") or has_server_permission(
+        session, "ALTER ANY LOGIN"
+    ):
         return found
     ids = server_identity(session)
-    granted = {key[1] for key, stated in server.permissions.items()
-               if key[0] == SERVER_PRINCIPAL and key[3] in ids
-               and any(state in "GW" for state, _ in stated)}
+    granted = {
+        key[1]
+        for key, stated in server.permissions.items()
+        if key[0] == SERVER_PRINCIPAL
+        and key[3] in ids
+        and any(state in "GW" for state, _ in stated)
+    }
     own = session.login_name.lower()
-    return [login for login in found if login.id in ids or login.id in granted or login.fixed
-            or login.id == 1 or login.name.lower() == own]
+    return [
+        login
+        for login in found
+        if login.id in ids
+        or login.id in granted
+        or login.fixed
+        or login.id == 1
+        or login.name.lower() == own
+    ]

@@ -26,26 +26,38 @@ _BUILT_IN_NAMESPACES = (
 """Namespaces of the built-in collection sys.sys."""
 
 
-@view("sys.xml_schema_collections", """
+@view(
+    "sys.xml_schema_collections",
+    """
 xml_collection_id int
 schema_id int
 principal_id int?
 name sysname
 create_date datetime
-modify_date datetime""")
+modify_date datetime""",
+)
 def collections(s: Any, db: Database) -> Iterable[tuple]:
     """The built-in collection and those of users."""
     made = db.created
     yield _BUILT_IN, _SYS_SCHEMA, None, "sys", made, made
     for item in sorted(db.collections.values(), key=lambda c: c.xml_collection_id):
-        yield (item.xml_collection_id, db.schema_of(item).schema_id, item.owner, item.name,
-               item.created, item.modified)
+        yield (
+            item.xml_collection_id,
+            db.schema_of(item).schema_id,
+            item.owner,
+            item.name,
+            item.created,
+            item.modified,
+        )
 
 
-@view("sys.xml_schema_namespaces", """
+@view(
+    "sys.xml_schema_namespaces",
+    """
 xml_collection_id int
 name nvarchar(4000)
-xml_namespace_id int""")
+xml_namespace_id int""",
+)
 def namespaces(s: Any, db: Database) -> Iterable[tuple]:
     """Target namespaces, numbered within their collection."""
     for number, name in enumerate(_BUILT_IN_NAMESPACES, 1):
@@ -69,5 +81,8 @@ def schema_namespace(
     if found is None:
         raise SqlError(6314, f"{schema}.{name}")
     documents = documents_of(found.texts)
-    return "".join(etree.tostring(item, encoding="unicode", with_tail=False) for item in documents
-                   if namespace is None or (item.get("targetNamespace") or "") == namespace)
+    return "".join(
+        etree.tostring(item, encoding="unicode", with_tail=False)
+        for item in documents
+        if namespace is None or (item.get("targetNamespace") or "") == namespace
+    )

@@ -77,10 +77,15 @@ def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool)
     write: the reference is the target of an UPDATE or DELETE. Raises SqlError 650 for READPAST in
     the wrong isolation level (table hints page; the error is raised when the table is read).
     """
-    for hint, level in (("NOLOCK", "read uncommitted"), ("READUNCOMMITTED", "read uncommitted"),
-                        ("READCOMMITTED", "read committed"), ("REPEATABLEREAD", "repeatable read"),
-                        ("READCOMMITTEDLOCK", "read committed"), ("HOLDLOCK", "serializable"),
-                        ("SERIALIZABLE", "serializable")):
+    for hint, level in (
+        ("NOLOCK", "read uncommitted"),
+        ("READUNCOMMITTED", "read uncommitted"),
+        ("READCOMMITTED", "read committed"),
+        ("REPEATABLEREAD", "repeatable read"),
+        ("READCOMMITTEDLOCK", "read committed"),
+        ("HOLDLOCK", "serializable"),
+        ("SERIALIZABLE", "serializable"),
+    ):
         if hint in hints:
             isolation = level
     mode = _ISOLATION[isolation]
@@ -92,8 +97,12 @@ def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool)
         mode = replace(mode, lock="U", hold=True, dirty=False, hinted=not write)
     if "XLOCK" in hints:
         mode = replace(mode, lock="X", hold=True, dirty=False)
-    if rcsi and isolation == "read committed" and mode.lock == "S" \
-            and "READCOMMITTEDLOCK" not in hints:
+    if (
+        rcsi
+        and isolation == "read committed"
+        and mode.lock == "S"
+        and "READCOMMITTEDLOCK" not in hints
+    ):
         mode = replace(mode, lock=None, versioned=True, readpast=False)
     if "NOWAIT" in hints:
         mode = replace(mode, nowait=True)
@@ -102,10 +111,12 @@ def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool)
 
 Accept = Callable[[tuple], bool]
 
-differs("lock escalation",
-        "Tried once, when a reference has read its rows; a server tries in the middle of "
-        "the statement and again every 1,250 locks. The result, one table lock or none, is "
-        "the same.")
+differs(
+    "lock escalation",
+    "Tried once, when a reference has read its rows; a server tries in the middle of "
+    "the statement and again every 1,250 locks. The result, one table lock or none, is "
+    "the same.",
+)
 
 ESCALATION = 5000
 """So many rows locked by one reference of one statement make the server try for the table lock."""
@@ -154,11 +165,13 @@ class Access:
         if exact and mode.ranges and mode.hinted and mode.lock == "U":
             hit = value(transaction.owner.engine, "updlock_holdlock_hit")
             mode = replace(mode, lock=hit) if hit != "U" else mode
-        candidates = self._candidates(transaction, index, prefix, low, high, exact,
-                                      limit is not None, after)
+        candidates = self._candidates(
+            transaction, index, prefix, low, high, exact, limit is not None, after
+        )
         for key in candidates:
-            row_key, row = visit(transaction, index, key, mode, accept, covered,
-                                 mode.ranges and not exact)
+            row_key, row = visit(
+                transaction, index, key, mode, accept, covered, mode.ranges and not exact
+            )
             if row is not None:
                 found.append((row_key, row))
                 if limit is not None and len(found) >= limit:
@@ -203,8 +216,11 @@ class Access:
         if exact:
             if after is not None and after >= prefix:
                 return []
-            return [prefix] if prefix in entries or prefix in writers or \
-                prefix in index.versions else []
+            return (
+                [prefix]
+                if prefix in entries or prefix in writers or prefix in index.versions
+                else []
+            )
         start, stop, inclusive = _bounds(prefix, low, high)
         if after is not None and (start is None or after >= start):
             start, inclusive = after, (False, inclusive[1])
@@ -213,12 +229,16 @@ class Access:
         else:
             keys = entries.irange(start, stop, inclusive)
         ghosts = [
-            key for key in index.ghosts
+            key
+            for key in index.ghosts
             if writers[key][0] is not transaction and _inside(key, prefix, low, high)
         ]
         if index.versions:
-            ghosts += [key for key in index.versions if key not in entries and key not in writers
-                       and _inside(key, prefix, low, high)]
+            ghosts += [
+                key
+                for key in index.versions
+                if key not in entries and key not in writers and _inside(key, prefix, low, high)
+            ]
         if after is not None:
             ghosts = [key for key in ghosts if key > after]
         if ghosts:
@@ -236,8 +256,12 @@ class Access:
         ranged: bool,
     ) -> tuple[tuple, tuple | None]:
         """One entry: lock, look at it, look its row up. (key, None) when it does not qualify."""
-        if index.versions and not mode.versioned and key not in index.entries \
-                and key not in index.writers:
+        if (
+            index.versions
+            and not mode.versioned
+            and key not in index.entries
+            and key not in index.writers
+        ):
             return key, None  # gone and committed: nothing to lock
         taken: list[tuple] = []
         if not self._lock_key(transaction, index, key, mode, ranged, taken):
@@ -290,8 +314,10 @@ class Access:
         if row is MISSING or (accept is not None and not accept(row)):
             return key, None
         if mode.lock is not None:
-            early = not mode.hinted or \
-                value(transaction.owner.engine, "snapshot_updlock_conflict") == "at read"
+            early = (
+                not mode.hinted
+                or value(transaction.owner.engine, "snapshot_updlock_conflict") == "at read"
+            )
             self._lock_key(transaction, index, key, mode, False, [])
             if early:
                 refuse_conflict(transaction, index, key)
@@ -329,8 +355,9 @@ class Access:
         if mode.readpast and self.locks.would_wait(transaction, resource, wanted):
             return False
         new = resource not in transaction.locks
-        self.locks.acquire(transaction, resource, wanted, short=short,
-                           timeout=0 if mode.nowait else None)
+        self.locks.acquire(
+            transaction, resource, wanted, short=short, timeout=0 if mode.nowait else None
+        )
         if new:
             taken.append(resource)
         return True
@@ -364,8 +391,12 @@ class Access:
             _, stop, _ = _bounds(prefix, None, high)
             following = _following(index, stop, high is not None and not high[1])
         ranged = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[mode.lock or "S"]
-        self.locks.acquire(transaction, ("KEY", index.hobt_id, following), ranged,
-                           timeout=0 if mode.nowait else None)
+        self.locks.acquire(
+            transaction,
+            ("KEY", index.hobt_id, following),
+            ranged,
+            timeout=0 if mode.nowait else None,
+        )
 
     # ------------------------------------------------------------------ changing
     def insert(self, transaction: Transaction, table: Table, row: tuple) -> tuple:
@@ -406,8 +437,10 @@ class Access:
 
     def update(self, transaction: Transaction, table: Table, key: tuple, row: tuple) -> None:
         """Replace the row at ``key``; a changed clustered key is a delete and an insert."""
-        if table.clustered is not None and table.clustered.prefix(row) != \
-                key[: len(table.clustered.columns)]:
+        if (
+            table.clustered is not None
+            and table.clustered.prefix(row) != key[: len(table.clustered.columns)]
+        ):
             self.delete(transaction, table, key)
             self.insert(transaction, table, row)
             return
@@ -447,8 +480,11 @@ class Access:
     @staticmethod
     def _refuse_stale(transaction: Transaction, table: Table, key: tuple) -> None:
         """3960 for a SNAPSHOT insert over a row that was deleted after the snapshot was taken."""
-        if table.rows.versions and transaction.owner.isolation == "snapshot" and \
-                value(transaction.owner.engine, "snapshot_insert_over_deleted") == "error":
+        if (
+            table.rows.versions
+            and transaction.owner.isolation == "snapshot"
+            and value(transaction.owner.engine, "snapshot_insert_over_deleted") == "error"
+        ):
             refuse_conflict(transaction, table.rows, key)
 
     @staticmethod

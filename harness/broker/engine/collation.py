@@ -24,6 +24,7 @@ _FIRST_NON_ASCII = 128
 
 def _primary_weights() -> dict[int, int]:
     """ASCII in the order of the default collation: controls, punctuation, digits, letters."""
+
     def rank(code: int) -> tuple[int, int]:
         char = chr(code)
         return (2 if char.isalpha() else 1 if char.isdigit() else 0, code)
@@ -94,8 +95,16 @@ def guid_key(text: str) -> str:
     (little-endian) order: the published order of the comparison, which is not that of the text.
     """
     return (
-        text[24:] + text[19:23] + text[16:18] + text[14:16] + text[11:13] + text[9:11]
-        + text[6:8] + text[4:6] + text[2:4] + text[0:2]
+        text[24:]
+        + text[19:23]
+        + text[16:18]
+        + text[14:16]
+        + text[11:13]
+        + text[9:11]
+        + text[6:8]
+        + text[4:6]
+        + text[2:4]
+        + text[0:2]
     )
 
 

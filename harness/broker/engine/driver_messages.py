@@ -12,7 +12,10 @@ DRIVER_MESSAGES: dict[int, tuple[int, str]] = {
     16903: (16, 'The "%s" procedure was called with an incorrect number of parameters.'),
     16909: (16, "%s: The cursor identifier value provided (%x) is not valid."),
     16929: (16, "The cursor is READ ONLY."),
-    16937: (16, "A server cursor cannot be opened on the given statement or statements. Use a "
-                "default result set or client cursor."),
+    16937: (
+        16,
+        "A server cursor cannot be opened on the given statement or statements. Use a "
+        "default result set or client cursor.",
+    ),
     16954: (10, "Executing SQL directly; no cursor."),
 }

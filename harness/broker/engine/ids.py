@@ -12,8 +12,10 @@ from hashlib import blake2b
 def stream_guid(seed: int, stream: str, n: int) -> str:
     """The n-th uniqueidentifier of a stream, as upper-case text; version bits like NEWID()'s."""
     text = blake2b(f"{seed}/{stream}/{n}".encode(), digest_size=16).hexdigest().upper()
-    return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89AB'[int(text[16], 16) & 3]}" \
-           f"{text[17:20]}-{text[20:]}"
+    return (
+        f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89AB'[int(text[16], 16) & 3]}"
+        f"{text[17:20]}-{text[20:]}"
+    )
 
 
 class TransactionNumber(int):

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from harness.broker.engine.transactions import Transaction
 
-differs("deadlocks",
-        "They are found at once; the monitor of a server looks every five seconds or less, "
-        "so a wait there lasts longer before 1205.")
+differs(
+    "deadlocks",
+    "They are found at once; the monitor of a server looks every five seconds or less, "
+    "so a wait there lasts longer before 1205.",
+)
 
 TIMEOUT_STATES = {"KEY": 51, "RID": 45, "PAGE": 52, "OBJECT": 56}
 """State of error 1222 by resource kind (probes; any other kind: 56)."""
@@ -92,8 +94,15 @@ class LockManager(Part):
     """Grants, queues, converts and releases locks; chooses deadlock victims."""
 
     __slots__ = (
-        "_journal", "_now", "deadlocks", "on_deadlock", "range_locks", "resources", "running",
-        "timers", "weighs_group_waits",
+        "_journal",
+        "_now",
+        "deadlocks",
+        "on_deadlock",
+        "range_locks",
+        "resources",
+        "running",
+        "timers",
+        "weighs_group_waits",
     )
 
     def __init__(self, journal: Journal, now: Callable[[], float], timers: Any) -> None:
@@ -129,8 +138,10 @@ class LockManager(Part):
         if held is not None and (held == mode or combine(held, mode) == held):
             return
         if self.running is not None and transaction.owner is not self.running:
-            raise RuntimeError(f"{transaction!r} asks for {key!r} while {self.running!r} runs; "
-                               "what it has had for long is given, not asked for")
+            raise RuntimeError(
+                f"{transaction!r} asks for {key!r} while {self.running!r} runs; "
+                "what it has had for long is given, not asked for"
+            )
         if mode[0] == "R":
             self.range_locks = True
         resource = self.resources.get(key)
@@ -283,8 +294,13 @@ class LockManager(Part):
                 del self.resources[key]
 
     def _enqueue(
-        self, resource: Resource, transaction: Transaction, mode: str, converts: bool,
-        timeout: int, quiet: bool,
+        self,
+        resource: Resource,
+        transaction: Transaction,
+        mode: str,
+        converts: bool,
+        timeout: int,
+        quiet: bool,
     ) -> None:
         self._journal.save(resource)
         self._journal.save(transaction)
@@ -331,7 +347,8 @@ class LockManager(Part):
         resource, request = wait.resource, wait.request
         asker = request.transaction  # a session-owned application lock has another owner
         found = [
-            owner for owner, mode in resource.granted.items()
+            owner
+            for owner, mode in resource.granted.items()
             if owner is not asker and (request.mode, mode) not in COMPATIBLE
         ]
         for other in resource.waiting:

@@ -6,119 +6,225 @@ Texts are those of the errors-events pages.
 from __future__ import annotations
 
 QUERY_MESSAGES: dict[int, tuple[int, str]] = {
-    104: (15, "ORDER BY items must appear in the select list if the statement contains a UNION, "
-              "INTERSECT or EXCEPT operator."),
+    104: (
+        15,
+        "ORDER BY items must appear in the select list if the statement contains a UNION, "
+        "INTERSECT or EXCEPT operator.",
+    ),
     286: (16, "The logical tables INSERTED and DELETED cannot be updated."),
-    313: (16, "An insufficient number of arguments were supplied for the procedure or function "
-              "%s."),
+    313: (
+        16,
+        "An insufficient number of arguments were supplied for the procedure or function %s.",
+    ),
     443: (16, "Invalid use of a side-effecting operator '%s' within a function."),
     444: (16, "Select statements included within a function cannot return data to a client."),
     455: (16, "The last statement included within a function must be a return statement."),
-    557: (16, "Only functions and some extended stored procedures can be executed from within a "
-              "function."),
-    11719: (15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, "
-                "computed columns, views, user-defined functions, user-defined aggregates, "
-                "user-defined table types, sub-queries, common table expressions, derived "
-                "tables or return statements."),
-    11728: (16, "The sequence object '%s' has reached its minimum or maximum value. Restart the "
-                "sequence object to allow new values to be generated."),
+    557: (
+        16,
+        "Only functions and some extended stored procedures can be executed from within a "
+        "function.",
+    ),
+    11719: (
+        15,
+        "NEXT VALUE FOR function is not allowed in check constraints, default objects, "
+        "computed columns, views, user-defined functions, user-defined aggregates, "
+        "user-defined table types, sub-queries, common table expressions, derived "
+        "tables or return statements.",
+    ),
+    11728: (
+        16,
+        "The sequence object '%s' has reached its minimum or maximum value. Restart the "
+        "sequence object to allow new values to be generated.",
+    ),
     331: (16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled triggers."),
-    2103: (15, "Cannot %s trigger '%s' because its schema is different from the schema of the "
-               "target table or view."),
+    2103: (
+        15,
+        "Cannot %s trigger '%s' because its schema is different from the schema of the "
+        "target table or view.",
+    ),
     2108: (16, "Cannot create trigger on '%s' as the target is not in the current database."),
-    2111: (16, "Cannot %s trigger '%s' on %s '%s' because an INSTEAD OF %s trigger already exists "
-               "on this object."),
+    2111: (
+        16,
+        "Cannot %s trigger '%s' on %s '%s' because an INSTEAD OF %s trigger already exists "
+        "on this object.",
+    ),
     8197: (16, "The object '%s' does not exist or is invalid for this operation."),
-    107: (15, "The column prefix '%s' does not match with a table name or alias name used in the "
-              "query."),
-    108: (15, "The ORDER BY position number %d is out of range of the number of items in the "
-              "select list."),
-    109: (15, "There are more columns in the INSERT statement than values specified in the VALUES "
-              "clause. The number of values in the VALUES clause must match the number of columns "
-              "specified in the INSERT statement."),
-    110: (15, "There are fewer columns in the INSERT statement than values specified in the VALUES "
-              "clause. The number of values in the VALUES clause must match the number of columns "
-              "specified in the INSERT statement."),
-    120: (15, "The select list for the INSERT statement contains fewer items than the insert list. "
-              "The number of SELECT values must match the number of INSERT columns."),
-    121: (15, "The select list for the INSERT statement contains more items than the insert list. "
-              "The number of SELECT values must match the number of INSERT columns."),
-    130: (16, "Cannot perform an aggregate function on an expression containing an aggregate or a "
-              "subquery."),
-    141: (15, "A SELECT statement that assigns a value to a variable must not be combined with "
-              "data-retrieval operations."),
+    107: (
+        15,
+        "The column prefix '%s' does not match with a table name or alias name used in the query.",
+    ),
+    108: (
+        15,
+        "The ORDER BY position number %d is out of range of the number of items in the "
+        "select list.",
+    ),
+    109: (
+        15,
+        "There are more columns in the INSERT statement than values specified in the VALUES "
+        "clause. The number of values in the VALUES clause must match the number of columns "
+        "specified in the INSERT statement.",
+    ),
+    110: (
+        15,
+        "There are fewer columns in the INSERT statement than values specified in the VALUES "
+        "clause. The number of values in the VALUES clause must match the number of columns "
+        "specified in the INSERT statement.",
+    ),
+    120: (
+        15,
+        "The select list for the INSERT statement contains fewer items than the insert list. "
+        "The number of SELECT values must match the number of INSERT columns.",
+    ),
+    121: (
+        15,
+        "The select list for the INSERT statement contains more items than the insert list. "
+        "The number of SELECT values must match the number of INSERT columns.",
+    ),
+    130: (
+        16,
+        "Cannot perform an aggregate function on an expression containing an aggregate or a "
+        "subquery.",
+    ),
+    141: (
+        15,
+        "A SELECT statement that assigns a value to a variable must not be combined with "
+        "data-retrieval operations.",
+    ),
     145: (15, "ORDER BY items must appear in the select list if SELECT DISTINCT is specified."),
-    164: (15, "Each GROUP BY expression must contain at least one column that is not an outer "
-              "reference."),
-    205: (16, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal "
-              "number of expressions in their target lists."),
+    164: (
+        15,
+        "Each GROUP BY expression must contain at least one column that is not an outer reference.",
+    ),
+    205: (
+        16,
+        "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal "
+        "number of expressions in their target lists.",
+    ),
     239: (16, "Duplicate common table expression name '%s' was specified."),
     263: (16, "Must specify table to select from."),
-    264: (16, "The column name '%s' is specified more than once in the SET clause or column list "
-              "of an INSERT. A column cannot be assigned more than one value in the same clause."),
+    264: (
+        16,
+        "The column name '%s' is specified more than once in the SET clause or column list "
+        "of an INSERT. A column cannot be assigned more than one value in the same clause.",
+    ),
     272: (16, "Cannot update a timestamp column."),
-    273: (16, "Cannot insert an explicit value into a timestamp column. Use INSERT with a column "
-              "list to exclude the timestamp column, or insert a DEFAULT into the timestamp "
-              "column."),
+    273: (
+        16,
+        "Cannot insert an explicit value into a timestamp column. Use INSERT with a column "
+        "list to exclude the timestamp column, or insert a DEFAULT into the timestamp "
+        "column.",
+    ),
     307: (16, "Index ID %d on table '%s' (specified in the FROM clause) does not exist."),
     308: (16, "Index '%s' on table '%s' (specified in the FROM clause) does not exist."),
     408: (16, "A constant expression was encountered in the ORDER BY list, position %d."),
-    530: (16, "The statement terminated. The maximum recursion %d has been exhausted before "
-              "statement completion."),
-    545: (16, "Explicit value must be specified for identity column in table '%s' either when "
-              "IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR "
-              "REPLICATION identity column."),
+    530: (
+        16,
+        "The statement terminated. The maximum recursion %d has been exhausted before "
+        "statement completion.",
+    ),
+    545: (
+        16,
+        "Explicit value must be specified for identity column in table '%s' either when "
+        "IDENTITY_INSERT is set to ON or when a replication user is inserting into a NOT FOR "
+        "REPLICATION identity column.",
+    ),
     1011: (16, "The correlation name '%s' is specified multiple times in a FROM clause."),
-    1013: (16, "The objects \"%s\" and \"%s\" in the FROM clause have the same exposed names. Use "
-               "correlation names to distinguish them."),
+    1013: (
+        16,
+        'The objects "%s" and "%s" in the FROM clause have the same exposed names. Use '
+        "correlation names to distinguish them.",
+    ),
     1047: (15, "Conflicting locking hints specified."),
     1048: (15, "Conflicting cursor options %s and %s."),
-    1060: (16, "The number of rows provided for a TOP or FETCH clauses row count parameter must be "
-               "an integer."),
-    1062: (16, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY "
-               "clause."),
-    1065: (15, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of "
-               "INSERT, UPDATE, DELETE or MERGE statements."),
+    1060: (
+        16,
+        "The number of rows provided for a TOP or FETCH clauses row count parameter must be "
+        "an integer.",
+    ),
+    1062: (
+        16,
+        "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.",
+    ),
+    1065: (
+        15,
+        "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of "
+        "INSERT, UPDATE, DELETE or MERGE statements.",
+    ),
     1069: (16, "Index hints are only allowed in a FROM or OPTION clause."),
-    1087: (15, "Must declare the table variable \"%s\"."),
+    1087: (15, 'Must declare the table variable "%s".'),
     3915: (16, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement."),
-    4102: (15, "The READPAST lock hint is only allowed on target tables of UPDATE and DELETE and "
-               "on tables specified in an explicit FROM clause."),
+    4102: (
+        15,
+        "The READPAST lock hint is only allowed on target tables of UPDATE and DELETE and "
+        "on tables specified in an explicit FROM clause.",
+    ),
     4112: (16, "The function '%s' must have an OVER clause with ORDER BY."),
-    4140: (16, "The READCOMMITTEDLOCK lock hint is not allowed on the target table of an INSERT "
-               "statement."),
-    6809: (16, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot "
-               "be used for attribute names. Name unnamed columns/tables using AS in the SELECT "
-               "statement."),
-    6852: (16, "Attribute-centric column '%s' must not come after a non-attribute-centric sibling "
-               "in XML hierarchy in FOR XML PATH."),
-    6864: (16, "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR "
-               "XML serialization."),
-    8101: (16, "An explicit value for the identity column in table '%s' can only be specified when "
-               "a column list is used and IDENTITY_INSERT is ON."),
+    4140: (
+        16,
+        "The READCOMMITTEDLOCK lock hint is not allowed on the target table of an INSERT "
+        "statement.",
+    ),
+    6809: (
+        16,
+        "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot "
+        "be used for attribute names. Name unnamed columns/tables using AS in the SELECT "
+        "statement.",
+    ),
+    6852: (
+        16,
+        "Attribute-centric column '%s' must not come after a non-attribute-centric sibling "
+        "in XML hierarchy in FOR XML PATH.",
+    ),
+    6864: (
+        16,
+        "Row tag omission (empty row tag name) cannot be used with attribute-centric FOR "
+        "XML serialization.",
+    ),
+    8101: (
+        16,
+        "An explicit value for the identity column in table '%s' can only be specified when "
+        "a column list is used and IDENTITY_INSERT is ON.",
+    ),
     8102: (16, "Cannot update identity column '%s'."),
     8106: (16, "Table '%s' does not have the identity property. Cannot perform SET operation."),
-    8107: (16, "IDENTITY_INSERT is already ON for table '%s.%s.%s'. Cannot perform SET operation "
-               "for table '%s'."),
-    8120: (16, "Column '%s' is invalid in the select list because it is not contained in either an "
-               "aggregate function or the GROUP BY clause."),
+    8107: (
+        16,
+        "IDENTITY_INSERT is already ON for table '%s.%s.%s'. Cannot perform SET operation "
+        "for table '%s'.",
+    ),
+    8120: (
+        16,
+        "Column '%s' is invalid in the select list because it is not contained in either an "
+        "aggregate function or the GROUP BY clause.",
+    ),
     8154: (15, "The table '%s' is ambiguous."),
     8155: (16, "No column name was specified for column %d of '%s'."),
     8158: (16, "'%s' has more columns than were specified in the column list."),
     8159: (16, "'%s' has fewer columns than were specified in the column list."),
     8164: (16, "An INSERT EXEC statement cannot be nested."),
-    8622: (16, "Query processor could not produce a query plan because of the hints defined in "
-               "this query. Resubmit the query without specifying any hints and without using SET "
-               "FORCEPLAN."),
-    8672: (16, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. "
-               "This happens when a target row matches more than one source row. A MERGE statement "
-               "cannot UPDATE/DELETE the same row of the target table multiple times. Refine the "
-               "ON clause to ensure a target row matches at most one source row, or use the GROUP "
-               "BY clause to group the source rows."),
-    9829: (16, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to "
-               "avoid result truncation."),
-    10709: (16, "The number of columns for each row in a table value constructor must be the "
-                "same."),
+    8622: (
+        16,
+        "Query processor could not produce a query plan because of the hints defined in "
+        "this query. Resubmit the query without specifying any hints and without using SET "
+        "FORCEPLAN.",
+    ),
+    8672: (
+        16,
+        "The MERGE statement attempted to UPDATE or DELETE the same row more than once. "
+        "This happens when a target row matches more than one source row. A MERGE statement "
+        "cannot UPDATE/DELETE the same row of the target table multiple times. Refine the "
+        "ON clause to ensure a target row matches at most one source row, or use the GROUP "
+        "BY clause to group the source rows.",
+    ),
+    9829: (
+        16,
+        "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to "
+        "avoid result truncation.",
+    ),
+    10709: (
+        16,
+        "The number of columns for each row in a table value constructor must be the same.",
+    ),
     10741: (15, "A TOP can not be used in the same query or sub-query as a OFFSET."),
     10752: (15, "The function '%s' may not have a window frame."),
     16905: (16, "The cursor is already open."),
@@ -126,8 +232,11 @@ QUERY_MESSAGES: dict[int, tuple[int, str]] = {
     16915: (16, "A cursor with the name '%s' already exists."),
     16916: (16, "A cursor with the name '%s' does not exist."),
     16917: (16, "Cursor is not open."),
-    16924: (16, "Cursorfetch: The number of variables declared in the INTO list must match that of "
-                "selected columns."),
+    16924: (
+        16,
+        "Cursorfetch: The number of variables declared in the INTO list must match that of "
+        "selected columns.",
+    ),
     16925: (16, "The fetch type %s cannot be used with dynamic cursors."),
     16950: (16, "The variable '%s' does not currently have a cursor allocated to it."),
 }

@@ -165,9 +165,27 @@ class Index(Part):
     """
 
     __slots__ = (
-        "bind", "clustered", "columns", "constraint", "descending", "disabled", "entries",
-        "ghosts", "hobt_id", "included", "index_id", "name", "options", "parts", "primary", "table",
-        "unique", "versions", "where", "where_text", "writers",
+        "bind",
+        "clustered",
+        "columns",
+        "constraint",
+        "descending",
+        "disabled",
+        "entries",
+        "ghosts",
+        "hobt_id",
+        "included",
+        "index_id",
+        "name",
+        "options",
+        "parts",
+        "primary",
+        "table",
+        "unique",
+        "versions",
+        "where",
+        "where_text",
+        "writers",
     )
 
     def __init__(
@@ -196,8 +214,10 @@ class Index(Part):
         self.hobt_id = hobt_id
         self.index_id = 1 if clustered else 2
         self.descending = descending
-        self.parts = [(ordinal, key_part(table.columns[ordinal], ordinal in descending))
-                      for ordinal in columns]
+        self.parts = [
+            (ordinal, key_part(table.columns[ordinal], ordinal in descending))
+            for ordinal in columns
+        ]
         self.where: Callable[[Any], bool] | None = None
         self.where_text = ""
         self.bind: Any = None
@@ -226,14 +246,20 @@ class Index(Part):
         """Entries and uncommitted marks; columns the table masks (rowversion) do not count."""
         mask = self.table.hash_mask if self.clustered else None
         if mask:
-            rows = [(k, tuple(v for i, v in enumerate(row) if i not in mask))
-                    for k, row in self.entries.items()]
+            rows = [
+                (k, tuple(v for i, v in enumerate(row) if i not in mask))
+                for k, row in self.entries.items()
+            ]
         else:
             rows = list(self.entries.items())
         marks = sorted((repr(k), str(t.owner.id), repr(b)) for k, (t, b) in self.writers.items())
         if self.versions:
-            return self.name, rows, marks, sorted((repr(k), repr(c)) for k, c in
-                                                  self.versions.items())
+            return (
+                self.name,
+                rows,
+                marks,
+                sorted((repr(k), repr(c)) for k, c in self.versions.items()),
+            )
         return self.name, rows, marks
 
 
@@ -244,10 +270,32 @@ class Table(Part):
     """
 
     __slots__ = (
-        "checks", "clustered", "columns", "computed", "creator", "database", "depth", "hash_mask",
-        "heap", "identity_column", "indexes", "journal", "lock_escalation", "lock_key", "name",
-        "next_identity", "object_id", "ordinals", "row_ids", "rows", "rowversion_column", "schema",
-        "shadowed", "statistics", "temporary", "types",
+        "checks",
+        "clustered",
+        "columns",
+        "computed",
+        "creator",
+        "database",
+        "depth",
+        "hash_mask",
+        "heap",
+        "identity_column",
+        "indexes",
+        "journal",
+        "lock_escalation",
+        "lock_key",
+        "name",
+        "next_identity",
+        "object_id",
+        "ordinals",
+        "row_ids",
+        "rows",
+        "rowversion_column",
+        "schema",
+        "shadowed",
+        "statistics",
+        "temporary",
+        "types",
     )
 
     def __init__(
@@ -423,16 +471,31 @@ class Table(Part):
 
     def empty_copy(self, journal: Journal, database: Any, hobts: count[int]) -> Table:
         """The same definition with no rows, for a fresh database made from a template."""
-        copy = Table(journal, self.name, self.columns, database=database, schema=self.schema,
-                     object_id=self.object_id, temporary=self.temporary)
+        copy = Table(
+            journal,
+            self.name,
+            self.columns,
+            database=database,
+            schema=self.schema,
+            object_id=self.object_id,
+            temporary=self.temporary,
+        )
         copy.lock_escalation, copy.statistics = self.lock_escalation, self.statistics
         copy.checks = self.checks
         copy.heap.hobt_id = next(hobts)
         for index in ([self.clustered] if self.clustered else []) + self.indexes:
-            twin = Index(copy, index.name, index.columns, unique=index.unique,
-                         clustered=index.clustered, primary=index.primary,
-                         constraint=index.constraint, included=index.included,
-                         hobt_id=next(hobts), descending=index.descending)
+            twin = Index(
+                copy,
+                index.name,
+                index.columns,
+                unique=index.unique,
+                clustered=index.clustered,
+                primary=index.primary,
+                constraint=index.constraint,
+                included=index.included,
+                hobt_id=next(hobts),
+                descending=index.descending,
+            )
             twin.where, twin.where_text, twin.bind = index.where, index.where_text, index.bind
             twin.options, twin.disabled = index.options, index.disabled
             copy.add_index(twin)

@@ -67,7 +67,8 @@ def declare(
     if name in SWITCHES:
         raise ValueError(f"switch {name} is declared twice")
     switch = SWITCHES[name] = Switch(
-        name, values, fact, meaning, "" if by_hand else probe or name, by_hand)
+        name, values, fact, meaning, "" if by_hand else probe or name, by_hand
+    )
     return switch
 
 
@@ -99,7 +100,8 @@ class Chosen(dict):
 
 
 _GIVEN: ContextVar[tuple[Mapping[str, Any], set[str] | None]] = ContextVar(
-    "given", default=({}, None))
+    "given", default=({}, None)
+)
 
 
 @contextmanager
@@ -152,49 +154,90 @@ def known(name: str) -> Switch:
     """The switch of that name. Raises SwitchError."""
     switch = SWITCHES.get(name)
     if switch is None:
-        raise SwitchError(f"switch {name}: there is none of that name; the switches are "
-                          f"{', '.join(sorted(SWITCHES))}")
+        raise SwitchError(
+            f"switch {name}: there is none of that name; the switches are "
+            f"{', '.join(sorted(SWITCHES))}"
+        )
     return switch
 
 
 NEVER_MET: dict[str, str] = {
-    "order of the locks on endpoint, group and queue rows inside SEND and END":
+    "order of the locks on endpoint, group and queue rows inside SEND and END": (
         "one lock is taken, that of the conversation group; whether END and SEND wait for each "
-        "other's rows besides are switches of their own (F-455, F-456)",
+        "other's rows besides are switches of their own (F-455, F-456)"
+    ),
     "whether the count of poison rollbacks survives a restart": "there is no restart",
     "conversation timers that came due while the server was down": "there is no restart",
     "jitter of conversation timers": "the clock is exact, and in tests virtual",
     "when a network delivery is tried again (4 to 64 seconds)": "nothing leaves the instance",
     "how often the deadlock monitor looks": "deadlocks are found at once",
-    "cost of a look-up in sys.conversation_endpoints (F-126)":
-        "it says nothing of results; sql/probes/state_lookup_cost.sql measures it on a server",
+    "cost of a look-up in sys.conversation_endpoints (F-126)": (
+        "it says nothing of results; sql/probes/state_lookup_cost.sql measures it on a server"
+    ),
 }
 """Unknowns the engine has no need to decide, and why."""
 
 
 # ---------------------------------------------------------------------- of the engine itself
-declare("failed_statement_locks", ("kept", "released"), "F-132",
-        "A statement that fails inside a transaction keeps the locks it has got, or gives back "
-        "those it was the first to take.")
-declare("savepoint_locks", ("kept", "released"), "F-320",
-        "ROLLBACK to a savepoint keeps the row and table locks taken since (seen by a probe), or "
-        "gives them back (the page).")
-declare("send_wait_log", ("counts", "does not count"), "F-273",
-        "A transaction that waits for a conversation group is weighed with all the log it has "
-        "written when a deadlock's victim is chosen, or with none (the wait belongs to an inner "
-        "transaction).")
-declare("updlock_holdlock_hit", ("U", "X"), "F-274",
-        "Key lock of UPDLOCK with HOLDLOCK on a row found by all columns of a unique index.")
-declare("snapshot_level_taken", ("first access", "begin"), "F-207",
-        "Error 3951 looks at the level in force when the transaction first touched a table, or "
-        "when it was begun.", "snapshot_caller")
-declare("snapshot_3952_ends", ("batch", "statement"), "F-207",
-        "What 3952 ends: the batch and its transaction as 3960 does, or the statement.")
-declare("snapshot_updlock_conflict", ("at read", "at write"), "F-207",
-        "UPDLOCK under SNAPSHOT on a row changed since: 3960 when it is read, or only when it is "
-        "changed.")
-declare("snapshot_insert_over_deleted", ("error", "allowed"), "F-207",
-        "INSERT under SNAPSHOT of a key deleted and committed since: 3960, or the row goes in.")
-declare("snapshot_truncate", ("ddl", "dml"), "F-207",
-        "TRUNCATE TABLE makes other SNAPSHOT transactions fail with 3961 as DDL does, or its rows "
-        "have versions like deleted ones.")
+declare(
+    "failed_statement_locks",
+    ("kept", "released"),
+    "F-132",
+    "A statement that fails inside a transaction keeps the locks it has got, or gives back "
+    "those it was the first to take.",
+)
+declare(
+    "savepoint_locks",
+    ("kept", "released"),
+    "F-320",
+    "ROLLBACK to a savepoint keeps the row and table locks taken since (seen by a probe), or "
+    "gives them back (the page).",
+)
+declare(
+    "send_wait_log",
+    ("counts", "does not count"),
+    "F-273",
+    "A transaction that waits for a conversation group is weighed with all the log it has "
+    "written when a deadlock's victim is chosen, or with none (the wait belongs to an inner "
+    "transaction).",
+)
+declare(
+    "updlock_holdlock_hit",
+    ("U", "X"),
+    "F-274",
+    "Key lock of UPDLOCK with HOLDLOCK on a row found by all columns of a unique index.",
+)
+declare(
+    "snapshot_level_taken",
+    ("first access", "begin"),
+    "F-207",
+    "Error 3951 looks at the level in force when the transaction first touched a table, or "
+    "when it was begun.",
+    "snapshot_caller",
+)
+declare(
+    "snapshot_3952_ends",
+    ("batch", "statement"),
+    "F-207",
+    "What 3952 ends: the batch and its transaction as 3960 does, or the statement.",
+)
+declare(
+    "snapshot_updlock_conflict",
+    ("at read", "at write"),
+    "F-207",
+    "UPDLOCK under SNAPSHOT on a row changed since: 3960 when it is read, or only when it is "
+    "changed.",
+)
+declare(
+    "snapshot_insert_over_deleted",
+    ("error", "allowed"),
+    "F-207",
+    "INSERT under SNAPSHOT of a key deleted and committed since: 3960, or the row goes in.",
+)
+declare(
+    "snapshot_truncate",
+    ("ddl", "dml"),
+    "F-207",
+    "TRUNCATE TABLE makes other SNAPSHOT transactions fail with 3961 as DDL does, or its rows "
+    "have versions like deleted ones.",
+)

@@ -23,8 +23,22 @@ class Transaction(Part):
     """
 
     __slots__ = (
-        "begun", "descriptor", "doomed", "events", "implicit", "locks", "log_used", "name", "owner",
-        "savepoints", "short_locks", "snapshot", "statement", "undo", "user", "written",
+        "begun",
+        "descriptor",
+        "doomed",
+        "events",
+        "implicit",
+        "locks",
+        "log_used",
+        "name",
+        "owner",
+        "savepoints",
+        "short_locks",
+        "snapshot",
+        "statement",
+        "undo",
+        "user",
+        "written",
     )
 
     def __init__(self, owner: Any, descriptor: int, name: str = "user_transaction") -> None:
@@ -53,23 +67,49 @@ class Transaction(Part):
     def memento(self) -> Any:
         """All mutable fields, copied."""
         return (
-            self.undo[:], dict(self.locks), self.short_locks[:], self.savepoints[:],
-            self.written[:], self.events[:], self.log_used, self.doomed, self.user, self.implicit,
-            self.snapshot, self.statement,
+            self.undo[:],
+            dict(self.locks),
+            self.short_locks[:],
+            self.savepoints[:],
+            self.written[:],
+            self.events[:],
+            self.log_used,
+            self.doomed,
+            self.user,
+            self.implicit,
+            self.snapshot,
+            self.statement,
         )
 
     def restore(self, memento: Any) -> None:
         """Put the fields back (copies again: a memento may be used once only, but stays clean)."""
-        (self.undo, self.locks, self.short_locks, self.savepoints, self.written, self.events,
-         self.log_used, self.doomed, self.user, self.implicit, self.snapshot,
-         self.statement) = memento
+        (
+            self.undo,
+            self.locks,
+            self.short_locks,
+            self.savepoints,
+            self.written,
+            self.events,
+            self.log_used,
+            self.doomed,
+            self.user,
+            self.implicit,
+            self.snapshot,
+            self.statement,
+        ) = memento
 
     def content(self) -> Any:
         """What a rollback would bring back, and the savepoints; locks are hashed as resources."""
         return (
-            [(kind, getattr(part, "name", ""), repr(key), repr(old))
-             for kind, part, _, key, old in self.undo],
-            self.savepoints, self.doomed, self.user, self.snapshot, self.statement,
+            [
+                (kind, getattr(part, "name", ""), repr(key), repr(old))
+                for kind, part, _, key, old in self.undo
+            ],
+            self.savepoints,
+            self.doomed,
+            self.user,
+            self.snapshot,
+            self.statement,
         )
 
 
@@ -118,7 +158,8 @@ class TransactionManager:
         """SAVE TRANSACTION: names may repeat, the newest wins (SAVE TRANSACTION page)."""
         self.journal.save(transaction)
         transaction.savepoints.append(
-            (name, len(transaction.undo), len(transaction.locks), len(transaction.written)))
+            (name, len(transaction.undo), len(transaction.locks), len(transaction.written))
+        )
 
     def rollback_to(self, transaction: Transaction, name: str) -> bool:
         """ROLLBACK to a savepoint; False when there is none of that name.
@@ -133,7 +174,7 @@ class TransactionManager:
                 self.journal.undo(transaction, undo)
                 if value(transaction.owner.engine, "savepoint_locks") == "released":
                     self._release_from(transaction, locks, written)
-                del transaction.savepoints[position + 1:]
+                del transaction.savepoints[position + 1 :]
                 return True
         return False
 

@@ -26,7 +26,8 @@ def may_send(endpoint: Any, service: Any) -> bool:
     else:
         login = owner_login(endpoint)
         principal = certified_user(endpoint, service) or (
-            user_for_login(target, login) if login else None)
+            user_for_login(target, login) if login else None
+        )
     return principal is not None and permitted(securable(service, target), principal, "SEND")
 
 
@@ -69,8 +70,11 @@ def certified_user(endpoint: Any, service: Any) -> Any:
 
 
 def _certificates(database: Any, owner: int) -> list[Any]:
-    return [key for (kind, _), key in sorted(database.keys.items())
-            if kind == "CERTIFICATE" and key.owner == owner]
+    return [
+        key
+        for (kind, _), key in sorted(database.keys.items())
+        if kind == "CERTIFICATE" and key.owner == owner
+    ]
 
 
 def _twin(key: Any, database: Any) -> Any:

@@ -51,8 +51,12 @@ class Prepared(NamedTuple):
 
 def cacheable(name: ast.ObjectName | None) -> bool:
     """Whether a name means the same for everybody in a database: schema and name, nothing else."""
-    return name is not None and name.schema is not None and name.database is None \
+    return (
+        name is not None
+        and name.schema is not None
+        and name.database is None
         and not name.name.startswith("#")
+    )
 
 
 def plain_arguments(node: ast.ExecuteProcedure, context: Any) -> list[Plain] | None:
@@ -62,8 +66,11 @@ def plain_arguments(node: ast.ExecuteProcedure, context: Any) -> list[Plain] | N
         given, slot = part.value, None
         if isinstance(given, ast.DefaultValue):
             return None
-        value = context.expression(given) if not isinstance(given, ast.Variable) \
-            or _is_value(given, context) else None
+        value = (
+            context.expression(given)
+            if not isinstance(given, ast.Variable) or _is_value(given, context)
+            else None
+        )
         if value is None:
             return None
         type_ = value.type
@@ -78,12 +85,17 @@ def _is_value(given: ast.Variable, context: Any) -> bool:
     lowered = given.name.lower()
     return lowered.startswith("@@") or (
         lowered not in context.table_variables
-        and context.scope.variables.get(lowered, (None, None))[1] is not None)
+        and context.scope.variables.get(lowered, (None, None))[1] is not None
+    )
 
 
-def after(s: SessionState, name: ast.ObjectName, arguments: list[Plain],
-          conversion: Callable[[SqlType, SqlType], Any], principal_of: Callable[..., Any]
-          ) -> Prepared | None:
+def after(
+    s: SessionState,
+    name: ast.ObjectName,
+    arguments: list[Plain],
+    conversion: Callable[[SqlType, SqlType], Any],
+    principal_of: Callable[..., Any],
+) -> Prepared | None:
     """What the next call may use of this one, whose frame has just been pushed."""
     found = s.database.objects.get((name.schema.lower(), name.name.lower()))
     if not isinstance(found, Procedure) or s.frames[-1].program is not found.program:
@@ -94,12 +106,21 @@ def after(s: SessionState, name: ast.ObjectName, arguments: list[Plain],
         return None
 
 
-def prepare(s: SessionState, procedure: Any, arguments: list[Plain],
-            conversion: Callable[[SqlType, SqlType], Any], user: Any) -> Prepared | None:
+def prepare(
+    s: SessionState,
+    procedure: Any,
+    arguments: list[Plain],
+    conversion: Callable[[SqlType, SqlType], Any],
+    user: Any,
+) -> Prepared | None:
     """The prepared call; None where the long way must be gone each time."""
     program = procedure.program
-    if not isinstance(procedure, Procedure) or program is None or procedure.database \
-            is not s.database or (user is not None and user.login):
+    if (
+        not isinstance(procedure, Procedure)
+        or program is None
+        or procedure.database is not s.database
+        or (user is not None and user.login)
+    ):
         return None
     bound: list[Plain | None] = [None] * len(program.parameters)
     for position, argument in enumerate(arguments):
@@ -121,14 +142,17 @@ def prepare(s: SessionState, procedure: Any, arguments: list[Plain],
         if argument.slot is not None:
             if not parameter.output:
                 return None
-            outputs.append((slot, argument.slot,
-                            _between(parameter.type, argument.type, conversion)))
-    return Prepared(s.database, s.database.schema_version, procedure, program, user, makers,
-                    outputs)
+            outputs.append(
+                (slot, argument.slot, _between(parameter.type, argument.type, conversion))
+            )
+    return Prepared(
+        s.database, s.database.schema_version, procedure, program, user, makers, outputs
+    )
 
 
-def _between(source: SqlType | None, target: SqlType | None,
-             conversion: Callable[[SqlType, SqlType], Any]) -> Callable[[Any], Any] | None:
+def _between(
+    source: SqlType | None, target: SqlType | None, conversion: Callable[[SqlType, SqlType], Any]
+) -> Callable[[Any], Any] | None:
     if source is None or target is None or source is target:
         return None
     return conversion(source, target)
@@ -153,20 +177,28 @@ def _maker(argument: Plain, change: Callable[[Any], Any] | None) -> Value:
 def holds(known: Prepared, s: SessionState) -> bool:
     """Whether the prepared call still means what the long way would find."""
     database = s.database
-    return (known.version == database.schema_version and known.database is database
-            and not database.changing and not s.auto and not s.options.fmtonly)
+    return (
+        known.version == database.schema_version
+        and known.database is database
+        and not database.changing
+        and not s.auto
+        and not s.options.fmtonly
+    )
 
 
-def call(s: SessionState, v: list, known: Prepared,
-         on_return: Callable[[Any, int], None] | None) -> int:
+def call(
+    s: SessionState, v: list, known: Prepared, on_return: Callable[[Any, int], None] | None
+) -> int:
     """Push the frame of a prepared call."""
     s.check_permission("EXECUTE", known.procedure)
     values = [make(s, v) for make in known.makers]
-    frame = s.instance.machine.call(s, known.program, values, next_pc=s.frames[-1].pc + 1,
-                                    user=known.user)
+    frame = s.instance.machine.call(
+        s, known.program, values, next_pc=s.frames[-1].pc + 1, user=known.user
+    )
     if known.outputs:
-        frame.outputs = [(slot, _setter(v, target, change))
-                         for slot, target, change in known.outputs]
+        frame.outputs = [
+            (slot, _setter(v, target, change)) for slot, target, change in known.outputs
+        ]
     frame.on_return = on_return
     return SWITCH
 

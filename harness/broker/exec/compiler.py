@@ -67,8 +67,17 @@ class Context:
     """What a statement compiler may ask: names, expressions, positions."""
 
     __slots__ = (
-        "chain", "checking", "inherited", "nested", "nesting", "program", "scope", "session",
-        "statement", "table_variables", "uses_temp",
+        "chain",
+        "checking",
+        "inherited",
+        "nested",
+        "nesting",
+        "program",
+        "scope",
+        "session",
+        "statement",
+        "table_variables",
+        "uses_temp",
     )
 
     def __init__(self, program: Program, scope: Scope, session: SessionState) -> None:
@@ -271,8 +280,7 @@ class ProgramCompiler:
         for pc, node, tries, catches in self.gotos:
             found = self.labels.get(node.label.lower())
             if found is None:
-                raise self.context.fail(
-                    node, SqlError(133, node.label, aborts="batch"))
+                raise self.context.fail(node, SqlError(133, node.label, aborts="batch"))
             target, target_tries, target_catches = found
             if target_tries > tries or target_catches > catches:
                 raise self.context.fail(node, SqlError(1026, aborts="batch"))
@@ -335,8 +343,10 @@ def lazy_step(
         if not fresh.uses_temp:
             if program.object_id:
                 program.code[pc] = (
-                    working_step(run, lazy, database, version) if work
-                    else guarded_step(run, lazy, database, version))
+                    working_step(run, lazy, database, version)
+                    if work
+                    else guarded_step(run, lazy, database, version)
+                )
             else:
                 program.code[pc] = guarded_batch_step(step, lazy, database, version, s.user)
         return step(s, v)
@@ -372,8 +382,11 @@ def guarded_batch_step(step: Run, lazy: Run, database: Any, version: int, user: 
     home = schema_of(user)
 
     def guarded(s: SessionState, v: list) -> int | None:
-        if database.schema_version != version or s.database is not database or (
-                s.user is not user and schema_of(s.user) != home):
+        if (
+            database.schema_version != version
+            or s.database is not database
+            or (s.user is not user and schema_of(s.user) != home)
+        ):
             return lazy(s, v)
         return step(s, v)
 
@@ -385,9 +398,7 @@ def schema_of(user: Any) -> str:
     return (user.default_schema or "dbo").lower() if user is not None else "dbo"
 
 
-def working_step(
-    run: Run, lazy: Run | None = None, database: Any = None, version: int = 0
-) -> Run:
+def working_step(run: Run, lazy: Run | None = None, database: Any = None, version: int = 0) -> Run:
     """Run a statement in a transaction: the caller's, or its own that ends with it.
 
     lazy, database, version: as ``guarded_step`` has them; most statements of modules are both.
@@ -439,7 +450,8 @@ def names_objects(node: Any) -> bool:
     """Whether a node reads or writes what other sessions can see: anything but table variables."""
     return any(
         isinstance(part, (ast.TableRef, ast.FunctionTable, ast.NextValueFor))
-        or isinstance(getattr(part, "target", None), ast.ObjectName) or calls_function(part)
+        or isinstance(getattr(part, "target", None), ast.ObjectName)
+        or calls_function(part)
         for part in node.walk()
     )
 
@@ -470,8 +482,12 @@ def flow(*nodes: type) -> Callable[[Flow], Flow]:
     return register
 
 
-def compile_program(program: Program, nodes: list[Any], session: SessionState,
-                    prepare: Callable[[ProgramCompiler], None] | None = None) -> Program:
+def compile_program(
+    program: Program,
+    nodes: list[Any],
+    session: SessionState,
+    prepare: Callable[[ProgramCompiler], None] | None = None,
+) -> Program:
     """Compile ``nodes`` into ``program``. prepare: declares parameters first.
 
     Raises SqlError for what the server refuses at compile time, NotSupported for what we refuse.

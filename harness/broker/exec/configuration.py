@@ -30,15 +30,36 @@ class Setting:
 
 
 SETTINGS = (
-    Setting(115, "nested triggers", 1, 0, 1, "Allow triggers to be invoked within triggers",
-            changes=True),
+    Setting(
+        115,
+        "nested triggers",
+        1,
+        0,
+        1,
+        "Allow triggers to be invoked within triggers",
+        changes=True,
+    ),
     Setting(503, "max worker threads", 0, 128, 65535, "Maximum worker threads", True),
     Setting(518, "show advanced options", 0, 0, 1, "show advanced options", changes=True),
     Setting(1568, "default trace enabled", 0, 0, 1, "Enable or disable the default trace", True),
-    Setting(1569, "blocked process threshold (s)", 0, 0, 86400, "Blocked process reporting "
-            "threshold", True),
-    Setting(16391, "Ad Hoc Distributed Queries", 0, 0, 1, "Enable or disable Ad Hoc Distributed "
-            "Queries", True),
+    Setting(
+        1569,
+        "blocked process threshold (s)",
+        0,
+        0,
+        86400,
+        "Blocked process reporting threshold",
+        True,
+    ),
+    Setting(
+        16391,
+        "Ad Hoc Distributed Queries",
+        0,
+        0,
+        1,
+        "Enable or disable Ad Hoc Distributed Queries",
+        True,
+    ),
 )
 
 
@@ -50,8 +71,10 @@ def values_of(server: Any, setting: Setting) -> tuple[int, int]:
 def visible_settings(server: Any) -> list[Setting]:
     """Those sp_configure shows: advanced ones only while show advanced options is on."""
     advanced = values_of(server, SETTINGS[2])[1]
-    return sorted((item for item in SETTINGS if advanced or not item.advanced),
-                  key=lambda item: item.name.lower())
+    return sorted(
+        (item for item in SETTINGS if advanced or not item.advanced),
+        key=lambda item: item.name.lower(),
+    )
 
 
 def find_setting(server: Any, name: str) -> Setting:
@@ -75,14 +98,17 @@ def configure(s: Any, setting: Setting, value: int) -> None:
     if value != old and not setting.changes:
         raise NotSupported(f"changing the server option '{setting.name}'")
     s.engine.journal.put(s.work(), server, server.configuration, setting.name, (value, used))
-    s.info(f"Configuration option '{setting.name}' changed from {old} to {value}. Run the "
-           "RECONFIGURE statement to install.", 0, 15457)
+    s.info(
+        f"Configuration option '{setting.name}' changed from {old} to {value}. Run the "
+        "RECONFIGURE statement to install.",
+        0,
+        15457,
+    )
 
 
 @compiles(ast.Reconfigure)
 def reconfigure(node: ast.Reconfigure, context: Context) -> Run:
-    """RECONFIGURE [WITH OVERRIDE]: values set by sp_configure come into use. 574 in a transaction.
-    """
+    """RECONFIGURE [WITH OVERRIDE]: values set by sp_configure come into use. 574 in a transaction."""
 
     def run(s: Any, v: list) -> None:
         if s.trancount:

@@ -25,23 +25,84 @@ if TYPE_CHECKING:
     from harness.broker.exec.session import SessionState
 
 ISOLATION_LEVELS = frozenset(
-    {"read uncommitted", "read committed", "repeatable read", "serializable", "snapshot"})
+    {"read uncommitted", "read committed", "repeatable read", "serializable", "snapshot"}
+)
 
 
 DATE_ORDERS = frozenset({"mdy", "dmy", "ymd", "ydm", "myd", "dym"})
 """SET DATEFORMAT page."""
 
-LANGUAGES = frozenset({
-    "us_english", "english", "deutsch", "german", "français", "french", "日本語", "japanese",
-    "dansk", "danish", "español", "spanish", "italiano", "italian", "nederlands", "dutch", "norsk",
-    "norwegian", "português", "portuguese", "suomi", "finnish", "svenska", "swedish", "čeština",
-    "czech", "magyar", "hungarian", "polski", "polish", "română", "romanian", "hrvatski",
-    "croatian", "slovenčina", "slovak", "slovenski", "slovenian", "ελληνικά", "greek", "български",
-    "bulgarian", "русский", "russian", "türkçe", "turkish", "british", "british english", "eesti",
-    "estonian", "latviešu", "latvian", "lietuvių", "lithuanian", "português (brasil)", "brazilian",
-    "繁體中文", "traditional chinese", "한국어", "korean", "简体中文", "simplified chinese",
-    "arabic", "ไทย", "thai", "norwegian (bokmål)", "bokmål",
-})
+LANGUAGES = frozenset(
+    {
+        "us_english",
+        "english",
+        "deutsch",
+        "german",
+        "français",
+        "french",
+        "日本語",
+        "japanese",
+        "dansk",
+        "danish",
+        "español",
+        "spanish",
+        "italiano",
+        "italian",
+        "nederlands",
+        "dutch",
+        "norsk",
+        "norwegian",
+        "português",
+        "portuguese",
+        "suomi",
+        "finnish",
+        "svenska",
+        "swedish",
+        "čeština",
+        "czech",
+        "magyar",
+        "hungarian",
+        "polski",
+        "polish",
+        "română",
+        "romanian",
+        "hrvatski",
+        "croatian",
+        "slovenčina",
+        "slovak",
+        "slovenski",
+        "slovenian",
+        "ελληνικά",
+        "greek",
+        "български",
+        "bulgarian",
+        "русский",
+        "russian",
+        "türkçe",
+        "turkish",
+        "british",
+        "british english",
+        "eesti",
+        "estonian",
+        "latviešu",
+        "latvian",
+        "lietuvių",
+        "lithuanian",
+        "português (brasil)",
+        "brazilian",
+        "繁體中文",
+        "traditional chinese",
+        "한국어",
+        "korean",
+        "简体中文",
+        "simplified chinese",
+        "arabic",
+        "ไทย",
+        "thai",
+        "norwegian (bokmål)",
+        "bokmål",
+    }
+)
 """Names and aliases of sys.syslanguages: what a server knows."""
 
 
@@ -336,8 +397,12 @@ def execute_as(node: ast.ExecuteAs, context: Context) -> Run:
 
     def run(s: SessionState, v: list) -> None:
         cookie = impersonation.push(
-            s, node.kind, name.fn(s, v, ()) if name else None,
-            revertible=not node.no_revert, cookie=slot is not None)
+            s,
+            node.kind,
+            name.fn(s, v, ()) if name else None,
+            revertible=not node.no_revert,
+            cookie=slot is not None,
+        )
         if slot is not None:
             v[slot] = cookie
 

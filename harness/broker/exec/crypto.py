@@ -19,13 +19,15 @@ from harness.broker.engine.differences import differs
 BITS = 2048
 EXPONENT = 65537
 _PVK_MAGIC, _BLOB_MAGIC = 0xB0B5F11E, b"RSA2"
-_PRIMES = [p for p in range(3, 8000, 2) if all(p % q for q in range(3, int(p ** 0.5) + 1, 2))]
+_PRIMES = [p for p in range(3, 8000, 2) if all(p % q for q in range(3, int(p**0.5) + 1, 2))]
 _DIGEST_INFO = bytes.fromhex("3031300d060960864801650304020105000420")
 """ASN.1 in front of a SHA-256 digest in a PKCS #1 v1.5 signature (RFC 8017, 9.2)."""
 
-differs("keys and certificates",
-        "Keys come from the instance's seed and are kept as they are: two runs make the same "
-        "certificates, and nothing is protected by them. Passwords and master keys are checked.")
+differs(
+    "keys and certificates",
+    "Keys come from the instance's seed and are kept as they are: two runs make the same "
+    "certificates, and nothing is protected by them. Passwords and master keys are checked.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +129,29 @@ def decrypt(key: RsaKey, data: bytes) -> bytes | None:
         return None
     block = pow(int.from_bytes(data, "big"), key.d, key.n).to_bytes(key.size, "big")
     end = block.find(b"\x00", 2)
-    return block[end + 1:] if block[:2] == b"\x00\x02" and end >= 10 else None
+    return block[end + 1 :] if block[:2] == b"\x00\x02" and end >= 10 else None
 
 
 # ---------------------------------------------------------------------- certificates
-def make_certificate(key: RsaKey, subject: str, start: datetime, end: datetime,
-                     serial: int) -> bytes:
+def make_certificate(
+    key: RsaKey, subject: str, start: datetime, end: datetime, serial: int
+) -> bytes:
     """A self-signed certificate, DER."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.x509.oid import NameOID
 
-    name = x509.Name([x509.NameAttribute(
-        NameOID.COMMON_NAME, subject or " ", _validate=False)])
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, subject or " ", _validate=False)])
     private = _private(key)
-    built = (x509.CertificateBuilder().subject_name(name).issuer_name(name)
-             .public_key(private.public_key()).serial_number(serial)
-             .not_valid_before(start.replace(tzinfo=UTC)).not_valid_after(end.replace(tzinfo=UTC)))
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(serial)
+        .not_valid_before(start.replace(tzinfo=UTC))
+        .not_valid_after(end.replace(tzinfo=UTC))
+    )
     return built.sign(private, hashes.SHA256()).public_bytes(_der())
 
 
@@ -166,11 +174,14 @@ def read_certificate(der: bytes) -> dict[str, Any] | None:
     numbers = public.public_numbers()
     serial = found.serial_number
     return {
-        "n": numbers.n, "e": numbers.e, "subject": _common_name(found.subject),
+        "n": numbers.n,
+        "e": numbers.e,
+        "subject": _common_name(found.subject),
         "issuer": _common_name(found.issuer),
         "serial": serial.to_bytes((serial.bit_length() + 7) // 8 or 1, "big"),
         "start": found.not_valid_before_utc.replace(tzinfo=None),
-        "end": found.not_valid_after_utc.replace(tzinfo=None), "thumbprint": sha1(der).digest(),
+        "end": found.not_valid_after_utc.replace(tzinfo=None),
+        "thumbprint": sha1(der).digest(),
     }
 
 
@@ -186,8 +197,8 @@ def _private(key: RsaKey) -> Any:
 
     public = rsa.RSAPublicNumbers(key.e, key.n)
     return rsa.RSAPrivateNumbers(
-        key.p, key.q, key.d, key.d % (key.p - 1), key.d % (key.q - 1), pow(key.q, -1, key.p),
-        public).private_key()
+        key.p, key.q, key.d, key.d % (key.p - 1), key.d % (key.q - 1), pow(key.q, -1, key.p), public
+    ).private_key()
 
 
 def _der() -> Any:
@@ -200,10 +211,21 @@ def _der() -> Any:
 def write_pvk(key: RsaKey, password: str, salt_seed: str) -> bytes:
     """A private key in PVK form (CERTPRIVATEKEY and BACKUP CERTIFICATE pages), encrypted."""
     half = key.size // 2
-    blob = b"".join((
-        b"\x07\x02\x00\x00\x00\x24\x00\x00", _BLOB_MAGIC, _le(key.size * 8, 4), _le(key.e, 4),
-        _le(key.n, key.size), _le(key.p, half), _le(key.q, half), _le(key.d % (key.p - 1), half),
-        _le(key.d % (key.q - 1), half), _le(pow(key.q, -1, key.p), half), _le(key.d, key.size)))
+    blob = b"".join(
+        (
+            b"\x07\x02\x00\x00\x00\x24\x00\x00",
+            _BLOB_MAGIC,
+            _le(key.size * 8, 4),
+            _le(key.e, 4),
+            _le(key.n, key.size),
+            _le(key.p, half),
+            _le(key.q, half),
+            _le(key.d % (key.p - 1), half),
+            _le(key.d % (key.q - 1), half),
+            _le(pow(key.q, -1, key.p), half),
+            _le(key.d, key.size),
+        )
+    )
     salt = shake_256(salt_seed.encode()).digest(16)
     head = b"".join(_le(part, 4) for part in (_PVK_MAGIC, 0, 1, 1, len(salt), len(blob)))
     return head + salt + blob[:8] + _rc4(_pvk_key(salt, password), blob[8:])
@@ -214,17 +236,17 @@ def read_pvk(data: bytes, password: str | None) -> RsaKey | None:
     if len(data) < 24 or int.from_bytes(data[:4], "little") != _PVK_MAGIC:
         return None
     salt_length = int.from_bytes(data[16:20], "little")
-    blob = data[24 + salt_length:]
+    blob = data[24 + salt_length :]
     if int.from_bytes(data[12:16], "little"):
         if password is None:
             return None
-        blob = blob[:8] + _rc4(_pvk_key(data[24:24 + salt_length], password), blob[8:])
+        blob = blob[:8] + _rc4(_pvk_key(data[24 : 24 + salt_length], password), blob[8:])
     if blob[8:12] != _BLOB_MAGIC:
         return None
     size = int.from_bytes(blob[12:16], "little") // 8
     at = 20 + size
-    p = int.from_bytes(blob[at:at + size // 2], "little")
-    q = int.from_bytes(blob[at + size // 2:at + size], "little")
+    p = int.from_bytes(blob[at : at + size // 2], "little")
+    q = int.from_bytes(blob[at + size // 2 : at + size], "little")
     return _key(p, q, int.from_bytes(blob[16:20], "little")) if p and q else None
 
 

@@ -16,12 +16,24 @@ STATIC, KEYSET, DYNAMIC = "STATIC", "KEYSET", "DYNAMIC"
 READ_ONLY, OPTIMISTIC, SCROLL_LOCKS = "READ_ONLY", "OPTIMISTIC", "SCROLL_LOCKS"
 
 _EXCLUDE = (
-    ("LOCAL", "GLOBAL"), ("FORWARD_ONLY", "SCROLL"), ("FAST_FORWARD", "SCROLL"),
-    ("STATIC", "KEYSET"), ("STATIC", "DYNAMIC"), ("STATIC", "FAST_FORWARD"),
-    ("KEYSET", "DYNAMIC"), ("KEYSET", "FAST_FORWARD"), ("DYNAMIC", "FAST_FORWARD"),
-    ("READ_ONLY", "SCROLL_LOCKS"), ("READ_ONLY", "OPTIMISTIC"), ("SCROLL_LOCKS", "OPTIMISTIC"),
-    ("FAST_FORWARD", "SCROLL_LOCKS"), ("FAST_FORWARD", "OPTIMISTIC"), ("STATIC", "SCROLL_LOCKS"),
-    ("STATIC", "OPTIMISTIC"), ("INSENSITIVE", "SCROLL_LOCKS"), ("INSENSITIVE", "OPTIMISTIC"),
+    ("LOCAL", "GLOBAL"),
+    ("FORWARD_ONLY", "SCROLL"),
+    ("FAST_FORWARD", "SCROLL"),
+    ("STATIC", "KEYSET"),
+    ("STATIC", "DYNAMIC"),
+    ("STATIC", "FAST_FORWARD"),
+    ("KEYSET", "DYNAMIC"),
+    ("KEYSET", "FAST_FORWARD"),
+    ("DYNAMIC", "FAST_FORWARD"),
+    ("READ_ONLY", "SCROLL_LOCKS"),
+    ("READ_ONLY", "OPTIMISTIC"),
+    ("SCROLL_LOCKS", "OPTIMISTIC"),
+    ("FAST_FORWARD", "SCROLL_LOCKS"),
+    ("FAST_FORWARD", "OPTIMISTIC"),
+    ("STATIC", "SCROLL_LOCKS"),
+    ("STATIC", "OPTIMISTIC"),
+    ("INSENSITIVE", "SCROLL_LOCKS"),
+    ("INSENSITIVE", "OPTIMISTIC"),
 )
 
 
@@ -55,8 +67,11 @@ def cursor_options(node: ast.CursorDefinition, context: Any) -> CursorOptions:
     concurrency = next((o for o in (READ_ONLY, OPTIMISTIC, SCROLL_LOCKS) if o in options), None)
     if "FAST_FORWARD" in options:
         concurrency = READ_ONLY
-    scrolls = bool(options & {"SCROLL", STATIC, KEYSET, DYNAMIC}) \
-        and not options & {"FORWARD_ONLY", "FAST_FORWARD"}
+    scrolls = bool(options & {"SCROLL", STATIC, KEYSET, DYNAMIC}) and not options & {
+        "FORWARD_ONLY",
+        "FAST_FORWARD",
+    }
     update = None if node.for_update is None else tuple(n.lower() for n in node.for_update)
-    return CursorOptions("LOCAL" in options, scrolls, requested, concurrency, update,
-                         "TYPE_WARNING" in options)
+    return CursorOptions(
+        "LOCAL" in options, scrolls, requested, concurrency, update, "TYPE_WARNING" in options
+    )

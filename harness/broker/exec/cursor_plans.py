@@ -32,12 +32,16 @@ from harness.broker.exec.query.rowset import QueryColumn
 from harness.broker.exec.query.sources import Source, table_columns
 from harness.tsql import ast
 
-differs("cursors over anything but tables",
-        "Over a view, a derived or common table that joins or groups, a function or a system view "
-        "a cursor becomes STATIC and READ ONLY: only rows of one stored table can be found again.")
-differs("dynamic cursors over several tables",
-        "A FETCH reads the query anew where anything has changed or reading holds locks, so it "
-        "takes the locks of the whole query; over one table it walks along one index.")
+differs(
+    "cursors over anything but tables",
+    "Over a view, a derived or common table that joins or groups, a function or a system view "
+    "a cursor becomes STATIC and READ ONLY: only rows of one stored table can be found again.",
+)
+differs(
+    "dynamic cursors over several tables",
+    "A FETCH reads the query anew where anything has changed or reading holds locks, so it "
+    "takes the locks of the whole query; over one table it walks along one index.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +87,13 @@ class Plan:
         None where reading again would take locks.
         """
         if s.isolation == "snapshot" or not all(
-                LockPlans(source, key_only=False).repeatable(s, locals_)
-                for source in self.sources):
+            LockPlans(source, key_only=False).repeatable(s, locals_) for source in self.sources
+        ):
             return None
         found = []
         for source in self.sources:
             table = source.table if source.slot < 0 else locals_[source.slot]
-            found += [(index.changes, len(index.writers))
-                      for index in (table.rows, *table.indexes)]
+            found += [(index.changes, len(index.writers)) for index in (table.rows, *table.indexes)]
         return tuple(found)
 
     def check_tables(self, s: Any) -> None:
@@ -116,8 +119,14 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
     """Compile the query of a cursor as the type it can be."""
     plain = QueryCompiler(context).query(query, context.scope)
     static = Plan(
-        plain.columns, STATIC, READ_ONLY, options, (), (),
-        lambda s, v: [Row(values) for values in plain.rows(s, v, ())])
+        plain.columns,
+        STATIC,
+        READ_ONLY,
+        options,
+        (),
+        (),
+        lambda s, v: [Row(values) for values in plain.rows(s, v, ())],
+    )
     if options.requested == STATIC or query.for_ is not None:
         return _refuse_update(static, context, query)
     try:
@@ -128,8 +137,13 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
         if error.number not in _NOT_ONE_TABLE:
             raise
         block = None
-    if block is None or block.select.distinct or block.group is not None \
-            or block.windows.found or not block.from_.sources:
+    if (
+        block is None
+        or block.select.distinct
+        or block.group is not None
+        or block.windows.found
+        or not block.from_.sources
+    ):
         return _refuse_update(static, context, query)
     named = tuple(block.from_.sources)
     sources = tuple(_behind(source) for source in named)
@@ -140,9 +154,17 @@ def compile_plan(query: ast.Query, options: CursorOptions, context: Any) -> Plan
         return _refuse_update(static, context, query)
     after = _walk(query, options, context) if kind == DYNAMIC else None
     concurrency = options.concurrency or OPTIMISTIC
-    return Plan(plain.columns, kind, concurrency, options, sources,
-                tuple(source.behind is None for source in named), _all_rows(block, named, sources),
-                _by_keys(block, named, sources), after)
+    return Plan(
+        plain.columns,
+        kind,
+        concurrency,
+        options,
+        sources,
+        tuple(source.behind is None for source in named),
+        _all_rows(block, named, sources),
+        _by_keys(block, named, sources),
+        after,
+    )
 
 
 def _refuse_update(plan: Plan, context: Any, query: ast.Query) -> Plan:
@@ -193,8 +215,12 @@ def _all_rows(
     block: Block, named: tuple[Source, ...], sources: tuple[Source, ...]
 ) -> Callable[[Any, list], list[Row]]:
     read, arrange, project = block.source_rows(), block.arrange(), block.project()
-    places = list(zip(_places(named), [None if source is base else base
-                                       for source, base in zip(named, sources)]))
+    places = list(
+        zip(
+            _places(named),
+            [None if source is base else base for source, base in zip(named, sources)],
+        )
+    )
 
     def image(v: list, row: tuple, place: tuple[int, int], base: Source | None) -> tuple:
         start, key = place
@@ -206,8 +232,11 @@ def _all_rows(
     def rows(s: Any, v: list) -> list[Row]:
         pairs = [(row, project(s, v, row)) for row in read(s, v, ())]
         return [
-            Row(values, tuple(row[place[1]] for place, _ in places),
-                tuple(image(v, row, place, base) for place, base in places))
+            Row(
+                values,
+                tuple(row[place[1]] for place, _ in places),
+                tuple(image(v, row, place, base) for place, base in places),
+            )
             for row, values in arrange(s, v, (), pairs)
         ]
 
@@ -255,8 +284,12 @@ def _walk(
     """The next row behind a place of the index; None where several tables or ranges are read."""
     block = _keyed(query, options, context, walk=True)
     paths = block.from_.paths
-    if block.from_.sources[0].table is None or len(block.from_.sources) != 1 or len(paths) != 1 or \
-            any(len(sarg.values) > 1 for sarg in paths[0].equal):
+    if (
+        block.from_.sources[0].table is None
+        or len(block.from_.sources) != 1
+        or len(paths) != 1
+        or any(len(sarg.values) > 1 for sarg in paths[0].equal)
+    ):
         return None
     source, number = block.from_.sources[0], paths[0].number
     read, project = block.source_rows(), block.project()

@@ -21,8 +21,9 @@ def new_key(s: Any) -> tuple[str, int]:
 
 def references(s: Any, key: Any) -> int:
     """How many variables refer to a cursor."""
-    return sum(1 for frame in s.frames for value in frame.v
-               if isinstance(value, tuple) and value == key)
+    return sum(
+        1 for frame in s.frames for value in frame.v if isinstance(value, tuple) and value == key
+    )
 
 
 def release(s: Any, key: Any) -> None:

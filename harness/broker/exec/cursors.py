@@ -259,8 +259,10 @@ def _check(s: Any, orientation: str, cursor: Cursor) -> None:
     if orientation == "ABSOLUTE" and cursor.kind == DYNAMIC:
         raise SqlError(16925, orientation.lower())
     if cursor.plan.concurrency == SCROLL_LOCKS and (s.transaction is None or s.auto):
-        raise NotSupported("FETCH from a SCROLL_LOCKS cursor outside a transaction: its locks "
-                           "would have to outlive the statement")
+        raise NotSupported(
+            "FETCH from a SCROLL_LOCKS cursor outside a transaction: its locks "
+            "would have to outlive the statement"
+        )
     cursor.plan.check_tables(s)
 
 
@@ -279,7 +281,11 @@ def move(s: Any, orientation: str, cursor: Cursor, offset: int | None) -> Cursor
 def _position(orientation: str, now: int, last: int, offset: int) -> int:
     """The new position: 0 before the first row, last + 1 behind the last."""
     wanted = {
-        "NEXT": now + 1, "PRIOR": now - 1, "FIRST": 1, "LAST": last, "RELATIVE": now + offset,
+        "NEXT": now + 1,
+        "PRIOR": now - 1,
+        "FIRST": 1,
+        "LAST": last,
+        "RELATIVE": now + offset,
         "ABSOLUTE": offset if offset >= 0 else last + 1 + offset,
     }[orientation]
     return max(0, min(wanted, last + 1))
@@ -317,7 +323,7 @@ def _anchor(cursor: Cursor, rows: tuple[Row, ...]) -> tuple[int, bool]:
     seen, position = cursor.rows, cursor.position
     if 1 <= position <= len(seen) and seen[position - 1].keys in places:
         return places[seen[position - 1].keys], True
-    for before in reversed(seen[:max(position - 1, 0)]):
+    for before in reversed(seen[: max(position - 1, 0)]):
         if before.keys in places:
             return places[before.keys], False
     return 0, False

@@ -74,11 +74,40 @@ class Database(Part):
     """
 
     __slots__ = (
-        "_allowed", "_next_object", "broker", "changing", "collections",
-        "created", "dates", "ddl_triggers", "engine", "id", "keys", "master_key", "members", "name",
-        "next_collection", "next_key", "next_principal", "next_schema", "next_type", "objects",
-        "options", "owner", "owners", "permissions", "principals", "properties", "recovery",
-        "rowversions", "schema_version", "schemas", "server", "signatures", "types", "user_access",
+        "_allowed",
+        "_next_object",
+        "broker",
+        "changing",
+        "collections",
+        "created",
+        "dates",
+        "ddl_triggers",
+        "engine",
+        "id",
+        "keys",
+        "master_key",
+        "members",
+        "name",
+        "next_collection",
+        "next_key",
+        "next_principal",
+        "next_schema",
+        "next_type",
+        "objects",
+        "options",
+        "owner",
+        "owners",
+        "permissions",
+        "principals",
+        "properties",
+        "recovery",
+        "rowversions",
+        "schema_version",
+        "schemas",
+        "server",
+        "signatures",
+        "types",
+        "user_access",
     )
 
     def __init__(self, engine: Engine, database_id: int, name: str, server: Any = None) -> None:
@@ -94,8 +123,10 @@ class Database(Part):
         self.types: dict[tuple[str, str], Any] = {}
         self.collections: dict[tuple[str, str], XmlSchemaCollection] = {}
         self.schemas: dict[str, Schema] = {
-            "dbo": Schema(1, "dbo"), "guest": Schema(2, "guest", 2),
-            "information_schema": Schema(3, "INFORMATION_SCHEMA", 3), "sys": Schema(4, "sys", 4),
+            "dbo": Schema(1, "dbo"),
+            "guest": Schema(2, "guest", 2),
+            "information_schema": Schema(3, "INFORMATION_SCHEMA", 3),
+            "sys": Schema(4, "sys", 4),
         }
         self.principals: dict[str, Principal] = fixed_principals()
         self.members: dict[tuple[int, int], bool] = {(DB_OWNER, 1): True}
@@ -109,11 +140,18 @@ class Database(Part):
         self.owners: dict[int, int] = {}
         self.owner = "sa"
         self.options: dict[str, Any] = {
-            "recursive_triggers": False, "read_only": False, "ansi_null_default": False,
+            "recursive_triggers": False,
+            "read_only": False,
+            "ansi_null_default": False,
             "files": (),
-            "rcsi": False, "snapshot": False, "trustworthy": False, "honor_broker_priority": False,
-            "db_chaining": False, "query_store": False,
-            "collation": DEFAULT_COLLATION, "compatibility_level": 160,
+            "rcsi": False,
+            "snapshot": False,
+            "trustworthy": False,
+            "honor_broker_priority": False,
+            "db_chaining": False,
+            "query_store": False,
+            "collation": DEFAULT_COLLATION,
+            "compatibility_level": 160,
         }
         self.recovery = "FULL"
         self.user_access = "MULTI_USER"
@@ -188,8 +226,9 @@ class Database(Part):
         if locks.would_wait(session.transaction, resource, "Sch-S"):
             locks.acquire(session.work(), resource, "Sch-S", short=True)
 
-    def note_change(self, transaction: Transaction | None, key: tuple[str, str],
-                     object_id: int) -> None:
+    def note_change(
+        self, transaction: Transaction | None, key: tuple[str, str], object_id: int
+    ) -> None:
         """Remember until the end of the transaction that it has changed a definition."""
         if transaction is not None and key not in self.changing:
             journal = self.engine.journal
@@ -298,8 +337,9 @@ class Database(Part):
         journal = self.engine.journal
         if self.options["read_only"]:
             raise SqlError(3906, self.name)
-        journal.put(transaction, self, self.objects, (item.schema.lower(), item.name.lower()),
-                    MISSING)
+        journal.put(
+            transaction, self, self.objects, (item.schema.lower(), item.name.lower()), MISSING
+        )
         self.note_change(transaction, (item.schema.lower(), item.name.lower()), item.object_id)
         self.forget(transaction, 1, item.object_id)
         journal.put(transaction, self, self.dates, item.object_id, MISSING)
@@ -336,12 +376,15 @@ class Database(Part):
         if self.ddl_triggers:
             return True
         return self.broker is not None and bool(
-            self.broker.notifications or self.server.transport.notifications)
+            self.broker.notifications or self.server.transport.notifications
+        )
 
     def owns_certificate(self, principal: int) -> bool:
         """Whether a user owns a certificate that dialogs may use (dialog security page)."""
-        return any(kind == "CERTIFICATE" and key.owner == principal and key.active
-                   for (kind, _), key in self.keys.items())
+        return any(
+            kind == "CERTIFICATE" and key.owner == principal and key.active
+            for (kind, _), key in self.keys.items()
+        )
 
     # ------------------------------------------------------------------ rowversion
     def next_rowversion(self, transaction: Transaction | None = None) -> bytes:
@@ -369,8 +412,9 @@ class Database(Part):
         return lowest.to_bytes(8, "big")
 
     # ------------------------------------------------------------------ templates
-    def copy(self, database_id: int, name: str, engine: Engine | None = None,
-             server: Any = None) -> Database:
+    def copy(
+        self, database_id: int, name: str, engine: Engine | None = None, server: Any = None
+    ) -> Database:
         """A fresh database with the definitions of this one, empty tables and no messages.
 
         Definitions are shared (they are immutable), tables are new, programs compile anew. The
@@ -390,11 +434,32 @@ class Database(Part):
         for key, item in self.collections.items():
             twin.collections[key] = item.copy()
         twin.ddl_triggers = {key: item.copy(twin) for key, item in self.ddl_triggers.items()}
-        for field in ("types", "schemas", "principals", "members", "permissions", "properties",
-                      "dates", "owners", "options", "keys", "signatures"):
+        for field in (
+            "types",
+            "schemas",
+            "principals",
+            "members",
+            "permissions",
+            "properties",
+            "dates",
+            "owners",
+            "options",
+            "keys",
+            "signatures",
+        ):
             setattr(twin, field, dict(getattr(self, field)))
-        for field in ("owner", "recovery", "user_access", "_next_object", "next_principal",
-                      "next_schema", "next_type", "next_collection", "master_key", "next_key"):
+        for field in (
+            "owner",
+            "recovery",
+            "user_access",
+            "_next_object",
+            "next_principal",
+            "next_schema",
+            "next_type",
+            "next_collection",
+            "master_key",
+            "next_key",
+        ):
             setattr(twin, field, getattr(self, field))
         if self.broker is not None:
             twin.broker = self.broker.copy(twin)
@@ -404,19 +469,27 @@ class Database(Part):
     def content(self) -> Any:
         """Definitions by name; the tables, queues and sequences hash themselves."""
         return (
-            self.name, sorted(self.objects), sorted(self.types), sorted(self.schemas),
+            self.name,
+            sorted(self.objects),
+            sorted(self.types),
+            sorted(self.schemas),
             sorted(collection.content() for collection in self.collections.values()),
-            sorted(self.principals), sorted(self.members),
-            sorted(map(repr, self.permissions.items())), sorted(self.options.items(), key=repr),
-            sorted(self.keys), sorted(self.signatures.items()), self.master_key is not None,
+            sorted(self.principals),
+            sorted(self.members),
+            sorted(map(repr, self.permissions.items())),
+            sorted(self.options.items(), key=repr),
+            sorted(self.keys),
+            sorted(self.signatures.items()),
+            self.master_key is not None,
         )
 
 
 def _watch(engine: Engine) -> None:
     """Have ended transactions forgotten (rowversions, changed definitions), once per engine."""
     watchers = engine.transactions.watchers
-    if any(getattr(watcher, "__name__", "") == _release_rowversions.__name__
-           for watcher in watchers):
+    if any(
+        getattr(watcher, "__name__", "") == _release_rowversions.__name__ for watcher in watchers
+    ):
         return
     watchers.append(_release_rowversions)
 

@@ -14,15 +14,21 @@ from harness.broker.exec.compiler import Context, Run, compiles
 from harness.broker.exec.security import check_server, is_db_owner
 from harness.tsql import ast
 
-COMPLETED = ("DBCC execution completed. If DBCC printed error messages, contact your system "
-             "administrator.")
+COMPLETED = (
+    "DBCC execution completed. If DBCC printed error messages, contact your system administrator."
+)
 SELECT = 0xC1
 
-_INPUT = [ResultColumn("EventType", nvarchar(30), True), ResultColumn("Parameters", SMALLINT, True),
-          ResultColumn("EventInfo", nvarchar(4000), True)]
+_INPUT = [
+    ResultColumn("EventType", nvarchar(30), True),
+    ResultColumn("Parameters", SMALLINT, True),
+    ResultColumn("EventInfo", nvarchar(4000), True),
+]
 _PAIRS = [ResultColumn("REPL_ID", nvarchar(50), True), ResultColumn("VALUE", nvarchar(50), True)]
-_OPTIONS = [ResultColumn("Set Option", nvarchar(128), True),
-            ResultColumn("Value", nvarchar(128), True)]
+_OPTIONS = [
+    ResultColumn("Set Option", nvarchar(128), True),
+    ResultColumn("Value", nvarchar(128), True),
+]
 
 
 @compiles(ast.Dbcc)
@@ -34,8 +40,10 @@ def compile_dbcc(node: ast.Dbcc, context: Context) -> Run:
     options = {option.name for option in node.options}
     if options - {"NO_INFOMSGS", "TABLERESULTS"}:
         raise context.not_supported(node, f"DBCC {node.command} WITH {sorted(options)[0]}")
-    arguments = [argument.text if isinstance(argument, ast.Identifier)
-                 else context.expression(argument).fn for argument in node.arguments]
+    arguments = [
+        argument.text if isinstance(argument, ast.Identifier) else context.expression(argument).fn
+        for argument in node.arguments
+    ]
 
     def run(s: Any, v: list) -> None:
         given = [part if isinstance(part, str) else part(s, v, ()) for part in arguments]
@@ -57,14 +65,20 @@ def _input_buffer(s: Any, given: list, options: set[str]) -> None:
     Raises SqlError 7955 for an unknown session, 300.
     """
     number = given[0] if given else None
-    found = next((x for x in s.database.server.sessions()
-                  if x.id == number and not x.background), None)
+    found = next(
+        (x for x in s.database.server.sessions() if x.id == number and not x.background), None
+    )
     if found is None:
         raise SqlError(7955, number if isinstance(number, int) else 0)
     if found is not s:
         check_server(s, "VIEW SERVER STATE")
-    kind = "No Event" if not found.input_buffer else \
-        "RPC Event" if getattr(found, "rpc", False) else "Language Event"
+    kind = (
+        "No Event"
+        if not found.input_buffer
+        else "RPC Event"
+        if getattr(found, "rpc", False)
+        else "Language Event"
+    )
     _answer(s, _INPUT, [(kind, 0, (found.input_buffer or None) and found.input_buffer[:4000])])
 
 
@@ -76,45 +90,78 @@ def _open_transaction(s: Any, given: list, options: set[str]) -> None:
     database = s.database
     if given and given[0] not in {0, "0"}:
         wanted = given[0]
-        database = database.server.database_by_id(wanted) if isinstance(wanted, int) \
+        database = (
+            database.server.database_by_id(wanted)
+            if isinstance(wanted, int)
             else database.server.databases.get(str(wanted).lower())
+        )
         if database is None:
             raise SqlError(911, wanted)
     if not is_db_owner(s, database):
         raise SqlError(2571, s.user_name, "OPENTRAN")
-    found = [x for x in database.server.sessions()
-             if x.transaction is not None and x.transaction.user and x.transaction.log_used
-             and x.database is database]
+    found = [
+        x
+        for x in database.server.sessions()
+        if x.transaction is not None
+        and x.transaction.user
+        and x.transaction.log_used
+        and x.database is database
+    ]
     if not found:
         s.info("No active open transactions.", 10, 7969)
         return
     oldest = min(found, key=lambda x: (x.transaction.begun, x.id))
     moment = EPOCH + timedelta(seconds=oldest.transaction.begun)
-    shown = f"{moment:%b} {moment.day:2d} {moment:%Y} {moment.hour % 12 or 12:2d}:{moment:%M:%S}:" \
-            f"{moment.microsecond // 1000:03d}{moment:%p}"
+    shown = (
+        f"{moment:%b} {moment.day:2d} {moment:%Y} {moment.hour % 12 or 12:2d}:{moment:%M:%S}:"
+        f"{moment.microsecond // 1000:03d}{moment:%p}"
+    )
     login = database.server.logins.get(oldest.login_name.lower())
     sid = "0x" + (login.sid.hex() if login is not None else "")
-    facts = [("SPID", "SPID (server process ID): ", str(oldest.id)),
-             ("UID", "UID (user ID) : ", "-1"),
-             ("NAME", "Name          : ", oldest.transaction.name),
-             ("LSN", "LSN           : ", "(0:0:0)"),
-             ("STARTTIME", "Start time    : ", shown), ("SID", "SID           : ", sid)]
+    facts = [
+        ("SPID", "SPID (server process ID): ", str(oldest.id)),
+        ("UID", "UID (user ID) : ", "-1"),
+        ("NAME", "Name          : ", oldest.transaction.name),
+        ("LSN", "LSN           : ", "(0:0:0)"),
+        ("STARTTIME", "Start time    : ", shown),
+        ("SID", "SID           : ", sid),
+    ]
     if "TABLERESULTS" in options:
         _answer(s, _PAIRS, [(f"OLDACT_{name}", value) for name, _, value in facts])
         return
     s.info(f"Transaction information for database '{database.name}'.", 10, 7968)
-    s.info("\n".join(["Oldest active transaction:",
-                      *(f"    {label}{value}" for _, label, value in facts)]), 10, 7967)
+    s.info(
+        "\n".join(
+            ["Oldest active transaction:", *(f"    {label}{value}" for _, label, value in facts)]
+        ),
+        10,
+        7967,
+    )
 
 
 def _user_options(s: Any, given: list, options: set[str]) -> None:
     """The SET options of the session."""
     o = s.options
-    rows = [("textsize", str(o.textsize)), ("language", o.language), ("dateformat", o.dateformat),
-            ("datefirst", str(o.datefirst)), ("lock_timeout", str(o.lock_timeout))]
-    rows += [(name, "SET") for name in (
-        "quoted_identifier", "arithabort", "ansi_null_dflt_on", "ansi_warnings", "ansi_padding",
-        "ansi_nulls", "concat_null_yields_null") if getattr(o, name)]
+    rows = [
+        ("textsize", str(o.textsize)),
+        ("language", o.language),
+        ("dateformat", o.dateformat),
+        ("datefirst", str(o.datefirst)),
+        ("lock_timeout", str(o.lock_timeout)),
+    ]
+    rows += [
+        (name, "SET")
+        for name in (
+            "quoted_identifier",
+            "arithabort",
+            "ansi_null_dflt_on",
+            "ansi_warnings",
+            "ansi_padding",
+            "ansi_nulls",
+            "concat_null_yields_null",
+        )
+        if getattr(o, name)
+    ]
     level = s.isolation
     if level == "read committed" and s.database.rcsi:
         level = "read committed snapshot"
@@ -122,5 +169,7 @@ def _user_options(s: Any, given: list, options: set[str]) -> None:
 
 
 COMMANDS: dict[str, Callable[[Any, list, set[str]], None]] = {
-    "INPUTBUFFER": _input_buffer, "OPENTRAN": _open_transaction, "USEROPTIONS": _user_options,
+    "INPUTBUFFER": _input_buffer,
+    "OPENTRAN": _open_transaction,
+    "USEROPTIONS": _user_options,
 }

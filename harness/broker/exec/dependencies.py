@@ -67,7 +67,8 @@ def schema_bound(item: Any) -> bool:
     if isinstance(item, Constraint):
         return True
     return isinstance(item, Module) and any(
-        option.name == "SCHEMABINDING" for option in getattr(item.node, "options", None) or ())
+        option.name == "SCHEMABINDING" for option in getattr(item.node, "options", None) or ()
+    )
 
 
 def resolved(database: Any, name: ast.ObjectName, home: str = "dbo") -> Any:
@@ -84,8 +85,10 @@ def resolved(database: Any, name: ast.ObjectName, home: str = "dbo") -> Any:
 def referrers(database: Any, item: Any, *, bound: bool = False) -> list[Any]:
     """Modules and constraints that refer to an object, by id. bound: only those that protect it."""
     found = [
-        other for other in database.objects.values()
-        if other is not item and (not bound or schema_bound(other))
+        other
+        for other in database.objects.values()
+        if other is not item
+        and (not bound or schema_bound(other))
         and any(resolved(database, name, other.schema) is item for name in references_of(other))
     ]
     return sorted(found, key=lambda other: other.object_id)
@@ -106,8 +109,11 @@ def bound_to_column(table: Any, column: str) -> list[str]:
     if current is None:
         return []
     return [
-        other.name for other in referrers(table.database, current, bound=True)
-        if isinstance(other, Module) and any(
+        other.name
+        for other in referrers(table.database, current, bound=True)
+        if isinstance(other, Module)
+        and any(
             isinstance(part, ast.ColumnRef) and part.parts[-1].lower() == column.lower()
-            for part in other.node.walk())
+            for part in other.node.walk()
+        )
     ]

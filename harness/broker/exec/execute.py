@@ -95,8 +95,9 @@ def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
         given = [make(s, v) for make in arguments]
         name = fixed if fixed is not None else parse_name(name_of(s, v, ()))
         database = s.database
-        switched = call_named(s, name, given, give_status(v) if give_status else None,
-                              s.frames[-1].pc + 1)
+        switched = call_named(
+            s, name, given, give_status(v) if give_status else None, s.frames[-1].pc + 1
+        )
         if plain is not None and switched == SWITCH and s.frames[-1].database is database:
             known = binding.after(s, fixed, plain, conversion, module_principal)
         return switched
@@ -121,13 +122,19 @@ def compile_argument(
     name = part.name or ""
     if isinstance(part.value, ast.DefaultValue):
         return lambda s, v: Argument(name, None, None, default=True)
-    table = context.table_variables.get(getattr(part.value, "name", "").lower()) \
-        if isinstance(part.value, ast.Variable) else None
+    table = (
+        context.table_variables.get(getattr(part.value, "name", "").lower())
+        if isinstance(part.value, ast.Variable)
+        else None
+    )
     if table is not None:
         slot = table[0]
         return lambda s, v: Argument(name, v[slot], None)
-    known = context.scope.variables.get(getattr(part.value, "name", "").lower()) \
-        if isinstance(part.value, ast.Variable) else None
+    known = (
+        context.scope.variables.get(getattr(part.value, "name", "").lower())
+        if isinstance(part.value, ast.Variable)
+        else None
+    )
     if known is not None and known[1] is None:
         return _cursor_argument(name, known[0], part)
     value = context.expression(part.value)
@@ -234,8 +241,12 @@ def call_named(
             if on_return is not None:
                 on_return(s, status)
             return None
-        if lowered.startswith(("sp_", "xp_")) and name.schema in {None, "", "dbo", "sys"} \
-                and found is None and s.instance.known_system_procedure(lowered):
+        if (
+            lowered.startswith(("sp_", "xp_"))
+            and name.schema in {None, "", "dbo", "sys"}
+            and found is None
+            and s.instance.known_system_procedure(lowered)
+        ):
             raise NotSupported(f"the system procedure {name.name}")
         raise SqlError(2812, ".".join(part for part in name.parts if part), state=62)
     if s.options.fmtonly:
@@ -365,7 +376,10 @@ def procedure_program(s: SessionState, procedure: Procedure, database: Any) -> P
     if program is None:
         node = procedure.node
         program = Program(
-            procedure.name, procedure.schema, database, procedure.source,
+            procedure.name,
+            procedure.schema,
+            database,
+            procedure.source,
             object_id=procedure.object_id,
             quoted_identifier=procedure.options.get("quoted_identifier", True),
             ansi_nulls=procedure.options.get("ansi_nulls", True),
@@ -386,14 +400,16 @@ def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter
         name = part.variable.name
         if part.data_type is None:  # CURSOR VARYING, always OUTPUT
             compiler.declare(name, None)
-            compiler.program.parameters.append(ParameterInfo(
-                name, INT, True, default=lambda s: None, cursor=True))
+            compiler.program.parameters.append(
+                ParameterInfo(name, INT, True, default=lambda s: None, cursor=True)
+            )
             continue
         definition = find_table_type(context, part.data_type)
         if definition is not None:
             compiler.declare_table(name, definition)
             compiler.program.parameters.append(
-                ParameterInfo(name, INT, readonly=True, table_type=definition))
+                ParameterInfo(name, INT, readonly=True, table_type=definition)
+            )
             continue
         type_ = declared_type(context, part.data_type)
         default = None
@@ -401,7 +417,8 @@ def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter
             default = parameter_default(part, type_, context)
         compiler.declare(name, type_)
         compiler.program.parameters.append(
-            ParameterInfo(name, type_, part.output, part.readonly, default))
+            ParameterInfo(name, type_, part.output, part.readonly, default)
+        )
 
 
 def parameter_default(part: ast.Parameter, type_: SqlType, context: Context) -> Any:
@@ -440,8 +457,14 @@ def text_program(s: SessionState, text: str, definitions: str) -> Program:
     Kept by the instance: the same text in the same database is compiled once.
     """
     options = s.options
-    key = (text, definitions, s.database.id, schema_of(s.user), options.quoted_identifier,
-           options.fmtonly)
+    key = (
+        text,
+        definitions,
+        s.database.id,
+        schema_of(s.user),
+        options.quoted_identifier,
+        options.fmtonly,
+    )
     program = s.instance.programs.get(key)
     if program is None or program.database is not s.database:
         batch = s.instance.parse(text, s.options.quoted_identifier)
@@ -460,8 +483,6 @@ def parse_definitions(s: SessionState, definitions: str) -> list[ast.Parameter]:
     """sp_executesql's second argument, read as the parameter list of a procedure."""
     batch = s.instance.parse(f"CREATE PROCEDURE p {definitions} AS RETURN")
     return batch.statements[0].parameters
-
-
 
 
 def argument_value(arguments: list[Argument], position: int, name: str) -> Argument | None:
@@ -487,10 +508,12 @@ def sp_executesql(
     next_pc: int | None,
 ) -> int | None:
     """sp_executesql @stmt, @params, values...: by position or by the parameters' own names."""
-    text = _text(argument_value(arguments, 0, "@stmt")
-                 or argument_value(arguments, 0, "@statement"))
-    definitions = _text(argument_value(arguments, 1, "@params")
-                        or argument_value(arguments, 1, "@parameters"))
+    text = _text(
+        argument_value(arguments, 0, "@stmt") or argument_value(arguments, 0, "@statement")
+    )
+    definitions = _text(
+        argument_value(arguments, 1, "@params") or argument_value(arguments, 1, "@parameters")
+    )
     program = text_program(s, text, definitions)
     frame = call_program(s, program, arguments[2:], next_pc)
     frame.on_return = on_return

@@ -80,8 +80,9 @@ def while_(compiler: ProgramCompiler, node: ast.While) -> None:
     compiler.program.infos[start].resume = targets[0]
     compiler.program.infos[start].targets = (start + 1, targets[0])
     for pc in breaks:
-        compiler.set_jump(pc, jump(targets[0], compiler.try_depth, compiler.catch_depth),
-                          targets[0])
+        compiler.set_jump(
+            pc, jump(targets[0], compiler.try_depth, compiler.catch_depth), targets[0]
+        )
 
 
 @flow(ast.Break)
@@ -98,8 +99,9 @@ def continue_(compiler: ProgramCompiler, node: ast.Continue) -> None:
     if not compiler.loops:
         raise compiler.context.fail(node, SqlError(136, aborts="batch"))
     start, _, tries, catches = compiler.loops[-1]
-    compiler.set_jump(compiler.emit(node, jump(start, tries, catches)),
-                      jump(start, tries, catches), start)
+    compiler.set_jump(
+        compiler.emit(node, jump(start, tries, catches)), jump(start, tries, catches), start
+    )
 
 
 @flow(ast.Label)
@@ -139,8 +141,9 @@ def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
     compiler.statements(node.handler)
     compiler.catch_depth -= 1
     compiler.emit(None, leave_catch)
-    compiler.set_jump(leave, jump(compiler.here(), compiler.try_depth, compiler.catch_depth),
-                      compiler.here())
+    compiler.set_jump(
+        leave, jump(compiler.here(), compiler.try_depth, compiler.catch_depth), compiler.here()
+    )
 
 
 def leave_catch(s: SessionState, _: list) -> None:
@@ -155,13 +158,19 @@ def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
         compiler.check_variables(node.value)
         type_ = compiler.returns_type
         if touches_data(node.value):
-            step = lazy_step(compiler.program, compiler.here(), node,
-                             lambda part, context: return_value(part, context, type_),
-                             compiler.context, True)
+            step = lazy_step(
+                compiler.program,
+                compiler.here(),
+                node,
+                lambda part, context: return_value(part, context, type_),
+                compiler.context,
+                True,
+            )
             compiler.returns.append(compiler.emit(node, step, names_objects(node.value)))
         else:
             compiler.returns.append(
-                compiler.emit(node, return_value(node, compiler.context, type_)))
+                compiler.emit(node, return_value(node, compiler.context, type_))
+            )
         return
     compiler.returns.append(compiler.emit(node, end_of_program))
 
@@ -208,9 +217,13 @@ def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
 
 def declared_type(context: Context, data_type: ast.DataType) -> Any:
     """The type of a variable or parameter as declared, alias types included."""
-    return resolve_type(data_type, "declare", user_type=alias_type(context),
-                        position=context.program.source.line_column(data_type.pos),
-                        xml_type=context.database.xml_type)
+    return resolve_type(
+        data_type,
+        "declare",
+        user_type=alias_type(context),
+        position=context.program.source.line_column(data_type.pos),
+        xml_type=context.database.xml_type,
+    )
 
 
 def alias_type(context: Context) -> Any:
@@ -266,10 +279,12 @@ def assignment(slot: int, value: Expr, convert: Callable[[Any], Any] | None) -> 
             v[slot] = found
             s.rowcount = 1
     elif change is None:
+
         def assign(s: SessionState, v: list) -> None:
             v[slot] = evaluate(s, v, ())
             s.rowcount = 1
     else:
+
         def assign(s: SessionState, v: list) -> None:
             found = evaluate(s, v, ())
             v[slot] = None if found is None else change(found)
@@ -306,26 +321,39 @@ def resolve_text(type_: Any) -> Any:
 def throw(node: ast.Throw, context: Context) -> Run:
     """THROW number, message, state, or the error being handled again."""
     if node.number is None:
+
         def rethrow(s: SessionState, _: list) -> None:
             info = s.error_info
             if info is None:
                 raise SqlError(10704, aborts="batch")
-            error = SqlError(info.number, text=info.message, state=info.state,
-                             severity=info.severity, line=info.line, aborts=THROWN)
+            error = SqlError(
+                info.number,
+                text=info.message,
+                state=info.state,
+                severity=info.severity,
+                line=info.line,
+                aborts=THROWN,
+            )
             error.procedure = info.procedure or ""
             raise error
 
         return rethrow
-    number, message, state = (context.expression(part) for part in
-                              (node.number, node.message, node.state))
+    number, message, state = (
+        context.expression(part) for part in (node.number, node.message, node.state)
+    )
 
     def run(s: SessionState, v: list) -> None:
         code = number.fn(s, v, ())
         if code is None or not 50000 <= code <= 2147483647:
             raise SqlError(35100, code)
         # A percent sign is written twice (throw-transact-sql, F-133).
-        raise SqlError(code, text=str(message.fn(s, v, ()) or "").replace("%%", "%"), severity=16,
-                       state=(state.fn(s, v, ()) or 0) & 255, aborts=THROWN)
+        raise SqlError(
+            code,
+            text=str(message.fn(s, v, ()) or "").replace("%%", "%"),
+            severity=16,
+            state=(state.fn(s, v, ()) or 0) & 255,
+            aborts=THROWN,
+        )
 
     return run
 

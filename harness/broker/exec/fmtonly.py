@@ -33,7 +33,8 @@ class FormatOnly(ast.Statement):
 def turned_on(nodes: list[Any], session: SessionState) -> bool:
     """Whether FMTONLY may be on somewhere in a batch of these statements."""
     return session.options.fmtonly or any(
-        isinstance(node, ast.SetOption) and node.on and "FMTONLY" in node.names for node in nodes)
+        isinstance(node, ast.SetOption) and node.on and "FMTONLY" in node.names for node in nodes
+    )
 
 
 def wrapped(nodes: list[Any], not_supported: Any) -> list[Any]:
@@ -55,7 +56,8 @@ def result_columns(node: Any, context: Any) -> list | None:
         return None
     body = node.query.body
     if isinstance(body, ast.Select) and (
-            body.into is not None or any(item.variable is not None for item in body.items)):
+        body.into is not None or any(item.variable is not None for item in body.items)
+    ):
         return None
     rowset = QueryCompiler(context).query(node.query, context.scope)
     return [column.result() for column in rowset.columns]
@@ -66,8 +68,9 @@ def compile_format_only(node: FormatOnly, context: Context) -> Run:
     """The statement itself while FMTONLY is off, its columns while it is on."""
     inner = node.statement
     entry = REGISTRY.get(type(inner))
-    if entry is None or isinstance(getattr(inner, "source", None),
-                                   (ast.ExecuteProcedure, ast.ExecuteString)):
+    if entry is None or isinstance(
+        getattr(inner, "source", None), (ast.ExecuteProcedure, ast.ExecuteString)
+    ):
         raise context.not_supported(inner, f"{describe(inner)} in a batch with SET FMTONLY ON")
     columns = result_columns(inner, context)
     silent = columns is None and isinstance(inner, (*_NOTHING_HAPPENS, ast.SelectStatement))

@@ -74,8 +74,11 @@ def usable(database: Database, user: Principal | None) -> bool:
 
 def may_impersonate(session: Any, user: Principal) -> bool:
     """dbo may impersonate anyone, everyone itself, others need IMPERSONATE on the user."""
-    return session.user is None or session.user.id in {DBO, user.id} \
+    return (
+        session.user is None
+        or session.user.id in {DBO, user.id}
         or has_permission(session, "IMPERSONATE", user)
+    )
 
 
 def find_user(session: Any, name: str | None) -> Principal:
@@ -97,15 +100,19 @@ def find_login(session: Any, name: str | None) -> Login:
         return login
     ids = server_identity(session)
     if _denied_any_login(server, ids) or not login_permitted(
-            server, ids, "IMPERSONATE", SERVER_PRINCIPAL, login.id, "LOGIN"):
+        server, ids, "IMPERSONATE", SERVER_PRINCIPAL, login.id, "LOGIN"
+    ):
         raise SqlError(15406, name)
     return login
 
 
 def _denied_any_login(server: Any, ids: frozenset[int]) -> bool:
     """DENY IMPERSONATE ANY LOGIN stops even CONTROL SERVER (GRANT Server Permissions page)."""
-    return any(state == "D" for i in ids for state, _ in server.permissions.get(
-        (100, 0, "IMPERSONATE ANY LOGIN", i), ()))
+    return any(
+        state == "D"
+        for i in ids
+        for state, _ in server.permissions.get((100, 0, "IMPERSONATE ANY LOGIN", i), ())
+    )
 
 
 def execute_as(session: Any, kind: str, name: str | None) -> None:
@@ -142,8 +149,9 @@ def become_login(session: Any, login: Login) -> None:
 
 
 # ---------------------------------------------------------------------- the stack of contexts
-def push(session: Any, kind: str, name: str | None, *, revertible: bool = True,
-         cookie: bool = False) -> bytes | None:
+def push(
+    session: Any, kind: str, name: str | None, *, revertible: bool = True, cookie: bool = False
+) -> bytes | None:
     """EXECUTE AS as a statement. Returns the cookie when one was asked for.
 
     Raises SqlError 15590 for NO REVERT and COOKIE anywhere but in a client's batch.
@@ -153,8 +161,9 @@ def push(session: Any, kind: str, name: str | None, *, revertible: bool = True,
     if kind == "CALLER" and not session.nest_level:
         return None
     made = shake_128(session.new_guid().encode()).digest(COOKIE_BYTES) if cookie else None
-    context = Context(session.user, session.login_name, session.sandbox, session.database,
-                      revertible, made)
+    context = Context(
+        session.user, session.login_name, session.sandbox, session.database, revertible, made
+    )
     execute_as(session, kind, name)
     session.user_stack.append(context)
     return made
@@ -180,4 +189,3 @@ def revert(session: Any, cookie: bytes | None, given: bool) -> None:
     stack.pop()
     session.user, session.login_name = context.user, context.login_name
     session.sandbox = context.sandbox
-

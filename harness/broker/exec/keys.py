@@ -11,7 +11,8 @@ from harness.broker.exec.crypto import RsaKey, read_certificate
 
 BY_MASTER_KEY, BY_PASSWORD, NO_PRIVATE_KEY = "MK", "PW", "NA"
 PROTECTIONS = {
-    BY_MASTER_KEY: "ENCRYPTED_BY_MASTER_KEY", BY_PASSWORD: "ENCRYPTED_BY_PASSWORD",
+    BY_MASTER_KEY: "ENCRYPTED_BY_MASTER_KEY",
+    BY_PASSWORD: "ENCRYPTED_BY_PASSWORD",
     NO_PRIVATE_KEY: "NO_PRIVATE_KEY",
 }
 """pvt_key_encryption_type of sys.certificates and its description."""
@@ -115,8 +116,9 @@ def need_master_key(s: Any, database: Any) -> None:
         raise SqlError(15581)
 
 
-def private_key(s: Any, found: Certificate | AsymmetricKey, password: str | None,
-                database: Any) -> RsaKey | None:
+def private_key(
+    s: Any, found: Certificate | AsymmetricKey, password: str | None, database: Any
+) -> RsaKey | None:
     """The private key, if there is one and the password is right; None otherwise.
 
     A key that the master key protects needs no password. Raises SqlError 15581 when the master key
@@ -134,12 +136,19 @@ def private_key(s: Any, found: Certificate | AsymmetricKey, password: str | None
 
 def by_thumbprint(database: Any, thumbprint: bytes) -> Any:
     """The certificate or key of that thumbprint in a database; None when there is none."""
-    return next((k for k in database.keys.values()
-                 if getattr(k, "thumbprint", None) == thumbprint), None)
+    return next(
+        (k for k in database.keys.values() if getattr(k, "thumbprint", None) == thumbprint), None
+    )
 
 
 def by_id(database: Any, kind: str, number: int) -> Any:
     """The certificate or key with that id; None when there is none."""
     attribute = "certificate_id" if kind == "CERTIFICATE" else "key_id"
-    return next((k for (each, _), k in database.keys.items()
-                 if each == kind and getattr(k, attribute) == number), None)
+    return next(
+        (
+            k
+            for (each, _), k in database.keys.items()
+            if each == kind and getattr(k, attribute) == number
+        ),
+        None,
+    )

@@ -63,7 +63,9 @@ def _keeps_its_moment(resource: Resource) -> bool:
     One that waits for a redefinition of its table does not: it has not begun to read.
     """
     return resource.key[0] in VERSIONED and "Sch-M" not in {
-        *resource.granted.values(), *(request.mode for request in resource.waiting)}
+        *resource.granted.values(),
+        *(request.mode for request in resource.waiting),
+    }
 
 
 class Machine:
@@ -152,8 +154,9 @@ class Machine:
         infos = frame.program.infos
         last = len(infos) - 1
         pc = frame.pc
-        while pc < last and not (isinstance(infos[pc].node, ast.SetOption)
-                                 and "NOEXEC" in infos[pc].node.names):
+        while pc < last and not (
+            isinstance(infos[pc].node, ast.SetOption) and "NOEXEC" in infos[pc].node.names
+        ):
             pc += 1
         moved, frame.pc = pc != frame.pc, pc
         return moved
@@ -173,8 +176,12 @@ class Machine:
         """
         transaction = s.transaction
         s.lock_mark = min(s.lock_mark, ~s.lock_mark)
-        if transaction is not None and s.wait.kind == "lock" and s.database.options["rcsi"] \
-                and _keeps_its_moment(s.wait.resource):
+        if (
+            transaction is not None
+            and s.wait.kind == "lock"
+            and s.database.options["rcsi"]
+            and _keeps_its_moment(s.wait.resource)
+        ):
             s.engine.transactions.versions.hold_statement(transaction)
         if transaction is not None and len(transaction.undo) > s.mark:
             s.engine.journal.undo(transaction, s.mark)
@@ -206,10 +213,13 @@ class Machine:
             become_user(s, program.database, user)
         if program.object_id:
             options = s.options
-            if options.quoted_identifier != program.quoted_identifier \
-                    or options.ansi_nulls != program.ansi_nulls:
-                s.options = options.changed(quoted_identifier=program.quoted_identifier,
-                                            ansi_nulls=program.ansi_nulls)
+            if (
+                options.quoted_identifier != program.quoted_identifier
+                or options.ansi_nulls != program.ansi_nulls
+            ):
+                s.options = options.changed(
+                    quoted_identifier=program.quoted_identifier, ansi_nulls=program.ansi_nulls
+                )
         s.frames.append(frame)
         return frame
 
@@ -217,7 +227,7 @@ class Machine:
         """The current frame has reached its end: hand results back, undo its SET options."""
         frame = s.frames.pop()
         if len(s.error_stack) > frame.errors:
-            del s.error_stack[frame.errors:]
+            del s.error_stack[frame.errors :]
         if s.frames:
             s.options = frame.saved_options
             frame.restore_caller(s)
@@ -233,10 +243,12 @@ class Machine:
             self._leave_trigger(s, frame.firing)
             return
         # IMPLICIT_TRANSACTIONS: what the first statement inside opened stays open, no 266 (F-137)
-        implicit = frame.trancount == 0 and s.options.implicit_transactions \
+        implicit = (
+            frame.trancount == 0
+            and s.options.implicit_transactions
             and not value(s.engine, "implicit_transactions_266")
-        if (s.frames and frame.program.object_id and s.trancount != frame.trancount
-                and not implicit):
+        )
+        if s.frames and frame.program.object_id and s.trancount != frame.trancount and not implicit:
             error = SqlError(266, frame.trancount, s.trancount, state=2)
             error.procedure = frame.program.name
             self._next_pc_back(s)
@@ -292,8 +304,11 @@ class Machine:
         if error.severity < 20 and self._catch(s, error):
             return
         for part in (*error.before, error):
-            s.sink.message(Message(part.number, part.severity, part.state, part.text,
-                                   error.procedure, error.line))
+            s.sink.message(
+                Message(
+                    part.number, part.severity, part.state, part.text, error.procedure, error.line
+                )
+            )
         self._end_failed(s, error, info.resume)
 
     def _undo_failed(self, s: SessionState, error: SqlError) -> None:
@@ -338,12 +353,21 @@ class Machine:
         frame = s.frames[-1]
         catch_pc, depth = frame.handlers.pop()
         del s.error_stack[depth:]
-        s.error_stack.append(ErrorInfo(error.number, error.severity, error.state,
-                                       error.procedure or None, error.line, error.text))
+        s.error_stack.append(
+            ErrorInfo(
+                error.number,
+                error.severity,
+                error.state,
+                error.procedure or None,
+                error.line,
+                error.text,
+            )
+        )
         frame.pc = catch_pc
         transaction = s.transaction
-        strict = strict or (s.options.xact_abort
-                            and value(s.engine, "xact_abort_counts") == "raised or caught")
+        strict = strict or (
+            s.options.xact_abort and value(s.engine, "xact_abort_counts") == "raised or caught"
+        )
         if transaction is not None and (error.aborts == BATCH or strict):
             s.engine.journal.save(transaction)
             transaction.doomed = True
@@ -373,8 +397,11 @@ class Machine:
             self.end_batch(s, rollback=False)
             return
         if error.number in TERMINATED_NOTE:
-            s.sink.message(Message(3621, 0, 0, "The statement has been terminated.",
-                                   error.procedure, error.line))
+            s.sink.message(
+                Message(
+                    3621, 0, 0, "The statement has been terminated.", error.procedure, error.line
+                )
+            )
         s.sink.done(0, None, True)
         s.return_status = -6
         if error.aborts == SCOPE and len(s.frames) > 1:
@@ -399,6 +426,15 @@ class Machine:
         """End of a request: a doomed transaction is rolled back with 3998."""
         if s.transaction is not None and s.transaction.doomed:
             s.rollback()
-            s.sink.message(Message(3998, 16, 1, "Uncommittable transaction is detected at the end "
-                                   "of the batch. The transaction is rolled back.", "", 1))
+            s.sink.message(
+                Message(
+                    3998,
+                    16,
+                    1,
+                    "Uncommittable transaction is detected at the end "
+                    "of the batch. The transaction is rolled back.",
+                    "",
+                    1,
+                )
+            )
             s.sink.done(0, None, True)

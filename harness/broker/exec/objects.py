@@ -85,8 +85,18 @@ class Module(DatabaseObject):
     def copy(self, database: Any) -> Module:
         """The same definition, not yet compiled, for a database made from a template."""
         return type(self)(
-            self.name, self.schema, self.object_id, self.kind, self.parent_id, self.node,
-            self.text, self.source, self.options, self.execute_as, None, database,
+            self.name,
+            self.schema,
+            self.object_id,
+            self.kind,
+            self.parent_id,
+            self.node,
+            self.text,
+            self.source,
+            self.options,
+            self.execute_as,
+            None,
+            database,
         )
 
 
@@ -204,12 +214,33 @@ class Sequence(Part):
     """A sequence. Values are given out once, rollback or not (CREATE SEQUENCE page)."""
 
     __slots__ = (
-        "cache", "cycle", "increment", "kind", "maximum", "minimum", "name", "next_value",
-        "object_id", "parent_id", "schema", "start", "type",
+        "cache",
+        "cycle",
+        "increment",
+        "kind",
+        "maximum",
+        "minimum",
+        "name",
+        "next_value",
+        "object_id",
+        "parent_id",
+        "schema",
+        "start",
+        "type",
     )
 
-    def __init__(self, name: str, schema: str, object_id: int, type_: SqlType, start: int,
-                 increment: int, minimum: int, maximum: int, cycle: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        schema: str,
+        object_id: int,
+        type_: SqlType,
+        start: int,
+        increment: int,
+        minimum: int,
+        maximum: int,
+        cycle: bool,
+    ) -> None:
         super().__init__()
         self.name, self.schema, self.object_id = name, schema, object_id
         self.kind, self.parent_id, self.type = "SEQUENCE", 0, type_
@@ -232,8 +263,17 @@ class Sequence(Part):
 
     def copy(self) -> Sequence:
         """The same sequence, not yet used."""
-        twin = Sequence(self.name, self.schema, self.object_id, self.type, self.start,
-                        self.increment, self.minimum, self.maximum, self.cycle)
+        twin = Sequence(
+            self.name,
+            self.schema,
+            self.object_id,
+            self.type,
+            self.start,
+            self.increment,
+            self.minimum,
+            self.maximum,
+            self.cycle,
+        )
         twin.cache = self.cache
         return twin
 
@@ -292,9 +332,18 @@ class VirtualTable:
 
     def bound(self, database: Any) -> VirtualTable:
         """This view of ``database``, whatever database the reader is in."""
-        return VirtualTable(self.name, self.schema, self.columns, self.compute, self.object_id,
-                            self.permission, database, self.lookups, self.settle,
-                            self.broker_names)
+        return VirtualTable(
+            self.name,
+            self.schema,
+            self.columns,
+            self.compute,
+            self.object_id,
+            self.permission,
+            database,
+            self.lookups,
+            self.settle,
+            self.broker_names,
+        )
 
 
 SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}

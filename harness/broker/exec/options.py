@@ -32,19 +32,39 @@ ONLY_ON = frozenset({"ANSI_NULLS", "ANSI_PADDING", "ANSI_WARNINGS", "CONCAT_NULL
 """Turning these OFF would change results in ways the executor does not follow: refused by name,
 but ANSI_NULLS is frozen at creation time, so inside a module setting it does nothing anyway."""
 
-ANSI_DEFAULTS = dict.fromkeys((
-    "ansi_nulls", "cursor_close_on_commit", "ansi_null_dflt_on", "implicit_transactions",
-    "ansi_padding", "quoted_identifier", "ansi_warnings"), True)
+ANSI_DEFAULTS = dict.fromkeys(
+    (
+        "ansi_nulls",
+        "cursor_close_on_commit",
+        "ansi_null_dflt_on",
+        "implicit_transactions",
+        "ansi_padding",
+        "quoted_identifier",
+        "ansi_warnings",
+    ),
+    True,
+)
 """What SET ANSI_DEFAULTS ON turns on (its page)."""
 
 OPPOSITES = {"ANSI_NULL_DFLT_ON": "ANSI_NULL_DFLT_OFF", "ANSI_NULL_DFLT_OFF": "ANSI_NULL_DFLT_ON"}
 """Turning one of them on turns the other one off."""
 
-OFF_ALREADY = frozenset({
-    "ARITHIGNORE", "FORCEPLAN", "NOBROWSETABLE", "NO_BROWSETABLE", "REMOTE_PROC_TRANSACTIONS",
-    "SHOWPLAN_ALL", "SHOWPLAN_TEXT", "SHOWPLAN_XML", "STATISTICS IO", "STATISTICS TIME",
-    "STATISTICS PROFILE", "STATISTICS XML",
-})
+OFF_ALREADY = frozenset(
+    {
+        "ARITHIGNORE",
+        "FORCEPLAN",
+        "NOBROWSETABLE",
+        "NO_BROWSETABLE",
+        "REMOTE_PROC_TRANSACTIONS",
+        "SHOWPLAN_ALL",
+        "SHOWPLAN_TEXT",
+        "SHOWPLAN_XML",
+        "STATISTICS IO",
+        "STATISTICS TIME",
+        "STATISTICS PROFILE",
+        "STATISTICS XML",
+    }
+)
 """Options that are refused when turned on; they are off from the beginning, so OFF changes nothing.
 """
 
@@ -122,12 +142,19 @@ class Options:
 
     def _mask(self) -> int:
         bits = (
-            (2, self.implicit_transactions), (4, self.cursor_close_on_commit),
-            (8, self.ansi_warnings), (16, self.ansi_padding), (32, self.ansi_nulls),
-            (64, self.arithabort), (256, self.quoted_identifier), (512, self.nocount),
-            (1024, self.ansi_null_dflt_on), (2048, self.ansi_null_dflt_off),
+            (2, self.implicit_transactions),
+            (4, self.cursor_close_on_commit),
+            (8, self.ansi_warnings),
+            (16, self.ansi_padding),
+            (32, self.ansi_nulls),
+            (64, self.arithabort),
+            (256, self.quoted_identifier),
+            (512, self.nocount),
+            (1024, self.ansi_null_dflt_on),
+            (2048, self.ansi_null_dflt_off),
             (4096, self.concat_null_yields_null),
-            (8192, self.numeric_roundabort), (16384, self.xact_abort),
+            (8192, self.numeric_roundabort),
+            (16384, self.xact_abort),
         )
         return sum(bit for bit, on in bits if on)
 

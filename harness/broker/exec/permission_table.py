@@ -24,12 +24,25 @@ class Rule:
 
 
 PARENTS = {
-    "DATABASE": "SERVER", "SCHEMA": "DATABASE", "OBJECT": "SCHEMA", "TYPE": "SCHEMA",
-    "XML SCHEMA COLLECTION": "SCHEMA", "USER": "DATABASE", "ROLE": "DATABASE",
-    "MESSAGE TYPE": "DATABASE", "CONTRACT": "DATABASE", "SERVICE": "DATABASE",
-    "REMOTE SERVICE BINDING": "DATABASE", "ROUTE": "DATABASE", "CERTIFICATE": "DATABASE",
-    "SYMMETRIC KEY": "DATABASE", "ASYMMETRIC KEY": "DATABASE", "LOGIN": "SERVER",
-    "SERVER ROLE": "SERVER", "ENDPOINT": "SERVER", "SERVER": "",
+    "DATABASE": "SERVER",
+    "SCHEMA": "DATABASE",
+    "OBJECT": "SCHEMA",
+    "TYPE": "SCHEMA",
+    "XML SCHEMA COLLECTION": "SCHEMA",
+    "USER": "DATABASE",
+    "ROLE": "DATABASE",
+    "MESSAGE TYPE": "DATABASE",
+    "CONTRACT": "DATABASE",
+    "SERVICE": "DATABASE",
+    "REMOTE SERVICE BINDING": "DATABASE",
+    "ROUTE": "DATABASE",
+    "CERTIFICATE": "DATABASE",
+    "SYMMETRIC KEY": "DATABASE",
+    "ASYMMETRIC KEY": "DATABASE",
+    "LOGIN": "SERVER",
+    "SERVER ROLE": "SERVER",
+    "ENDPOINT": "SERVER",
+    "SERVER": "",
 }
 """The class a securable's container has."""
 
@@ -230,7 +243,11 @@ def _entity(any_permission: str, *without: str, more: str = "") -> str:
 
 
 _TEXTS = {
-    "SERVER": _SERVER, "DATABASE": _DATABASE, "SCHEMA": _SCHEMA, "OBJECT": _OBJECT, "TYPE": _TYPE,
+    "SERVER": _SERVER,
+    "DATABASE": _DATABASE,
+    "SCHEMA": _SCHEMA,
+    "OBJECT": _OBJECT,
+    "TYPE": _TYPE,
     "XML SCHEMA COLLECTION": _TYPE + "AL ALTER < CONTROL << ALTER\n",
     "USER": _entity("ALTER ANY USER", "RF", "TO", more="\nIM IMPERSONATE < CONTROL << CONTROL"),
     "ROLE": _entity("ALTER ANY ROLE", "RF"),
@@ -242,7 +259,9 @@ _TEXTS = {
     "CERTIFICATE": _entity("ALTER ANY CERTIFICATE"),
     "SYMMETRIC KEY": _entity("ALTER ANY SYMMETRIC KEY"),
     "ASYMMETRIC KEY": _entity("ALTER ANY ASYMMETRIC KEY"),
-    "LOGIN": _LOGIN, "SERVER ROLE": _SERVER_ROLE, "ENDPOINT": _ENDPOINT,
+    "LOGIN": _LOGIN,
+    "SERVER ROLE": _SERVER_ROLE,
+    "ENDPOINT": _ENDPOINT,
 }
 
 
@@ -255,14 +274,17 @@ def _rule(class_: str, line: str) -> Rule:
 
 RULES: dict[tuple[str, str], Rule] = {
     (rule.class_, rule.name): rule
-    for class_, text in _TEXTS.items() for line in text.splitlines() if line.strip()
+    for class_, text in _TEXTS.items()
+    for line in text.splitlines()
+    if line.strip()
     for rule in (_rule(class_, line),)
 }
 """(class, permission) -> rule, in the order of the lines."""
 
 OBJECT_PERMISSIONS = {
-    "TABLE": frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES", "UNMASK",
-                        "VIEW CHANGE TRACKING"}),
+    "TABLE": frozenset(
+        {"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES", "UNMASK", "VIEW CHANGE TRACKING"}
+    ),
     "VIEW": frozenset({"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"}),
     "PROCEDURE": frozenset({"EXECUTE"}),
     "SCALAR FUNCTION": frozenset({"EXECUTE", "REFERENCES"}),
@@ -277,8 +299,16 @@ OBJECT_PERMISSIONS = {
 EVERY_OBJECT = frozenset({"ALTER", "CONTROL", "TAKE OWNERSHIP", "VIEW DEFINITION"})
 
 ALL_OF = {
-    "DATABASE": ("BACKUP DATABASE", "BACKUP LOG", "CREATE DEFAULT", "CREATE FUNCTION",
-                 "CREATE PROCEDURE", "CREATE RULE", "CREATE TABLE", "CREATE VIEW"),
+    "DATABASE": (
+        "BACKUP DATABASE",
+        "BACKUP LOG",
+        "CREATE DEFAULT",
+        "CREATE FUNCTION",
+        "CREATE PROCEDURE",
+        "CREATE RULE",
+        "CREATE TABLE",
+        "CREATE VIEW",
+    ),
     "TABLE": ("DELETE", "INSERT", "REFERENCES", "SELECT", "UPDATE"),
     "VIEW": ("DELETE", "INSERT", "REFERENCES", "SELECT", "UPDATE"),
     "PROCEDURE": ("EXECUTE",),
@@ -291,17 +321,41 @@ ALL_OF = {
 FIXED_ROLE_RIGHTS: dict[str, tuple[str, ...]] = {
     "db_owner": ("CONTROL",),
     "db_accessadmin": ("ALTER ANY USER", "CREATE SCHEMA", "CONNECT"),
-    "db_securityadmin": ("ALTER ANY APPLICATION ROLE", "ALTER ANY ROLE", "CREATE SCHEMA",
-                         "VIEW DEFINITION"),
+    "db_securityadmin": (
+        "ALTER ANY APPLICATION ROLE",
+        "ALTER ANY ROLE",
+        "CREATE SCHEMA",
+        "VIEW DEFINITION",
+    ),
     "db_ddladmin": (
-        "ALTER ANY ASSEMBLY", "ALTER ANY ASYMMETRIC KEY", "ALTER ANY CERTIFICATE",
-        "ALTER ANY CONTRACT", "ALTER ANY DATABASE DDL TRIGGER",
-        "ALTER ANY DATABASE EVENT NOTIFICATION", "ALTER ANY DATASPACE",
-        "ALTER ANY FULLTEXT CATALOG", "ALTER ANY MESSAGE TYPE", "ALTER ANY REMOTE SERVICE BINDING",
-        "ALTER ANY ROUTE", "ALTER ANY SCHEMA", "ALTER ANY SERVICE", "ALTER ANY SYMMETRIC KEY",
-        "CHECKPOINT", "CREATE AGGREGATE", "CREATE DEFAULT", "CREATE FUNCTION", "CREATE PROCEDURE",
-        "CREATE QUEUE", "CREATE RULE", "CREATE SYNONYM", "CREATE TABLE", "CREATE TYPE",
-        "CREATE VIEW", "CREATE XML SCHEMA COLLECTION", "REFERENCES"),
+        "ALTER ANY ASSEMBLY",
+        "ALTER ANY ASYMMETRIC KEY",
+        "ALTER ANY CERTIFICATE",
+        "ALTER ANY CONTRACT",
+        "ALTER ANY DATABASE DDL TRIGGER",
+        "ALTER ANY DATABASE EVENT NOTIFICATION",
+        "ALTER ANY DATASPACE",
+        "ALTER ANY FULLTEXT CATALOG",
+        "ALTER ANY MESSAGE TYPE",
+        "ALTER ANY REMOTE SERVICE BINDING",
+        "ALTER ANY ROUTE",
+        "ALTER ANY SCHEMA",
+        "ALTER ANY SERVICE",
+        "ALTER ANY SYMMETRIC KEY",
+        "CHECKPOINT",
+        "CREATE AGGREGATE",
+        "CREATE DEFAULT",
+        "CREATE FUNCTION",
+        "CREATE PROCEDURE",
+        "CREATE QUEUE",
+        "CREATE RULE",
+        "CREATE SYNONYM",
+        "CREATE TABLE",
+        "CREATE TYPE",
+        "CREATE VIEW",
+        "CREATE XML SCHEMA COLLECTION",
+        "REFERENCES",
+    ),
     "db_backupoperator": ("BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT"),
     "db_datareader": ("SELECT",),
     "db_datawriter": ("DELETE", "INSERT", "UPDATE"),
@@ -314,8 +368,14 @@ roles are denied theirs."""
 FIXED_SERVER_RIGHTS: dict[str, tuple[str, ...]] = {
     "sysadmin": ("CONTROL SERVER",),
     "securityadmin": ("ALTER ANY LOGIN",),
-    "serveradmin": ("ALTER ANY ENDPOINT", "ALTER RESOURCES", "ALTER SERVER STATE",
-                    "ALTER SETTINGS", "SHUTDOWN", "VIEW SERVER STATE"),
+    "serveradmin": (
+        "ALTER ANY ENDPOINT",
+        "ALTER RESOURCES",
+        "ALTER SERVER STATE",
+        "ALTER SETTINGS",
+        "SHUTDOWN",
+        "VIEW SERVER STATE",
+    ),
     "setupadmin": ("ALTER ANY LINKED SERVER",),
     "processadmin": ("ALTER ANY CONNECTION", "ALTER SERVER STATE"),
     "diskadmin": ("ALTER RESOURCES",),

@@ -43,19 +43,26 @@ SERVER_ROLES = {
 
 
 SERVER_STATE_ROLES = {
-    "##MS_ServerStateReader##": 11, "##MS_ServerStateManager##": 12,
-    "##MS_DefinitionReader##": 13, "##MS_DatabaseConnector##": 14,
-    "##MS_DatabaseManager##": 15, "##MS_LoginManager##": 16,
+    "##MS_ServerStateReader##": 11,
+    "##MS_ServerStateManager##": 12,
+    "##MS_DefinitionReader##": 13,
+    "##MS_DatabaseConnector##": 14,
+    "##MS_DatabaseManager##": 15,
+    "##MS_LoginManager##": 16,
 }
 """The fixed server roles of 2022 that mean something here ("Server-level roles" page)."""
 
 USER, ROLE, CERTIFICATE_USER, KEY_USER = "S", "R", "C", "K"
 TYPE_NAMES = {
-    USER: "SQL_USER", ROLE: "DATABASE_ROLE", CERTIFICATE_USER: "CERTIFICATE_MAPPED_USER",
+    USER: "SQL_USER",
+    ROLE: "DATABASE_ROLE",
+    CERTIFICATE_USER: "CERTIFICATE_MAPPED_USER",
     KEY_USER: "ASYMMETRIC_KEY_MAPPED_USER",
 }
 LOGIN_TYPES = {
-    USER: "SQL_LOGIN", ROLE: "SERVER_ROLE", CERTIFICATE_USER: "CERTIFICATE_MAPPED_LOGIN",
+    USER: "SQL_LOGIN",
+    ROLE: "SERVER_ROLE",
+    CERTIFICATE_USER: "CERTIFICATE_MAPPED_LOGIN",
     KEY_USER: "ASYMMETRIC_KEY_MAPPED_LOGIN",
 }
 """type and type_desc of sys.database_principals and sys.server_principals."""
@@ -104,14 +111,18 @@ class Login:
 
     def accepts(self, password: str) -> bool:
         """Whether this is the login's password (case counts). Only SQL logins have one."""
-        return self.type == USER and not self.disabled \
+        return (
+            self.type == USER
+            and not self.disabled
             and password_digest(self.sid, password) == self.password
+        )
 
 
 def password_digest(sid: bytes, password: str) -> bytes:
     """What is kept of a password: a test double needs no slow hash, but keeps no plain text."""
-    return blake2b(password.encode("utf-16-le"),
-                   salt=blake2b(sid, digest_size=16).digest()).digest()
+    return blake2b(
+        password.encode("utf-16-le"), salt=blake2b(sid, digest_size=16).digest()
+    ).digest()
 
 
 def login_sid(name: str, number: int) -> bytes:
@@ -138,16 +149,20 @@ def sid_text(sid: bytes) -> str:
     """A security identifier in its written form, S-1-9-..."""
     count = sid[1]
     authority = int.from_bytes(sid[2:8], "big")
-    parts = [int.from_bytes(sid[8 + 4 * i: 12 + 4 * i], "little") for i in range(count)]
+    parts = [int.from_bytes(sid[8 + 4 * i : 12 + 4 * i], "little") for i in range(count)]
     return "-".join(["S", str(sid[0]), str(authority), *map(str, parts)])
 
 
 def server_roles() -> dict[str, Login]:
     """The server roles an instance is born with, by lower-case name."""
-    found = {name: Login(number, name, bytes([number]), type=ROLE, fixed=name != "public")
-             for name, number in SERVER_ROLES.items()}
-    found |= {name.lower(): Login(number, name, bytes([number]), type=ROLE, fixed=True)
-              for name, number in SERVER_STATE_ROLES.items()}
+    found = {
+        name: Login(number, name, bytes([number]), type=ROLE, fixed=name != "public")
+        for name, number in SERVER_ROLES.items()
+    }
+    found |= {
+        name.lower(): Login(number, name, bytes([number]), type=ROLE, fixed=True)
+        for name, number in SERVER_STATE_ROLES.items()
+    }
     return found
 
 
@@ -160,6 +175,8 @@ def fixed_principals() -> dict[str, Principal]:
         Principal(INFORMATION_SCHEMA_USER, "INFORMATION_SCHEMA", "S", None),
         Principal(SYS_USER, "sys", "S", None),
     ]
-    found += [Principal(number, name, "R", None, None, DBO, "", True)
-              for name, number in FIXED_ROLES.items()]
+    found += [
+        Principal(number, name, "R", None, None, DBO, "", True)
+        for name, number in FIXED_ROLES.items()
+    ]
     return {principal.name.lower(): principal for principal in found}

@@ -125,9 +125,22 @@ class Frame:
     """
 
     __slots__ = (
-        "database", "errors", "firing", "handlers", "impersonations", "on_return", "outputs", "pc",
-        "program", "saved_identity", "saved_options", "saved_user", "signers", "status",
-        "trancount", "v",
+        "database",
+        "errors",
+        "firing",
+        "handlers",
+        "impersonations",
+        "on_return",
+        "outputs",
+        "pc",
+        "program",
+        "saved_identity",
+        "saved_options",
+        "saved_user",
+        "signers",
+        "status",
+        "trancount",
+        "v",
     )
 
     def __init__(self, program: Program, v: list, session: SessionState) -> None:
@@ -157,7 +170,7 @@ class Frame:
         session.user = self.saved_user
         session.login_name, session.sandbox = self.saved_identity
         if len(session.user_stack) > self.impersonations:
-            del session.user_stack[self.impersonations:]
+            del session.user_stack[self.impersonations :]
         session.database = self.database
 
     @staticmethod

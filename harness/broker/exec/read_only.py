@@ -12,8 +12,15 @@ from harness.broker.engine.errors import SqlError
 from harness.tsql import ast
 
 _ROWS = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
-_VERBS = (ast.BeginDialog, ast.BeginTimer, ast.Send, ast.Receive, ast.GetConversationGroup,
-          ast.MoveConversation, ast.EndConversation)
+_VERBS = (
+    ast.BeginDialog,
+    ast.BeginTimer,
+    ast.Send,
+    ast.Receive,
+    ast.GetConversationGroup,
+    ast.MoveConversation,
+    ast.EndConversation,
+)
 
 
 def target_names(node: Any) -> list[ast.ObjectName | None]:
@@ -25,8 +32,9 @@ def target_names(node: Any) -> list[ast.ObjectName | None]:
         found = [node.target, *(clause.into for clause in node.outputs or [])]
     elif isinstance(node, ast.TruncateTable):
         found = [node.name]
-    return [name for name in found
-            if isinstance(name, ast.ObjectName) and not name.name.startswith("#")]
+    return [
+        name for name in found if isinstance(name, ast.ObjectName) and not name.name.startswith("#")
+    ]
 
 
 def guarded(run: Any, node: Any, database: Any) -> Any:

@@ -56,9 +56,14 @@ def new_program(s: Any, function: Function) -> Program:
     """Compile a function; its variables: parameters first, then the table it returns."""
     options, node = function.options, function.node
     program = Program(
-        function.name, function.schema, function.database, function.source,
-        object_id=function.object_id, quoted_identifier=options["quoted_identifier"],
-        ansi_nulls=options["ansi_nulls"])
+        function.name,
+        function.schema,
+        function.database,
+        function.source,
+        object_id=function.object_id,
+        quoted_identifier=options["quoted_identifier"],
+        ansi_nulls=options["ansi_nulls"],
+    )
 
     def prepare(compiler: ProgramCompiler) -> None:
         from harness.broker.exec.query import table_definition
@@ -83,8 +88,16 @@ def run_function(s: Any, function: Function, program: Program, values: list) -> 
             program = new_program(s, function)
             break
     s.work()
-    saved = (s.sink, s.rowcount, s.error, s.mark, s.auto, s.scope_identity, s.last_identity,
-             s.database)
+    saved = (
+        s.sink,
+        s.rowcount,
+        s.error,
+        s.mark,
+        s.auto,
+        s.scope_identity,
+        s.last_identity,
+        s.database,
+    )
     depth = len(frames)
     s.auto, s.sink = False, QUIET
     machine = s.instance.machine
@@ -108,8 +121,16 @@ def run_function(s: Any, function: Function, program: Program, values: list) -> 
     finally:
         while len(frames) > depth:
             machine.unwind(s)
-        (s.sink, s.rowcount, s.error, s.mark, s.auto, s.scope_identity, s.last_identity,
-         s.database) = saved
+        (
+            s.sink,
+            s.rowcount,
+            s.error,
+            s.mark,
+            s.auto,
+            s.scope_identity,
+            s.last_identity,
+            s.database,
+        ) = saved
 
 
 # ---------------------------------------------------------------------- calls
@@ -120,12 +141,16 @@ def find_function(name: ast.ObjectName, context: Context, kinds: tuple[str, ...]
         raise context.not_supported(name, "a function of another database")
     session = context.session
     found = database.follow(
-        database.resolve(name.schema, name.name, session, context.home), session)
+        database.resolve(name.schema, name.name, session, context.home), session
+    )
     return found if isinstance(found, Function) and found.kind in kinds else None
 
 
 def bind_arguments(
-    function: Function, parameters: list[ParameterInfo], given: list[Any], node: Any,
+    function: Function,
+    parameters: list[ParameterInfo],
+    given: list[Any],
+    node: Any,
     context: Context,
 ) -> Callable[[Any, Any, tuple], list]:
     """values(s, v, r) of a call. given: Expr per argument, or the DEFAULT node.
@@ -137,13 +162,15 @@ def bind_arguments(
         raise context.fail(node, SqlError(313, shown, aborts="scope"))
     if len(given) > len(parameters):
         raise context.fail(node, SqlError(8144, function.name, state=2))
-    makers = [_argument(part, item, function, node, context)
-              for part, item in zip(given, parameters)]
+    makers = [
+        _argument(part, item, function, node, context) for part, item in zip(given, parameters)
+    ]
     return lambda s, v, r: [make(s, v, r) for make in makers]
 
 
-def _argument(given: Any, parameter: ParameterInfo, function: Function, node: Any,
-              context: Context) -> Fn:
+def _argument(
+    given: Any, parameter: ParameterInfo, function: Function, node: Any, context: Context
+) -> Fn:
     if parameter.table_type is not None:
         raise context.not_supported(node, "a table-valued parameter of a function")
     if isinstance(given, ast.DefaultValue):
@@ -183,8 +210,9 @@ def scalar_function(name: ast.ObjectName, context: Context) -> Any:
                 return None
             return run_function(s, function, program, given).status
 
-        type_ = declared_type(Context(program, Scope(source=function.source), context.session),
-                              function.node.returns)
+        type_ = declared_type(
+            Context(program, Scope(source=function.source), context.session), function.node.returns
+        )
         return Expr(call, type_)
 
     return build
@@ -198,8 +226,10 @@ def table_function(
     if function is None:
         return None
     program = function_program(context.session, function)
-    given = [part if isinstance(part, ast.DefaultValue) else compile_expression(part, scope)
-             for part in node.call.arguments]
+    given = [
+        part if isinstance(part, ast.DefaultValue) else compile_expression(part, scope)
+        for part in node.call.arguments
+    ]
     values = bind_arguments(function, program.parameters, given, node.call, context)
     columns, body = (_inline if function.kind == INLINE else _multi)(function, program, context)
 

@@ -38,19 +38,38 @@ MESSAGE_TYPE, CONTRACT, SERVICE, REMOTE_BINDING, ROUTE = 15, 16, 17, 18, 19
 SYMMETRIC_KEY, CERTIFICATE, ASYMMETRIC_KEY = 24, 25, 26
 
 CLASS_NAMES = {
-    DATABASE: "DATABASE", OBJECT: "OBJECT_OR_COLUMN", SCHEMA: "SCHEMA",
-    PRINCIPAL: "DATABASE_PRINCIPAL", TYPE: "TYPE", XML_COLLECTION: "XML_SCHEMA_COLLECTION",
-    MESSAGE_TYPE: "MESSAGE_TYPE", CONTRACT: "SERVICE_CONTRACT", SERVICE: "SERVICE",
-    REMOTE_BINDING: "REMOTE_SERVICE_BINDING", ROUTE: "ROUTE", SYMMETRIC_KEY: "SYMMETRIC_KEYS",
-    CERTIFICATE: "CERTIFICATE", ASYMMETRIC_KEY: "ASYMMETRIC_KEY",
+    DATABASE: "DATABASE",
+    OBJECT: "OBJECT_OR_COLUMN",
+    SCHEMA: "SCHEMA",
+    PRINCIPAL: "DATABASE_PRINCIPAL",
+    TYPE: "TYPE",
+    XML_COLLECTION: "XML_SCHEMA_COLLECTION",
+    MESSAGE_TYPE: "MESSAGE_TYPE",
+    CONTRACT: "SERVICE_CONTRACT",
+    SERVICE: "SERVICE",
+    REMOTE_BINDING: "REMOTE_SERVICE_BINDING",
+    ROUTE: "ROUTE",
+    SYMMETRIC_KEY: "SYMMETRIC_KEYS",
+    CERTIFICATE: "CERTIFICATE",
+    ASYMMETRIC_KEY: "ASYMMETRIC_KEY",
 }
 """class and class_desc of sys.database_permissions."""
 
 _KINDS = {
-    DATABASE: "DATABASE", OBJECT: "OBJECT", SCHEMA: "SCHEMA", PRINCIPAL: "USER", TYPE: "TYPE",
-    XML_COLLECTION: "XML SCHEMA COLLECTION", MESSAGE_TYPE: "MESSAGE TYPE", CONTRACT: "CONTRACT",
-    SERVICE: "SERVICE", REMOTE_BINDING: "REMOTE SERVICE BINDING", ROUTE: "ROUTE",
-    SYMMETRIC_KEY: "SYMMETRIC KEY", CERTIFICATE: "CERTIFICATE", ASYMMETRIC_KEY: "ASYMMETRIC KEY",
+    DATABASE: "DATABASE",
+    OBJECT: "OBJECT",
+    SCHEMA: "SCHEMA",
+    PRINCIPAL: "USER",
+    TYPE: "TYPE",
+    XML_COLLECTION: "XML SCHEMA COLLECTION",
+    MESSAGE_TYPE: "MESSAGE TYPE",
+    CONTRACT: "CONTRACT",
+    SERVICE: "SERVICE",
+    REMOTE_BINDING: "REMOTE SERVICE BINDING",
+    ROUTE: "ROUTE",
+    SYMMETRIC_KEY: "SYMMETRIC KEY",
+    CERTIFICATE: "CERTIFICATE",
+    ASYMMETRIC_KEY: "ASYMMETRIC KEY",
 }
 
 BROKER_VERBS = frozenset({"SEND", "RECEIVE"})
@@ -194,11 +213,17 @@ def has_permission(session: Any, permission: str, item: Any, column: int = 0) ->
 def permitted(target: Securable, user: Principal, permission: str, column: int = 0) -> bool:
     """Effective permission of a database principal on a securable, whoever's session it is."""
     return user.id == DBO or decide(
-        target, principals_of(target.database, user), permission, column, NOBODY)
+        target, principals_of(target.database, user), permission, column, NOBODY
+    )
 
 
-def decide(target: Securable, mine: frozenset[int], permission: str, column: int = 0,
-           server: frozenset[int] = NOBODY) -> bool:
+def decide(
+    target: Securable,
+    mine: frozenset[int],
+    permission: str,
+    column: int = 0,
+    server: frozenset[int] = NOBODY,
+) -> bool:
     """The permission check ("Permissions (Database Engine)", summary of the algorithm).
 
     Whoever owns the securable may; else a DENY of the permission, or of one that covers it, on it
@@ -215,8 +240,9 @@ def decide(target: Securable, mine: frozenset[int], permission: str, column: int
     return "D" not in stated and bool(stated & {"G", "W"})
 
 
-def states(target: Securable, mine: frozenset[int], permission: str,
-           server: frozenset[int] = NOBODY) -> set[str]:
+def states(
+    target: Securable, mine: frozenset[int], permission: str, server: frozenset[int] = NOBODY
+) -> set[str]:
     """G, W and D as they are stated for the identities, by anything that covers the permission."""
     database = target.database
     places = _places(target)
@@ -235,8 +261,12 @@ def states(target: Securable, mine: frozenset[int], permission: str,
                 found.add("D")
             if any(name in role_rights(i) for i in mine):
                 found.add("G")
-        elif kind == "SCHEMA" and name == "CONTROL" and target.schema and \
-                database.schemas[target.schema.lower()].owner in mine:
+        elif (
+            kind == "SCHEMA"
+            and name == "CONTROL"
+            and target.schema
+            and database.schemas[target.schema.lower()].owner in mine
+        ):
             found.add("G")
     return found
 
@@ -250,11 +280,13 @@ def _places(target: Securable) -> dict[str, tuple[int, int, int]]:
     return places
 
 
-def _found(database: Database, place: tuple[int, int, int], name: str,
-           mine: frozenset[int]) -> set[str]:
+def _found(
+    database: Database, place: tuple[int, int, int], name: str, mine: frozenset[int]
+) -> set[str]:
     permissions = database.permissions
-    return {state for principal in mine
-            for state, _ in permissions.get((*place, name, principal), ())}
+    return {
+        state for principal in mine for state, _ in permissions.get((*place, name, principal), ())
+    }
 
 
 # ---------------------------------------------------------------------- checks that raise
@@ -277,8 +309,15 @@ def check(session: Any, permission: str, item: Any, columns: tuple[int, ...] = (
         module = program.object_id
     known = database.permission_cache()
     server = database.server
-    key = (permission, item, user.id, module, columns, signed,
-           server.security_version if server is not None else 0)
+    key = (
+        permission,
+        item,
+        user.id,
+        module,
+        columns,
+        signed,
+        server.security_version if server is not None else 0,
+    )
     if key in known:
         return
     permission = permission.upper()
@@ -306,8 +345,10 @@ def _check(session: Any, target: Securable, permission: str, columns: tuple[int,
     if not refused:
         return
     mine = identities(session, target.database) or NOBODY
-    own = any("G" in _found(target.database, (OBJECT, target.major, c), permission, mine)
-              for c in range(1, 1025))
+    own = any(
+        "G" in _found(target.database, (OBJECT, target.major, c), permission, mine)
+        for c in range(1, 1025)
+    )
     if not own and not has_permission(session, permission, target):
         raise denial(target, permission)
     table = target.database.object_by_id(target.major)
@@ -317,8 +358,9 @@ def _check(session: Any, target: Securable, permission: str, columns: tuple[int,
 
 def _by_column(database: Database, target: Securable) -> bool:
     """Whether anything is stated about single columns of an object."""
-    return any(key[2] and key[0] == OBJECT and key[1] == target.major
-               for key in database.permissions)
+    return any(
+        key[2] and key[0] == OBJECT and key[1] == target.major for key in database.permissions
+    )
 
 
 def denial(target: Securable, permission: str) -> SqlError:
@@ -380,7 +422,8 @@ def check_server(session: Any, permission: str) -> None:
     VIEW SERVER PERFORMANCE STATE does where VIEW SERVER STATE is named (2022, pages of the DMVs).
     """
     if has_server_permission(session, permission) or (
-            permission == VIEW_STATE and has_server_permission(session, PERFORMANCE_STATE)):
+        permission == VIEW_STATE and has_server_permission(session, PERFORMANCE_STATE)
+    ):
         return
     raise followed(300, permission, "server", "master", by=SqlError(297), state=1)
 

@@ -13,8 +13,19 @@ from harness.tsql import ast
 
 _CHOICES = frozenset({"CHOOSE", "COALESCE", "IIF", "ISNULL", "NULLIF"})
 _SIMPLE = (
-    ast.SelectStatement, ast.Insert, ast.SetVariable, ast.Print, ast.Query, ast.Select, ast.Values,
-    ast.SelectItem, ast.Cast, ast.BinaryOp, ast.UnaryOp, ast.FunctionCall, ast.Update,
+    ast.SelectStatement,
+    ast.Insert,
+    ast.SetVariable,
+    ast.Print,
+    ast.Query,
+    ast.Select,
+    ast.Values,
+    ast.SelectItem,
+    ast.Cast,
+    ast.BinaryOp,
+    ast.UnaryOp,
+    ast.FunctionCall,
+    ast.Update,
     ast.Assignment,
 )
 """What may stand around it: nothing that runs once per something else than a row."""
@@ -38,8 +49,7 @@ def next_value(node: ast.NextValueFor, context: Any, *, ordered: bool = False) -
     name = node.sequence
     if name.database is not None:
         raise context.not_supported(node, "a sequence of another database")
-    sequence = context.database.resolve(
-        name.schema, name.name, context.session, context.home)
+    sequence = context.database.resolve(name.schema, name.name, context.session, context.home)
     if not isinstance(sequence, Sequence):
         raise context.fail(node, SqlError(208, ".".join(part for part in name.parts if part)))
 
@@ -61,7 +71,8 @@ def _check_place(node: ast.NextValueFor, context: Any) -> None:
     plain = all(isinstance(part, _SIMPLE) for part in path) and len(queries) <= 1
     for part, following in zip(path, [*path[1:], node]):
         if isinstance(part, ast.Select) and (
-                part.distinct or part.group_by is not None or following not in part.items):
+            part.distinct or part.group_by is not None or following not in part.items
+        ):
             plain = False
         if isinstance(part, ast.Query) and part.order_by and node.over is None:
             plain = False
@@ -69,8 +80,16 @@ def _check_place(node: ast.NextValueFor, context: Any) -> None:
             plain = False
         if isinstance(part, (ast.Insert, ast.Update)) and following in (part.outputs or []):
             plain = False
-    same = [part for part in context.statement.walk() if isinstance(part, ast.NextValueFor)
-            and part.sequence.name.lower() == node.sequence.name.lower()] if plain else []
+    same = (
+        [
+            part
+            for part in context.statement.walk()
+            if isinstance(part, ast.NextValueFor)
+            and part.sequence.name.lower() == node.sequence.name.lower()
+        ]
+        if plain
+        else []
+    )
     values = any(isinstance(part, ast.Values) for part in path)
     if not plain or (len(same) > 1 and not values):
         raise context.not_supported(node, "NEXT VALUE FOR here")

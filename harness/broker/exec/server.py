@@ -53,9 +53,25 @@ class Server(Part):
     """
 
     __slots__ = (
-        "applock_counts", "configuration", "databases", "deadlocks", "engine", "files", "logins",
-        "looked_up", "members", "messages", "new_broker", "next_database", "next_login",
-        "permissions", "security_version", "sequential", "session_locks", "sessions", "transport",
+        "applock_counts",
+        "configuration",
+        "databases",
+        "deadlocks",
+        "engine",
+        "files",
+        "logins",
+        "looked_up",
+        "members",
+        "messages",
+        "new_broker",
+        "next_database",
+        "next_login",
+        "permissions",
+        "security_version",
+        "sequential",
+        "session_locks",
+        "sessions",
+        "transport",
     )
 
     def __init__(self, engine: Engine, new_broker: Callable[[Database], Any] | None = None) -> None:
@@ -69,7 +85,8 @@ class Server(Part):
         self.members: dict[tuple[int, int], bool] = {}
         # public has VIEW ANY DATABASE on every server (sys.databases page).
         self.permissions: dict[tuple[int, int, str, int], tuple[tuple[str, int], ...]] = {
-            (SERVER, 0, "VIEW ANY DATABASE", SERVER_PUBLIC): (("G", 1),)}
+            (SERVER, 0, "VIEW ANY DATABASE", SERVER_PUBLIC): (("G", 1),)
+        }
         self.security_version = 0
         self.files: dict[str, bytes] = {}
         self.messages: dict[tuple[int, int], Any] = {}
@@ -93,8 +110,13 @@ class Server(Part):
                 database.options["db_chaining"] = True
 
     # ------------------------------------------------------------------ databases
-    def create_database(self, transaction: Transaction | None, name: str,
-                        template: Database | None = None, owner: str = "sa") -> Database:
+    def create_database(
+        self,
+        transaction: Transaction | None,
+        name: str,
+        template: Database | None = None,
+        owner: str = "sa",
+    ) -> Database:
         """A new database, empty or made from a template. Raises SqlError 1801 when it exists."""
         if name.lower() in self.databases:
             raise SqlError(1801, name, state=3)
@@ -138,8 +160,9 @@ class Server(Part):
     def check_single_user(self, session: Any, database: Database) -> None:
         """Raise SqlError 924 when a SINGLE_USER database has its one session already."""
         if database.user_access == "SINGLE_USER" and any(
-                other is not session and other.database is database and not other.background
-                for other in self.sessions()):
+            other is not session and other.database is database and not other.background
+            for other in self.sessions()
+        ):
             raise SqlError(924, database.name)
 
     def next_sequential_guid(self) -> str:
@@ -152,18 +175,27 @@ class Server(Part):
         return number.to_bytes(4, "little").hex().upper() + tail
 
     # ------------------------------------------------------------------ logins
-    def create_login(self, transaction: Transaction | None, name: str, password: str,
-                     default_database: str = "master", roles: frozenset[str] = frozenset(),
-                     sid: bytes | None = None, policy: bool = False) -> Login:
+    def create_login(
+        self,
+        transaction: Transaction | None,
+        name: str,
+        password: str,
+        default_database: str = "master",
+        roles: frozenset[str] = frozenset(),
+        sid: bytes | None = None,
+        policy: bool = False,
+    ) -> Login:
         """A new SQL login. Raises SqlError 15025 when the name is taken."""
         number = 1 if name.lower() == "sa" else self.next_login
         sid = b"\x01" if number == 1 else sid or login_sid(name, number)
-        login = Login(number, name, sid, password_digest(sid, password), default_database,
-                      policy=policy)
+        login = Login(
+            number, name, sid, password_digest(sid, password), default_database, policy=policy
+        )
         self.add_login(transaction, login)
         for role in sorted(roles):
-            self.engine.journal.put(transaction, self, self.members,
-                                    (SERVER_ROLES[role], number), True)
+            self.engine.journal.put(
+                transaction, self, self.members, (SERVER_ROLES[role], number), True
+            )
         return login
 
     def add_login(self, transaction: Transaction | None, login: Login) -> None:
@@ -175,8 +207,13 @@ class Server(Part):
         journal.put(transaction, self, self.logins, login.name.lower(), login)
         if login.type != "R":
             # CREATE LOGIN gives CONNECT SQL (GRANT Server Permissions page).
-            journal.put(transaction, self, self.permissions,
-                        (SERVER, 0, "CONNECT SQL", login.id), (("G", 1),))
+            journal.put(
+                transaction,
+                self,
+                self.permissions,
+                (SERVER, 0, "CONNECT SQL", login.id),
+                (("G", 1),),
+            )
         self.bump(transaction)
 
     def login_by_id(self, number: int) -> Login | None:
@@ -185,8 +222,7 @@ class Server(Part):
 
     def bump(self, transaction: Transaction | None) -> None:
         """Say that logins, roles or server permissions have changed."""
-        self.engine.journal.assign(transaction, self, "security_version",
-                                   self.security_version + 1)
+        self.engine.journal.assign(transaction, self, "security_version", self.security_version + 1)
 
     # ------------------------------------------------------------------ sessions
     def session_holder(self, session: Any) -> Transaction:
@@ -200,8 +236,7 @@ class Server(Part):
     def session_ended(self, session: Any) -> None:
         """A session is gone, or was reset: its application locks go with it."""
         tempdb = self.databases["tempdb"]
-        for item in [o for o in tempdb.objects.values()
-                     if getattr(o, "creator", 0) == session.id]:
+        for item in [o for o in tempdb.objects.values() if getattr(o, "creator", 0) == session.id]:
             tempdb.remove(None, item)  # ##temporary tables live as long as their creator
         holder = self.session_locks.get(session.id)
         if holder is not None:
@@ -214,5 +249,9 @@ class Server(Part):
 
     def content(self) -> Any:
         """Databases and logins by name; each database hashes itself."""
-        return (sorted(self.databases), sorted(self.logins), sorted(self.members),
-                sorted(self.permissions.items()))
+        return (
+            sorted(self.databases),
+            sorted(self.logins),
+            sorted(self.members),
+            sorted(self.permissions.items()),
+        )

@@ -55,13 +55,51 @@ class SessionState(Part):
     """
 
     __slots__ = (
-        "app_name", "auto", "background", "bulk", "context_info", "cursors", "database", "deadline",
-        "engine", "error", "error_stack", "expired", "fetch_status", "frames", "guids", "host_name",
-        "host_pid", "id", "identity_insert", "input_buffer", "insert_exec", "instance",
-        "last_identity", "lock_mark", "login_name", "mark", "open_keys", "options",
-        "original_login", "pending", "return_status", "rowcount", "sandbox", "scope_identity",
-        "session_context", "sink", "statement_started", "stream", "temp_procedures", "temp_tables",
-        "trancount", "transaction", "user", "user_stack", "wait",
+        "app_name",
+        "auto",
+        "background",
+        "bulk",
+        "context_info",
+        "cursors",
+        "database",
+        "deadline",
+        "engine",
+        "error",
+        "error_stack",
+        "expired",
+        "fetch_status",
+        "frames",
+        "guids",
+        "host_name",
+        "host_pid",
+        "id",
+        "identity_insert",
+        "input_buffer",
+        "insert_exec",
+        "instance",
+        "last_identity",
+        "lock_mark",
+        "login_name",
+        "mark",
+        "open_keys",
+        "options",
+        "original_login",
+        "pending",
+        "return_status",
+        "rowcount",
+        "sandbox",
+        "scope_identity",
+        "session_context",
+        "sink",
+        "statement_started",
+        "stream",
+        "temp_procedures",
+        "temp_tables",
+        "trancount",
+        "transaction",
+        "user",
+        "user_stack",
+        "wait",
         "xml_documents",
     )
 
@@ -201,8 +239,9 @@ class SessionState(Part):
         """A catalog-dependent built-in function, answered by the catalog."""
         return self.instance.catalog_function(self, name, args)
 
-    def check_permission(self, permission: str, securable: Any,
-                         columns: tuple[int, ...] = ()) -> None:
+    def check_permission(
+        self, permission: str, securable: Any, columns: tuple[int, ...] = ()
+    ) -> None:
         """Raise 229, 230 for a column, and their kin when the current principal may not."""
         security.check(self, permission, securable, columns)
 
@@ -218,7 +257,7 @@ class SessionState(Part):
             if info.node is None:
                 continue
             source, start, end = program.source.text, info.node.pos, info.node.end
-            end += source[end:end + 1] == ";"
+            end += source[end : end + 1] == ";"
             found.append((program.full_name, info.line, start, end, source[start:end]))
         return found
 
@@ -235,7 +274,8 @@ class SessionState(Part):
         transaction.begun = self.engine.clock.now()
         transaction.user = user
         if self.options.isolation == "snapshot" or (
-                user and value(self.engine, "snapshot_level_taken") == "first access"):
+            user and value(self.engine, "snapshot_level_taken") == "first access"
+        ):
             transaction.snapshot = MAY_TAKE
         self.transaction = transaction
         self.mark = 0
@@ -356,14 +396,39 @@ class SessionState(Part):
     def memento(self) -> Any:
         """Every field that a step may change."""
         return (
-            [frame.copy() for frame in self.frames], self.options, self.transaction, self.trancount,
-            self.auto, self.mark, self.wait, self.deadline, self.expired, self.pending, self.error,
-            self.error_stack[:], self.rowcount, self.fetch_status, self.last_identity,
-            self.scope_identity, self.identity_insert, self.insert_exec, self.return_status,
-            self.context_info, dict(self.session_context), dict(self.temp_tables),
+            [frame.copy() for frame in self.frames],
+            self.options,
+            self.transaction,
+            self.trancount,
+            self.auto,
+            self.mark,
+            self.wait,
+            self.deadline,
+            self.expired,
+            self.pending,
+            self.error,
+            self.error_stack[:],
+            self.rowcount,
+            self.fetch_status,
+            self.last_identity,
+            self.scope_identity,
+            self.identity_insert,
+            self.insert_exec,
+            self.return_status,
+            self.context_info,
+            dict(self.session_context),
+            dict(self.temp_tables),
             dict(self.temp_procedures),
-            dict(self.cursors), self.guids, self.database, self.user, self.user_stack[:],
-            self.login_name, self.sandbox, self.bulk, self.lock_mark, self.open_keys,
+            dict(self.cursors),
+            self.guids,
+            self.database,
+            self.user,
+            self.user_stack[:],
+            self.login_name,
+            self.sandbox,
+            self.bulk,
+            self.lock_mark,
+            self.open_keys,
             dict(self.xml_documents),
         )
 
@@ -371,28 +436,72 @@ class SessionState(Part):
         """Put the fields back."""
         from harness.broker.exec.program import Frame
 
-        (frames, self.options, self.transaction, self.trancount, self.auto, self.mark, self.wait,
-         self.deadline, self.expired, self.pending, self.error, self.error_stack, self.rowcount,
-         self.fetch_status, self.last_identity, self.scope_identity, self.identity_insert,
-         self.insert_exec, self.return_status, self.context_info, self.session_context,
-         self.temp_tables, self.temp_procedures, self.cursors, self.guids, self.database, self.user,
-         self.user_stack, self.login_name, self.sandbox, self.bulk, self.lock_mark,
-         self.open_keys, self.xml_documents) = memento
+        (
+            frames,
+            self.options,
+            self.transaction,
+            self.trancount,
+            self.auto,
+            self.mark,
+            self.wait,
+            self.deadline,
+            self.expired,
+            self.pending,
+            self.error,
+            self.error_stack,
+            self.rowcount,
+            self.fetch_status,
+            self.last_identity,
+            self.scope_identity,
+            self.identity_insert,
+            self.insert_exec,
+            self.return_status,
+            self.context_info,
+            self.session_context,
+            self.temp_tables,
+            self.temp_procedures,
+            self.cursors,
+            self.guids,
+            self.database,
+            self.user,
+            self.user_stack,
+            self.login_name,
+            self.sandbox,
+            self.bulk,
+            self.lock_mark,
+            self.open_keys,
+            self.xml_documents,
+        ) = memento
         self.frames = [Frame.back(saved) for saved in frames]
 
     def content(self) -> Any:
         """What decides how the session goes on: dead locals are left out."""
         wait = self.wait
         return (
-            [(frame.program.full_name, frame.pc, _live_values(frame, self.transaction),
-              frame.handlers,
-              frame.trancount) for frame in self.frames],
-            self.trancount, self.auto, self.options.text, self.error, self.rowcount,
-            self.login_name, self.sandbox[1].name if self.sandbox else "",
+            [
+                (
+                    frame.program.full_name,
+                    frame.pc,
+                    _live_values(frame, self.transaction),
+                    frame.handlers,
+                    frame.trancount,
+                )
+                for frame in self.frames
+            ],
+            self.trancount,
+            self.auto,
+            self.options.text,
+            self.error,
+            self.rowcount,
+            self.login_name,
+            self.sandbox[1].name if self.sandbox else "",
             [info.number for info in self.error_stack],
             (wait.kind, str(wait.resource.key) if wait.kind == "lock" else str(wait.what))
-            if wait is not None else None,
-            self.pending.number if self.pending else 0, self.expired, self.guids,
+            if wait is not None
+            else None,
+            self.pending.number if self.pending else 0,
+            self.expired,
+            self.guids,
             self.transaction.hash() if self.transaction else None,
             self.fetch_status if self.cursors else None,
             [_cursor_content(key, cursor) for key, cursor in self.cursors.items()],

@@ -44,11 +44,16 @@ LOGIN_SID_BYTES = 16
 """The longest security identifier of a SQL login (sys.server_principals page)."""
 
 _DENY_ROLES = frozenset({"db_denydatareader", "db_denydatawriter"})
-_ROLE_RIGHTS = {FIXED_ROLES[name]: frozenset(rights) for name, rights in FIXED_ROLE_RIGHTS.items()
-                if name not in _DENY_ROLES}
+_ROLE_RIGHTS = {
+    FIXED_ROLES[name]: frozenset(rights)
+    for name, rights in FIXED_ROLE_RIGHTS.items()
+    if name not in _DENY_ROLES
+}
 _ROLE_DENIALS = {FIXED_ROLES[name]: frozenset(FIXED_ROLE_RIGHTS[name]) for name in _DENY_ROLES}
-_SERVER_RIGHTS = {{**SERVER_ROLES, **SERVER_STATE_ROLES}[name]: frozenset(rights)
-                  for name, rights in FIXED_SERVER_RIGHTS.items()}
+_SERVER_RIGHTS = {
+    {**SERVER_ROLES, **SERVER_STATE_ROLES}[name]: frozenset(rights)
+    for name, rights in FIXED_SERVER_RIGHTS.items()
+}
 
 
 # ---------------------------------------------------------------------- principals of a database
@@ -98,17 +103,24 @@ def signer_users(database: Database, thumbprints: frozenset[bytes]) -> list[Prin
     """The users of certificates and keys with those thumbprints in a database."""
     if not thumbprints:
         return []
-    return [user for user in database.principals.values()
-            if user.type in {CERTIFICATE_USER, KEY_USER} and user.sid is not None
-            and user.sid[12:] in thumbprints]
+    return [
+        user
+        for user in database.principals.values()
+        if user.type in {CERTIFICATE_USER, KEY_USER}
+        and user.sid is not None
+        and user.sid[12:] in thumbprints
+    ]
 
 
 def signer_logins(server: Any, thumbprints: frozenset[bytes]) -> list[Login]:
     """The logins of certificates and keys with those thumbprints."""
     if not thumbprints:
         return []
-    return [login for login in server.logins.values()
-            if login.type in {CERTIFICATE_USER, KEY_USER} and login.sid[12:] in thumbprints]
+    return [
+        login
+        for login in server.logins.values()
+        if login.type in {CERTIFICATE_USER, KEY_USER} and login.sid[12:] in thumbprints
+    ]
 
 
 # ---------------------------------------------------------------------- logins
@@ -118,8 +130,10 @@ def login_of(server: Any, user: Principal) -> Login | None:
         return None
     if len(user.sid) > LOGIN_SID_BYTES:  # made WITHOUT LOGIN: the principal of most modules
         return None
-    return next((login for login in server.logins.values()
-                 if login.sid == user.sid and login.type == USER), None)
+    return next(
+        (login for login in server.logins.values() if login.sid == user.sid and login.type == USER),
+        None,
+    )
 
 
 def server_principals(server: Any, login: Login) -> frozenset[int]:
@@ -132,8 +146,14 @@ def is_sysadmin(server: Any, login: Login | None) -> bool:
     return login is not None and SYSADMIN in server_principals(server, login)
 
 
-def login_permitted(server: Any, ids: frozenset[int], permission: str, class_: int = SERVER,
-                    major: int = 0, kind: str = "SERVER") -> bool:
+def login_permitted(
+    server: Any,
+    ids: frozenset[int],
+    permission: str,
+    class_: int = SERVER,
+    major: int = 0,
+    kind: str = "SERVER",
+) -> bool:
     """Whether server principals have a permission on the server or on one of its securables."""
     if SYSADMIN in ids:
         return True
@@ -155,8 +175,7 @@ def server_states(server: Any, ids: frozenset[int], name: str) -> set[str]:
 
 
 def _stated(server: Any, ids: frozenset[int], class_: int, major: int, name: str) -> set[str]:
-    return {state for i in ids
-            for state, _ in server.permissions.get((class_, major, name, i), ())}
+    return {state for i in ids for state, _ in server.permissions.get((class_, major, name, i), ())}
 
 
 # ---------------------------------------------------------------------- who enters a database
@@ -229,8 +248,7 @@ def vouched(session: Any, database: Database) -> bool:
         owner = user_for_login(database, source.owner)
         if owner is not None and _authenticates(database, owner):
             return True
-    return any(_authenticates(database, user)
-               for user in signer_users(database, signers(session)))
+    return any(_authenticates(database, user) for user in signer_users(database, signers(session)))
 
 
 def _authenticates(database: Database, user: Principal) -> bool:
@@ -239,8 +257,12 @@ def _authenticates(database: Database, user: Principal) -> bool:
         return True
     mine = principals_of(database, user)
     names = {name for each, name in covering("DATABASE", "AUTHENTICATE") if each == "DATABASE"}
-    states = {state for name in names for i in mine
-              for state, _ in database.permissions.get((0, 0, 0, name, i), ())}
+    states = {
+        state
+        for name in names
+        for i in mine
+        for state, _ in database.permissions.get((0, 0, 0, name, i), ())
+    }
     return "D" not in states and (bool(states & {"G", "W"}) or DB_OWNER in mine)
 
 
@@ -263,8 +285,8 @@ def server_identity(session: Any, server: Any = None) -> frozenset[int]:
 
 def _server_vouched(server: Any, source: Database, vouchers: list[Login]) -> bool:
     owner = server.logins.get(source.owner.lower()) if source.options["trustworthy"] else None
-    return any(login is not None and login_permitted(
-        server, server_principals(server, login), "AUTHENTICATE SERVER")
-        for login in [owner, *vouchers])
-
-
+    return any(
+        login is not None
+        and login_permitted(server, server_principals(server, login), "AUTHENTICATE SERVER")
+        for login in [owner, *vouchers]
+    )

@@ -57,9 +57,12 @@ def triggers_on(parent: Any, event: str, timing: str | None = None) -> list[Trig
     if database is None or not parent.object_id:
         return []
     found = [
-        trigger for trigger in database.modules(Trigger)
-        if trigger.parent_id == parent.object_id and not trigger.disabled
-        and event in trigger.node.events and timing in {None, trigger.node.timing}
+        trigger
+        for trigger in database.modules(Trigger)
+        if trigger.parent_id == parent.object_id
+        and not trigger.disabled
+        and event in trigger.node.events
+        and timing in {None, trigger.node.timing}
     ]
     ranks = {"First": 0, "Last": 2}
     return sorted(found, key=lambda trigger: ranks.get(dict(trigger.order).get(event, ""), 1))
@@ -77,9 +80,14 @@ def trigger_program(s: Any, trigger: Trigger, columns: list[Column]) -> Program:
         return trigger.program
     options = trigger.options
     program = Program(
-        trigger.name, trigger.schema, trigger.database, trigger.source,
-        object_id=trigger.object_id, quoted_identifier=options["quoted_identifier"],
-        ansi_nulls=options["ansi_nulls"])
+        trigger.name,
+        trigger.schema,
+        trigger.database,
+        trigger.source,
+        object_id=trigger.object_id,
+        quoted_identifier=options["quoted_identifier"],
+        ansi_nulls=options["ansi_nulls"],
+    )
 
     def prepare(compiler: ProgramCompiler) -> None:
         for name in (INSERTED, DELETED):
@@ -119,8 +127,10 @@ def running_trigger(s: Any) -> int:
 
 def trigger_depth(s: Any, object_id: int | None = None) -> int:
     """TRIGGER_NESTLEVEL(): how many triggers are running in each other; or how often one is."""
-    return sum(frame.firing is not None and object_id in {None, frame.program.object_id}
-               for frame in s.frames)
+    return sum(
+        frame.firing is not None and object_id in {None, frame.program.object_id}
+        for frame in s.frames
+    )
 
 
 def columns_updated(s: Any) -> bytes | None:

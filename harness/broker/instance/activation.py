@@ -35,9 +35,12 @@ COMPLETED = 0
 """``Session.status`` of a task whose procedure has returned, whatever its return value."""
 
 
-differs("background sessions",
-        "Activated tasks have session ids from 21 on and run in turn with the others; a "
-        "server gives them threads of their own.")
+differs(
+    "background sessions",
+    "Activated tasks have session ids from 21 on and run in turn with the others; a "
+    "server gives them threads of their own.",
+)
+
 
 class ActivatedSink:
     """Where an activated procedure's output goes: results nowhere, messages to the ERRORLOG (9724).
@@ -58,7 +61,8 @@ class ActivatedSink:
         if message.severity > 10:
             self.last_error = (message.number, message.state)
         self._instance.error_log.write(
-            f"spid{self._session.id}s", text(9724, self._procedure, self._queue, message.text))
+            f"spid{self._session.id}s", text(9724, self._procedure, self._queue, message.text)
+        )
 
     def _nothing(self, *_: Any, **__: Any) -> None:
         """Result sets and ends of statements are discarded."""
@@ -108,7 +112,8 @@ class Activation:
         session.app_name = ""
         if value(instance.engine, "activated_set_options") == "database defaults":
             session.options = session.options.changed(
-                ansi_padding=False, ansi_warnings=False, concat_null_yields_null=False)
+                ansi_padding=False, ansi_warnings=False, concat_null_yields_null=False
+            )
         session.original_login = "sa"
         become_user(session, database, user)
 
@@ -160,8 +165,9 @@ class Activation:
             if session.status != COMPLETED:
                 queue.broker.counters.add(self.instance.engine.journal, counters.ERRORS)
         self.instance.forget(session)
-        queue.broker.task_ended(queue, session, killed=session.status is None
-                                and not session.sink.last_error[0])
+        queue.broker.task_ended(
+            queue, session, killed=session.status is None and not session.sink.last_error[0]
+        )
 
     def _how(self, session: Session, queue: Any, procedure: str, open_transaction: bool) -> str:
         """Subclass and text of the trace event (messages 8415, 28085 to 28088)."""

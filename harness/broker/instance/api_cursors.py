@@ -55,8 +55,13 @@ _ALLOW_DIRECT, _CHECK_CONCURRENCIES, _READ_ONLY_ACCEPTED = 0x2000, 0x8000, 0x100
 
 FIRST, NEXT, PREV, LAST, ABSOLUTE, RELATIVE = 0x1, 0x2, 0x4, 0x8, 0x10, 0x20
 REFRESH, INFO, PREV_NOADJUST, _SKIP_CHECK = 0x80, 0x100, 0x200, 0x400
-_FETCHES = {PREV: "prior", LAST: "last", ABSOLUTE: "absolute", RELATIVE: "relative",
-            PREV_NOADJUST: "prior"}
+_FETCHES = {
+    PREV: "prior",
+    LAST: "last",
+    ABSOLUTE: "absolute",
+    RELATIVE: "relative",
+    PREV_NOADJUST: "prior",
+}
 _BUFFER = 20
 """Rows of a fetch that does not say how many."""
 
@@ -101,7 +106,7 @@ class _Opening:
     @staticmethod
     def of(arguments: list[Argument], cursor: int, first: int) -> _Opening:
         """The argument at position ``cursor``, and the three from ``first`` on, if given."""
-        rest = [*arguments[first:first + 3], None, None, None]
+        rest = [*arguments[first : first + 3], None, None, None]
         return _Opening(arguments[cursor], *rest[:3])
 
 
@@ -171,8 +176,14 @@ def sp_cursorexecute(
     return _open(s, opening, prepared, arguments[5:], on_return, next_pc)
 
 
-def _open(s: Session, opening: _Opening, prepared: Prepared, values: list[Argument],
-          on_return: OnReturn, next_pc: int | None) -> int | None:
+def _open(
+    s: Session,
+    opening: _Opening,
+    prepared: Prepared,
+    values: list[Argument],
+    on_return: OnReturn,
+    next_pc: int | None,
+) -> int | None:
     """Run the statement in a frame of its own; the cursor is there when the frame is left."""
     if _statement(s, prepared) is None:
         return _directly(s, opening, prepared, values, on_return, next_pc)
@@ -204,8 +215,14 @@ def _open(s: Session, opening: _Opening, prepared: Prepared, values: list[Argume
     return SWITCH
 
 
-def _directly(s: Session, opening: _Opening, prepared: Prepared, values: list[Argument],
-              on_return: OnReturn, next_pc: int | None) -> int:
+def _directly(
+    s: Session,
+    opening: _Opening,
+    prepared: Prepared,
+    values: list[Argument],
+    on_return: OnReturn,
+    next_pc: int | None,
+) -> int:
     """No cursor can be opened on it: run it as it is where the client allows, else 16937."""
     if not _number(opening.concurrency, READ_ONLY) & _ALLOW_DIRECT:
         raise SqlError(16937)
@@ -230,8 +247,9 @@ def _kind(scroll: int) -> int:
     for other in (KEYSET, STATIC, FAST_FORWARD, FORWARD_ONLY):
         if accepted & _ACCEPTS[other]:
             return other
-    raise NotSupported("a server cursor of type " + (
-        "DYNAMIC" if kind == DYNAMIC else f"{kind:#x}"))
+    raise NotSupported(
+        "a server cursor of type " + ("DYNAMIC" if kind == DYNAMIC else f"{kind:#x}")
+    )
 
 
 def _check_concurrency(concurrency: int) -> None:
@@ -253,8 +271,14 @@ def _statement(s: Session, prepared: Prepared) -> ast.SelectStatement | None:
 
 def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Program, int]:
     """A program that leaves (plan, rows, locals) in a local, and that local's slot."""
-    key = ("cursor", requested, prepared.text, prepared.definitions, s.database.id,
-           s.options.quoted_identifier)
+    key = (
+        "cursor",
+        requested,
+        prepared.text,
+        prepared.definitions,
+        s.database.id,
+        s.options.quoted_identifier,
+    )
     known = s.instance.programs.get(key)
     if known is not None and known[0].database is s.database:
         return known
@@ -277,8 +301,9 @@ def _cursor_program(s: Session, prepared: Prepared, requested: str) -> tuple[Pro
 
         return run
 
-    step = lazy_step(program, compiler.here(), node, compile_read, compiler.context,
-                     touches_data(node))
+    step = lazy_step(
+        program, compiler.here(), node, compile_read, compiler.context, touches_data(node)
+    )
     compiler.emit(node, step, names_objects(node))
     compiler.finish()
     s.instance.programs.put(key, (program, slot))
@@ -290,7 +315,8 @@ def _cursorable(node: ast.Statement) -> bool:
         return False
     body = node.query.body
     return not isinstance(body, ast.Select) or (
-        body.into is None and all(item.variable is None for item in body.items))
+        body.into is None and all(item.variable is None for item in body.items)
+    )
 
 
 # ---------------------------------------------------------------------- fetching
@@ -336,7 +362,7 @@ def sp_cursorfetch(
 
 def _in_buffer(cursor: ApiCursor) -> tuple[Row, ...]:
     first = cursor.start - 1
-    return cursor.rows[first:first + cursor.size]
+    return cursor.rows[first : first + cursor.size]
 
 
 def _buffer(s: Session, cursor: ApiCursor) -> list[tuple]:
@@ -403,8 +429,11 @@ def sp_cursoroption(
     _, cursor = _find(s, arguments, "sp_cursoroption")
     expect(arguments, "sp_cursoroption", "@cursor", "@code", "@value")
     code = _number(arguments[1], 0)
-    answers = {4: cursor.kind, 5: READ_ONLY,
-               6: len(cursor.rows) if cursor.kind in _SCROLLING else -1}
+    answers = {
+        4: cursor.kind,
+        5: READ_ONLY,
+        6: len(cursor.rows) if cursor.kind in _SCROLLING else -1,
+    }
     if code in answers:
         _give(arguments[2], answers[code])
     elif code != 3:  # TEXTDATA: values themselves and no text pointers, as always here

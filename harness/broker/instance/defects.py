@@ -46,7 +46,8 @@ class Defects(Part):
         """Keep a defect. where: what it came out of, and so what it has ended."""
         _LOG.error("defect of the embedded broker in %s", where, exc_info=error)
         self._journal.assign(
-            None, self, "found", (*self.found[1 - KEPT:], (where, described(error))))
+            None, self, "found", (*self.found[1 - KEPT :], (where, described(error)))
+        )
 
     def content(self) -> Any:
         """All of it: a state with a defect is never the same as one without."""

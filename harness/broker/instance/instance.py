@@ -43,9 +43,11 @@ FIRST_RAISED = 13000
 QUANTUM = 200
 """Statements a session may run before the next ready one has its turn."""
 
-differs("durability",
-        "Everything is in memory: no files, log, backup, recovery model or restart; a "
-        "commit is visible and not durable.")
+differs(
+    "durability",
+    "Everything is in memory: no files, log, backup, recovery model or restart; a "
+    "commit is visible and not durable.",
+)
 
 VERSION_TEXT = (
     "Microsoft SQL Server 2022 (RTM) - 16.0.4100.1 (X64) \n"
@@ -152,8 +154,13 @@ class Instance:
     ) -> Session:
         """A new session. Raises SqlError 18456 (name or password) or 4060 (database)."""
         login = self.server.logins.get(user.lower())
-        if login is None or not login.accepts(password) or not login_permitted(
-                self.server, server_principals(self.server, login), "CONNECT SQL"):
+        if (
+            login is None
+            or not login.accepts(password)
+            or not login_permitted(
+                self.server, server_principals(self.server, login), "CONNECT SQL"
+            )
+        ):
             self.error_log.write("Logon", f"Login failed for user '{user}'.")
             raise SqlError(18456, user)
         session = self._new_session(FIRST_SPID)
@@ -324,8 +331,9 @@ class Instance:
             try:
                 batch = parse_batch(text, 1, quoted_identifier)
             except TsqlSyntaxError as error:
-                raise SqlError(error.number, text=error.message, line=error.line,
-                               severity=15, aborts="batch") from None
+                raise SqlError(
+                    error.number, text=error.message, line=error.line, severity=15, aborts="batch"
+                ) from None
             _TREES.put(key, batch)
         return batch
 
@@ -359,8 +367,9 @@ class Instance:
         session.database = database
         session.user = user
 
-    def check_permission(self, session: Session, permission: str, securable: Any,
-                         columns: tuple[int, ...] = ()) -> None:
+    def check_permission(
+        self, session: Session, permission: str, securable: Any, columns: tuple[int, ...] = ()
+    ) -> None:
         """Raises 229 and its kin when the current principal may not."""
         security.check(session, permission, securable, columns)
 
@@ -395,7 +404,8 @@ class Instance:
     ) -> None:
         """RAISERROR WITH LOG."""
         self.error_log.write(
-            f"spid{session.id}", f"Error: {number}, Severity: {severity}, State: {state}. {text}")
+            f"spid{session.id}", f"Error: {number}, Severity: {severity}, State: {state}. {text}"
+        )
 
     # ------------------------------------------------------------------ inside
     def _new_broker(self, database: Database) -> Broker:
@@ -415,7 +425,11 @@ class Instance:
         members. A database has a better one, its schema version.
         """
         found: list[Part] = [
-            self.server, self.server.transport, self.engine.locks, self.engine.timers]
+            self.server,
+            self.server.transport,
+            self.engine.locks,
+            self.engine.timers,
+        ]
         server, registry = self.server, self.registry
         for database in self._members(server, server.digest or server.hash(), _databases):
             found.append(database)

@@ -138,13 +138,15 @@ def _return(s: Session, on_return: OnReturn) -> None:
         on_return(s, 0)
 
 
-DYNAMIC_PROCEDURES.update({
-    "sp_prepare": sp_prepare,
-    "sp_prepexec": sp_prepexec,
-    "sp_prepexecrpc": sp_prepexecrpc,
-    "sp_execute": sp_execute,
-    "sp_unprepare": sp_unprepare,
-    "sp_reset_connection": sp_reset_connection,
-    "sp_cursorunprepare": sp_unprepare,
-    **CURSOR_PROCEDURES,
-})
+DYNAMIC_PROCEDURES.update(
+    {
+        "sp_prepare": sp_prepare,
+        "sp_prepexec": sp_prepexec,
+        "sp_prepexecrpc": sp_prepexecrpc,
+        "sp_execute": sp_execute,
+        "sp_unprepare": sp_unprepare,
+        "sp_reset_connection": sp_reset_connection,
+        "sp_cursorunprepare": sp_unprepare,
+        **CURSOR_PROCEDURES,
+    }
+)

@@ -52,9 +52,22 @@ class Session(SessionState):
     """
 
     __slots__ = (
-        "active", "api_cursors", "calls", "initial_database", "last_cursor", "last_handle",
-        "login", "login_time", "outputs", "prepared", "queue", "rpc", "status", "transactions",
-        "when_finished", "wire",
+        "active",
+        "api_cursors",
+        "calls",
+        "initial_database",
+        "last_cursor",
+        "last_handle",
+        "login",
+        "login_time",
+        "outputs",
+        "prepared",
+        "queue",
+        "rpc",
+        "status",
+        "transactions",
+        "when_finished",
+        "wire",
     )
 
     def __init__(self, engine: Engine, instance: Instance, session_id: int, stream: str) -> None:
@@ -84,15 +97,34 @@ class Session(SessionState):
     def memento(self) -> Any:
         """The executor's fields and the request's."""
         return (
-            super().memento(), self.transactions, self.active, self.rpc, self.status,
-            self.calls[:], dict(self.outputs), dict(self.prepared), self.last_handle,
-            dict(self.api_cursors), self.last_cursor,
+            super().memento(),
+            self.transactions,
+            self.active,
+            self.rpc,
+            self.status,
+            self.calls[:],
+            dict(self.outputs),
+            dict(self.prepared),
+            self.last_handle,
+            dict(self.api_cursors),
+            self.last_cursor,
         )
 
     def restore(self, memento: Any) -> None:
         """Put the fields back."""
-        (state, self.transactions, self.active, self.rpc, self.status, self.calls, self.outputs,
-         self.prepared, self.last_handle, self.api_cursors, self.last_cursor) = memento
+        (
+            state,
+            self.transactions,
+            self.active,
+            self.rpc,
+            self.status,
+            self.calls,
+            self.outputs,
+            self.prepared,
+            self.last_handle,
+            self.api_cursors,
+            self.last_cursor,
+        ) = memento
         super().restore(state)
 
     # ------------------------------------------------------------------ requests
@@ -149,8 +181,16 @@ class Session(SessionState):
         """A request that could not even start: its error, and nothing else has happened."""
         if self.transaction is not None and self.options.xact_abort and not error.compiling:
             self.rollback()
-        self.sink.message(Message(error.number, error.severity, error.state, error.text,
-                                  error.procedure, error.line or 1))
+        self.sink.message(
+            Message(
+                error.number,
+                error.severity,
+                error.state,
+                error.text,
+                error.procedure,
+                error.line or 1,
+            )
+        )
         self.sink.done(0, None, True)
 
     def program_finished(self) -> None:
@@ -282,8 +322,14 @@ class Session(SessionState):
 
     def killed(self) -> None:
         """KILL: work undone, the client hears 596 (severity 21), the connection ends."""
-        self._ended_by(Message(596, 21, 1, "Cannot continue the execution because the session is "
-                               "in the kill state."))
+        self._ended_by(
+            Message(
+                596,
+                21,
+                1,
+                "Cannot continue the execution because the session is in the kill state.",
+            )
+        )
 
     def broken(self, error: Exception) -> None:
         """An exception nobody foresaw came out of this session: it ends, with its work undone.

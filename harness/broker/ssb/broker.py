@@ -53,10 +53,32 @@ class Broker(Part):
     """
 
     __slots__ = (
-        "_queues", "activate", "bindings", "contracts", "counters", "database", "enabled",
-        "endpoints", "engine", "groups", "guid", "has_certificate", "has_master_key", "log",
-        "may_send", "message_types", "missed", "next_id", "no_entry", "notifications", "priorities",
-        "raised", "routes", "senders", "services", "sides",
+        "_queues",
+        "activate",
+        "bindings",
+        "contracts",
+        "counters",
+        "database",
+        "enabled",
+        "endpoints",
+        "engine",
+        "groups",
+        "guid",
+        "has_certificate",
+        "has_master_key",
+        "log",
+        "may_send",
+        "message_types",
+        "missed",
+        "next_id",
+        "no_entry",
+        "notifications",
+        "priorities",
+        "raised",
+        "routes",
+        "senders",
+        "services",
+        "sides",
     )
 
     def __init__(self, engine: Engine, database: Any) -> None:
@@ -139,8 +161,11 @@ class Broker(Part):
 
     def priority(self, contract: str, local_service: str, remote_service: str) -> int:
         """Priority of a new endpoint: the best match, 5 without one."""
-        found = [p for p in self.priorities.values()
-                 if p.matches(contract, local_service, remote_service)]
+        found = [
+            p
+            for p in self.priorities.values()
+            if p.matches(contract, local_service, remote_service)
+        ]
         return max(found, key=lambda p: p.rank).level if found else 5
 
     # ------------------------------------------------------------------ endpoints
@@ -220,8 +245,16 @@ class Broker(Part):
         The copied queues take the place of the template's in ``database.objects``.
         """
         twin = Broker(self.engine, database)
-        for name in ("activate", "enabled", "log", "may_send", "no_entry",
-                     "has_certificate", "has_master_key", "next_id"):
+        for name in (
+            "activate",
+            "enabled",
+            "log",
+            "may_send",
+            "no_entry",
+            "has_certificate",
+            "has_master_key",
+            "next_id",
+        ):
             setattr(twin, name, getattr(self, name))
         for name in ("message_types", "contracts", "routes", "priorities", "bindings"):
             setattr(twin, name, dict(getattr(self, name)))
@@ -232,30 +265,55 @@ class Broker(Part):
         twin._queues = (None, [])
         for service in self.services.values():
             twin.services[service.name] = Service(
-                twin, service.service_id, service.name, queues[service.queue.object_id],
-                service.contracts, service.owner)
+                twin,
+                service.service_id,
+                service.name,
+                queues[service.queue.object_id],
+                service.contracts,
+                service.owner,
+            )
         return twin
 
     def content(self) -> Any:
         """Definitions with what they say, and which conversations there are."""
         return (
-            self.database.name, self.guid, self.enabled, self.has_master_key,
-            self._definitions(), sorted(self.services),
-            sorted(self.endpoints), sorted(self.groups), sorted(map(repr, self.missed)),
+            self.database.name,
+            self.guid,
+            self.enabled,
+            self.has_master_key,
+            self._definitions(),
+            sorted(self.services),
+            sorted(self.endpoints),
+            sorted(self.groups),
+            sorted(map(repr, self.missed)),
             [(n.name, event, body) for _, (_, n, event, body) in sorted(self.raised.items())],
         )
 
     def _definitions(self) -> list:
         """What can be created and altered, but for services, which hash themselves."""
         return [
-            sorted((m.name, m.validation) for m in self.message_types.values()
-                   if m.message_type_id >= names.FIRST_USER_ID),
+            sorted(
+                (m.name, m.validation)
+                for m in self.message_types.values()
+                if m.message_type_id >= names.FIRST_USER_ID
+            ),
             sorted(self.contracts),
-            sorted((r.name, r.service_name or "", r.broker_instance or "", r.address,
-                    r.mirror_address or "", r.expires or 0.0) for r in self.routes.values()),
+            sorted(
+                (
+                    r.name,
+                    r.service_name or "",
+                    r.broker_instance or "",
+                    r.address,
+                    r.mirror_address or "",
+                    r.expires or 0.0,
+                )
+                for r in self.routes.values()
+            ),
             sorted((b.name, b.service_name, b.user, b.anonymous) for b in self.bindings.values()),
-            sorted((p.name, p.contract or "", p.local_service or "", p.remote_service or "",
-                    p.level) for p in self.priorities.values()),
+            sorted(
+                (p.name, p.contract or "", p.local_service or "", p.remote_service or "", p.level)
+                for p in self.priorities.values()
+            ),
             sorted((n.parent_id, n.name, n.events, n.handle) for n in self.notifications.values()),
         ]
 

@@ -33,8 +33,12 @@ def finish(endpoint: Endpoint, *, at_once: bool = False) -> None:
     """
     broker, inbox = endpoint.broker, endpoint.inbox
     journal = broker.engine.journal
-    later = at_once and inbox.cut is not None and inbox.tail > inbox.cut \
+    later = (
+        at_once
+        and inbox.cut is not None
+        and inbox.tail > inbox.cut
         and value(broker.engine, "end_over_open_send") == "leaves"
+    )
     endpoint.service.queue.forget(inbox, but_later=later)
     for sequence in list(endpoint.pending):
         journal.put(None, endpoint, endpoint.pending, sequence, MISSING)

@@ -26,8 +26,13 @@ PEER_ENDED, PEER_ERROR, BROKER_ERROR = "ended", "error", "broker error"
 """What an endpoint was told: EndDialog, END .. WITH ERROR, or an error of the engine itself."""
 
 STATES = {
-    "SO": "STARTED_OUTBOUND", "SI": "STARTED_INBOUND", "CO": "CONVERSING",
-    "DI": "DISCONNECTED_INBOUND", "DO": "DISCONNECTED_OUTBOUND", "ER": "ERROR", "CD": "CLOSED",
+    "SO": "STARTED_OUTBOUND",
+    "SI": "STARTED_INBOUND",
+    "CO": "CONVERSING",
+    "DI": "DISCONNECTED_INBOUND",
+    "DO": "DISCONNECTED_OUTBOUND",
+    "ER": "ERROR",
+    "CD": "CLOSED",
 }
 """state -> state_desc (sys.conversation_endpoints page)."""
 
@@ -61,11 +66,37 @@ class Endpoint(Part):
     """
 
     __slots__ = (
-        "alarm_writer", "arrivals", "begun", "broker", "contract", "conversation_id", "creator",
-        "dead", "encrypted", "expires", "far_broker", "far_service", "group", "handle", "inbox",
-        "is_initiator", "lifetime", "own", "owner", "peer", "pending", "pending_settled",
-        "pending_writer", "priority", "said", "security_timestamp", "send_sequence", "sent_by",
-        "service", "status", "timer_due",
+        "alarm_writer",
+        "arrivals",
+        "begun",
+        "broker",
+        "contract",
+        "conversation_id",
+        "creator",
+        "dead",
+        "encrypted",
+        "expires",
+        "far_broker",
+        "far_service",
+        "group",
+        "handle",
+        "inbox",
+        "is_initiator",
+        "lifetime",
+        "own",
+        "owner",
+        "peer",
+        "pending",
+        "pending_settled",
+        "pending_writer",
+        "priority",
+        "said",
+        "security_timestamp",
+        "send_sequence",
+        "sent_by",
+        "service",
+        "status",
+        "timer_due",
     )
 
     def __init__(
@@ -146,11 +177,21 @@ class Endpoint(Part):
         business; the conversation timer is not: until its transaction commits it is armed nowhere.
         """
         return (
-            self.handle, self.is_initiator, self.group.group_id, self.own, self.said,
+            self.handle,
+            self.is_initiator,
+            self.group.group_id,
+            self.own,
+            self.said,
             sorted((str(t.owner.id), kind) for t, kind in self.arrivals.items()),
-            self.send_sequence, self.peer.handle if self.peer else None, self.dead,
-            [(sequence, row[0], row[1].name, row[2])
-             for sequence, row in sorted(self.pending.items())],
+            self.send_sequence,
+            self.peer.handle if self.peer else None,
+            self.dead,
+            [
+                (sequence, row[0], row[1].name, row[2])
+                for sequence, row in sorted(self.pending.items())
+            ],
             self.pending_settled if self.pending_writer else None,
-            self.timer_due, self.alarm_writer is not None, self.creator is not None,
+            self.timer_due,
+            self.alarm_writer is not None,
+            self.creator is not None,
         )

@@ -13,8 +13,7 @@ from harness.broker.engine.journal import Part
 if TYPE_CHECKING:
     from harness.broker.engine.journal import Journal
 
-(SENDS, RECEIVES, ENQUEUED, WAITING, DEQUEUED, ROLLBACKS, STARTED, ABORTED,
- ERRORS) = range(9)
+(SENDS, RECEIVES, ENQUEUED, WAITING, DEQUEUED, ROLLBACKS, STARTED, ABORTED, ERRORS) = range(9)
 """SEND and RECEIVE statements, messages put into queues, into and out of transmission queues,
 rolled-back transactions that used the broker, activated tasks started, aborted, ended by errors."""
 PRIORITY = 9

@@ -49,9 +49,14 @@ def changed(broker: Broker, transaction: Transaction) -> None:
 
 
 # ---------------------------------------------------------------------- message types
-def create_message_type(broker: Broker, transaction: Transaction, name: str,
-                        validation: str = names.NONE, owner: int = DBO,
-                        collection: Any = None) -> MessageType:
+def create_message_type(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    validation: str = names.NONE,
+    owner: int = DBO,
+    collection: Any = None,
+) -> MessageType:
     """CREATE MESSAGE TYPE. collection: the schema collection of VALID_XML."""
     refuse_taken(broker.message_types, name)
     created = MessageType(broker.take_id(), name, validation, owner, collection)
@@ -60,14 +65,19 @@ def create_message_type(broker: Broker, transaction: Transaction, name: str,
     return created
 
 
-def alter_message_type(broker: Broker, transaction: Transaction, name: str,
-                       validation: str, collection: Any = None) -> None:
+def alter_message_type(
+    broker: Broker, transaction: Transaction, name: str, validation: str, collection: Any = None
+) -> None:
     """ALTER MESSAGE TYPE: messages already in a queue are not touched."""
     old = find(broker.message_types, name, "alter", "message type")
     refuse_system(old.message_type_id)
-    broker.engine.journal.put(transaction, broker, broker.message_types, name,
-                              MessageType(old.message_type_id, name, validation, old.owner,
-                                          collection))
+    broker.engine.journal.put(
+        transaction,
+        broker,
+        broker.message_types,
+        name,
+        MessageType(old.message_type_id, name, validation, old.owner, collection),
+    )
 
 
 def drop_message_type(broker: Broker, transaction: Transaction, name: str) -> None:
@@ -80,8 +90,13 @@ def drop_message_type(broker: Broker, transaction: Transaction, name: str) -> No
 
 
 # ---------------------------------------------------------------------- contracts
-def create_contract(broker: Broker, transaction: Transaction, name: str,
-                    usages: list[tuple[str, int]], owner: int = DBO) -> Contract:
+def create_contract(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    usages: list[tuple[str, int]],
+    owner: int = DBO,
+) -> Contract:
     """CREATE CONTRACT. usages: (message type, bits of ``names.BY_ANY``) as listed.
 
     Raises SqlError 2714, 8403, 8492 and 15151.
@@ -117,14 +132,24 @@ def drop_contract(broker: Broker, transaction: Transaction, name: str) -> None:
         if endpoint.contract is old and endpoint.own == OPEN and endpoint.usable(transaction):
             fault(transaction, endpoint, 8487)
             far = endpoint.peer
-            if far is not None and far.broker is not broker and far.own == OPEN \
-                    and far.usable(transaction):
+            if (
+                far is not None
+                and far.broker is not broker
+                and far.own == OPEN
+                and far.usable(transaction)
+            ):
                 fault(transaction, far, 8487)
 
 
 # ---------------------------------------------------------------------- services
-def create_service(broker: Broker, transaction: Transaction, name: str, queue: Queue,
-                   contracts: list[str], owner: int = DBO) -> Service:
+def create_service(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    queue: Queue,
+    contracts: list[str],
+    owner: int = DBO,
+) -> Service:
     """CREATE SERVICE. contracts: those it may be a target for. SqlError 2714, 8404, 15151."""
     refuse_taken(broker.services, name)
     _known_contracts(broker, contracts)
@@ -143,8 +168,14 @@ def _known_contracts(broker: Broker, contracts: list[str]) -> None:
         find(broker.contracts, contract, "find", "service contract")
 
 
-def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Queue | None,
-                  add: list[str], drop: list[str]) -> None:
+def alter_service(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    queue: Queue | None,
+    add: list[str],
+    drop: list[str],
+) -> None:
     """ALTER SERVICE: another queue (its messages move along), more or fewer contracts.
 
     Whether conversations on a contract that is dropped go on is a switch. Raises SqlError 15151,
@@ -163,8 +194,9 @@ def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Qu
             raise SqlError(15151, "drop", "service contract", contract)
     journal = broker.engine.journal
     if add or drop:
-        journal.assign(transaction, service, "contracts",
-                       (service.contracts | set(add)) - set(drop))
+        journal.assign(
+            transaction, service, "contracts", (service.contracts | set(add)) - set(drop)
+        )
     if drop and value(broker.engine, "service_contract_dropped") == "error":
         _tell_of_dropped(broker, transaction, service, drop)
     if queue is not None and queue is not service.queue:
@@ -177,8 +209,9 @@ def alter_service(broker: Broker, transaction: Transaction, name: str, queue: Qu
     changed(broker, transaction)
 
 
-def _tell_of_dropped(broker: Broker, transaction: Transaction, service: Service,
-                     contracts: list[str]) -> None:
+def _tell_of_dropped(
+    broker: Broker, transaction: Transaction, service: Service, contracts: list[str]
+) -> None:
     """Conversations this service is the target of, on a contract it has no more: 8468 and 8469."""
     for endpoint in _of_service(broker, service):
         if endpoint.is_initiator or endpoint.contract.name not in contracts:
@@ -210,8 +243,13 @@ def drop_service(broker: Broker, transaction: Transaction, name: str) -> None:
     journal.put(transaction, broker, broker.services, name, MISSING)
     for endpoint in mine:
         peer = endpoint.peer
-        if peer is not None and not peer.dead and not endpoint.own \
-                and peer.service is not service and peer.usable(transaction):
+        if (
+            peer is not None
+            and not peer.dead
+            and not endpoint.own
+            and peer.service is not service
+            and peer.usable(transaction)
+        ):
             fault(transaction, peer, 8470)
         alarms.will_change(transaction, endpoint)
         journal.assign(transaction, endpoint, "own", GONE)
@@ -236,21 +274,34 @@ def refuse_bound(broker: Broker, queue: Queue) -> None:
 
 
 # ---------------------------------------------------------------------- priorities
-def create_priority(broker: Broker, transaction: Transaction, name: str, contract: str | None,
-                    local_service: str | None, remote_service: str | None,
-                    level: int = 5) -> Priority:
+def create_priority(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    contract: str | None,
+    local_service: str | None,
+    remote_service: str | None,
+    level: int = 5,
+) -> Priority:
     """CREATE BROKER PRIORITY; None is ANY. Conversations that exist keep theirs."""
     refuse_taken(broker.priorities, name)
-    return _put_priority(broker, transaction, Priority(
-        broker.take_id(), name, contract, local_service, remote_service, level))
+    return _put_priority(
+        broker,
+        transaction,
+        Priority(broker.take_id(), name, contract, local_service, remote_service, level),
+    )
 
 
-def alter_priority(broker: Broker, transaction: Transaction, name: str,
-                   **changes: Any) -> Priority:
+def alter_priority(broker: Broker, transaction: Transaction, name: str, **changes: Any) -> Priority:
     """ALTER BROKER PRIORITY: what is not among ``changes`` stays."""
     old: Priority = find(broker.priorities, name, "alter", "broker priority")
-    fields = {"contract": old.contract, "local_service": old.local_service,
-              "remote_service": old.remote_service, "level": old.level, **changes}
+    fields = {
+        "contract": old.contract,
+        "local_service": old.local_service,
+        "remote_service": old.remote_service,
+        "level": old.level,
+        **changes,
+    }
     return _put_priority(broker, transaction, Priority(old.priority_id, name, **fields))
 
 

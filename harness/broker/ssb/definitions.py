@@ -49,8 +49,15 @@ class Service(Part):
 
     __slots__ = ("broker", "contracts", "name", "owner", "queue", "service_id")
 
-    def __init__(self, broker: Broker, service_id: int, name: str, queue: Queue,
-                 contracts: frozenset[str], owner: int = DBO) -> None:
+    def __init__(
+        self,
+        broker: Broker,
+        service_id: int,
+        name: str,
+        queue: Queue,
+        contracts: frozenset[str],
+        owner: int = DBO,
+    ) -> None:
         super().__init__()
         self.broker = broker
         self.service_id = service_id
@@ -114,10 +121,16 @@ class Priority:
 
         This gives the documented order C+L+R, C+L, C+R, C, L+R, L, R, any.
         """
-        return (4 * (self.contract is not None) + 2 * (self.local_service is not None)
-                + (self.remote_service is not None))
+        return (
+            4 * (self.contract is not None)
+            + 2 * (self.local_service is not None)
+            + (self.remote_service is not None)
+        )
 
     def matches(self, contract: str, local_service: str, remote_service: str) -> bool:
         """Whether an endpoint of that contract and those services gets this priority."""
-        return (self.contract in {None, contract} and self.local_service in {None, local_service}
-                and self.remote_service in {None, remote_service})
+        return (
+            self.contract in {None, contract}
+            and self.local_service in {None, local_service}
+            and self.remote_service in {None, remote_service}
+        )

@@ -80,8 +80,7 @@ def _special(transaction: Transaction, event: tuple, queues: dict) -> None:
     _, inbox, key = event
     found = inbox.special.get(key)
     if found is not None and found[1] is transaction:
-        inbox.endpoint.broker.engine.journal.put(None, inbox, inbox.special, key,
-                                                 (found[0], None))
+        inbox.endpoint.broker.engine.journal.put(None, inbox, inbox.special, key, (found[0], None))
     if not inbox.endpoint.dead:
         queues.setdefault(inbox.endpoint.service.queue, False)
 
@@ -125,7 +124,8 @@ def _own_end(transaction: Transaction, event: tuple, queues: dict) -> None:
     endpoint: Endpoint = event[1]
     peer = endpoint.peer
     if (endpoint.own == GONE and endpoint.dead < 2) or (
-            endpoint.own == CLOSED and not endpoint.dead):
+        endpoint.own == CLOSED and not endpoint.dead
+    ):
         finish(endpoint, at_once=True)
     else:
         # DISCONNECTED_OUTBOUND, if that has just been delivered
@@ -238,12 +238,24 @@ def queue_altered(queue: Queue) -> None:
 
 
 _COMMITTED = {
-    "ssb.created": _created, "ssb.enqueued": _enqueued, "ssb.special": _special,
-    "ssb.held": _held, "ssb.received": _received, "ssb.arrived": _arrived, "ssb.end": _own_end,
-    "ssb.pending": _pending, "ssb.alarm": _alarm, "ssb.altered": _altered,
-    "ssb.queue": _queue_altered, "ssb.dropped": _dropped, "ssb.group": _group,
-    "ssb.moved": _moved, "ssb.watched": _watched,
-    "ssb.raised": _raised, "ssb.look": _look, "ssb.expired": _expired,
+    "ssb.created": _created,
+    "ssb.enqueued": _enqueued,
+    "ssb.special": _special,
+    "ssb.held": _held,
+    "ssb.received": _received,
+    "ssb.arrived": _arrived,
+    "ssb.end": _own_end,
+    "ssb.pending": _pending,
+    "ssb.alarm": _alarm,
+    "ssb.altered": _altered,
+    "ssb.queue": _queue_altered,
+    "ssb.dropped": _dropped,
+    "ssb.group": _group,
+    "ssb.moved": _moved,
+    "ssb.watched": _watched,
+    "ssb.raised": _raised,
+    "ssb.look": _look,
+    "ssb.expired": _expired,
 }
 
 
@@ -282,8 +294,14 @@ def _queue_altered_back(transaction: Transaction, event: tuple, queues: dict) ->
 
 
 _ROLLED_BACK = {
-    "ssb.queue": _queue_altered_back, "ssb.moved": _moved,
-    "ssb.received": _received_again, "ssb.enqueued": _undone, "ssb.special": _undone,
-    "ssb.alarm": _alarm_back, "ssb.pending": _pending_back, "ssb.group": _group,
-    "ssb.end": _end_undone, "ssb.expired": _expired,
+    "ssb.queue": _queue_altered_back,
+    "ssb.moved": _moved,
+    "ssb.received": _received_again,
+    "ssb.enqueued": _undone,
+    "ssb.special": _undone,
+    "ssb.alarm": _alarm_back,
+    "ssb.pending": _pending_back,
+    "ssb.group": _group,
+    "ssb.end": _end_undone,
+    "ssb.expired": _expired,
 }

@@ -14,8 +14,10 @@ _FIELDS = re.compile(r"<Code>(-?\d+)</Code><Description>(.*)</Description>", re.
 def encode(code: int, description: str, *, bom: bool = True) -> bytes:
     """The body. code: negative for the engine's own errors, positive for END .. WITH ERROR."""
     shown = escape(description, quote=False).replace("'", "&apos;").replace('"', "&quot;")
-    text = (f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
-            f"<Description>{shown}</Description></Error>")
+    text = (
+        f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
+        f"<Description>{shown}</Description></Error>"
+    )
     return (_BOM if bom else b"") + text.encode("utf-16-le")
 
 

@@ -14,9 +14,7 @@ if TYPE_CHECKING:
     from harness.broker.engine.transactions import Transaction
 
 
-def tell(
-    transaction: Transaction | None, endpoint: Endpoint, kind: str = BROKER_ERROR
-) -> None:
+def tell(transaction: Transaction | None, endpoint: Endpoint, kind: str = BROKER_ERROR) -> None:
     """Say to an endpoint that its peer ended, or that there was an error.
 
     The transaction sees it at once, others when it has committed: the other side may be working on
@@ -31,14 +29,15 @@ def tell(
     endpoint.broker.note(transaction, ("ssb.arrived", endpoint))
 
 
-def fault(
-    transaction: Transaction | None, endpoint: Endpoint, number: int, *args: object
-) -> None:
+def fault(transaction: Transaction | None, endpoint: Endpoint, number: int, *args: object) -> None:
     """An error of the engine's own: Error message with the negated number, endpoint in ERROR."""
     broker = endpoint.broker
     tell(transaction, endpoint)
     endpoint.service.queue.put_special(
-        transaction, endpoint.inbox, FAULT, value(broker.engine, "system_message_sequence"),
+        transaction,
+        endpoint.inbox,
+        FAULT,
+        value(broker.engine, "system_message_sequence"),
         broker.message_types[names.ERROR],
-        error_body.encode(-number, text(number, *args),
-                          bom=value(broker.engine, "error_body_bom")))
+        error_body.encode(-number, text(number, *args), bom=value(broker.engine, "error_body_bom")),
+    )

@@ -40,8 +40,19 @@ class Inbox(Part):
     """
 
     __slots__ = (
-        "base", "cut", "endpoint", "head", "kept", "left", "ready_key", "rows", "sent", "settled",
-        "special", "tail", "writer",
+        "base",
+        "cut",
+        "endpoint",
+        "head",
+        "kept",
+        "left",
+        "ready_key",
+        "rows",
+        "sent",
+        "settled",
+        "special",
+        "tail",
+        "writer",
     )
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -75,7 +86,8 @@ class Inbox(Part):
     def visible_special(self, transaction: Transaction | None, own: bool = True) -> list:
         """Keys of the special rows a transaction may receive, in order."""
         return sorted(
-            key for key, (_, writer) in self.special.items()
+            key
+            for key, (_, writer) in self.special.items()
             if writer is None or (own and writer is transaction)
         )
 
@@ -84,7 +96,8 @@ class Inbox(Part):
         if self.ended:
             return False
         return self.head < self.end(transaction, own) or bool(
-            self.special and self.visible_special(transaction, own))
+            self.special and self.visible_special(transaction, own)
+        )
 
     def stored(self) -> Iterator[tuple[int, Message, Any]]:
         """(status, message, open transaction that put it there or None) of every row.
@@ -152,16 +165,23 @@ class Inbox(Part):
         """Messages in the conversation's own order, and who holds what uncommitted."""
         writer = self.writer
         return (
-            self.endpoint.handle, self.head,
+            self.endpoint.handle,
+            self.head,
             [(sequence, row[2].name, row[3]) for sequence, row in sorted(self.rows.items())],
-            [(rank, row[2].name, row[3], str(owner.owner.id) if owner else "")
-             for (rank, _), (row, owner) in sorted(self.special.items())],
-            len(self.kept), len(self.sent),
+            [
+                (rank, row[2].name, row[3], str(owner.owner.id) if owner else "")
+                for (rank, _), (row, owner) in sorted(self.special.items())
+            ],
+            len(self.kept),
+            len(self.sent),
             (str(writer.owner.id), self.settled) if writer else None,
             *((self.cut, self.left) if self._cut_counts() else ()),
         )
 
     def _cut_counts(self) -> bool:
         """Whether it makes a difference which rows END has found: only where it leaves others."""
-        return self.cut is not None and self.tail > self.cut and \
-            silent(self.endpoint.broker.engine, "end_over_open_send") == "leaves"
+        return (
+            self.cut is not None
+            and self.tail > self.cut
+            and silent(self.endpoint.broker.engine, "end_over_open_send") == "leaves"
+        )

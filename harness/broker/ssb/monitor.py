@@ -44,8 +44,11 @@ class QueueMonitor(Part):
     @property
     def exists(self) -> bool:
         """Whether the queue has a monitor: activation (or a notification), queue and broker on."""
-        return ((self._internal or self.queue.watched > 0) and self.queue.enabled
-                and self.queue.broker.awake)
+        return (
+            (self._internal or self.queue.watched > 0)
+            and self.queue.enabled
+            and self.queue.broker.awake
+        )
 
     @property
     def _internal(self) -> bool:
@@ -117,8 +120,13 @@ class QueueMonitor(Part):
         received = session.id in self.receivers
         if received:
             journal.put(None, self, self.receivers, session.id, MISSING)
-        if killed and not received and self.state == NOTIFIED and not self.running \
-                and value(self.queue.broker.engine, "killed_reader") == "relaunched":
+        if (
+            killed
+            and not received
+            and self.state == NOTIFIED
+            and not self.running
+            and value(self.queue.broker.engine, "killed_reader") == "relaunched"
+        ):
             self._become(INACTIVE)
             self.poke()
             return
@@ -150,8 +158,12 @@ class QueueMonitor(Part):
         engine = queue.broker.engine
         engine.journal.assign(None, self, "last_activated", engine.clock.now())
         self._become(NOTIFIED)
-        engine.timers.set(None, "ssb.monitor", self._key(), engine.clock.now()
-                          + value(engine, "external_activation_timeout_s"))
+        engine.timers.set(
+            None,
+            "ssb.monitor",
+            self._key(),
+            engine.clock.now() + value(engine, "external_activation_timeout_s"),
+        )
         queue.broker.activation_needed(queue)
 
     def _launch(self) -> None:
@@ -183,16 +195,18 @@ class QueueMonitor(Part):
     def _arm(self) -> None:
         engine = self.queue.broker.engine
         if self._room() and ("ssb.monitor", self._key()) not in engine.timers.entries:
-            engine.timers.set(None, "ssb.monitor", self._key(),
-                              engine.clock.now() + ANOTHER_READER_S)
+            engine.timers.set(
+                None, "ssb.monitor", self._key(), engine.clock.now() + ANOTHER_READER_S
+            )
 
     def _look_again(self) -> None:
         """An empty RECEIVE passes over groups that are locked; whether or not the monitor hears
         when they are free again, it looks every few seconds (F-342)."""
         if self.queue.has_receivable():
             engine = self.queue.broker.engine
-            engine.timers.set(None, "ssb.monitor", self._key(),
-                              engine.clock.now() + ANOTHER_READER_S)
+            engine.timers.set(
+                None, "ssb.monitor", self._key(), engine.clock.now() + ANOTHER_READER_S
+            )
 
     def _disarm(self) -> None:
         self.queue.broker.engine.timers.cancel(None, "ssb.monitor", self._key())

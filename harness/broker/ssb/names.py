@@ -41,28 +41,59 @@ BY_INITIATOR, BY_TARGET, BY_ANY = 1, 2, 3
 """Who may send a message type: bits, so that one AND decides."""
 
 CONTRACTS: tuple[tuple[int, str, dict[str, int]], ...] = (
-    (1, PREFIX + "Notifications/PostQueryNotification",
-     {PREFIX + "Notifications/QueryNotification": BY_INITIATOR}),
-    (2, PREFIX + "Notifications/PostEventNotification",
-     {PREFIX + "Notifications/EventNotification": BY_INITIATOR}),
-    (3, PREFIX + "ServiceBroker/BrokerConfigurationNotice",
-     {_NOTICE + name: BY_INITIATOR for name in (
-         "MissingRoute", "FailedRoute", "MissingRemoteServiceBinding",
-         "FailedRemoteServiceBinding")}),
+    (
+        1,
+        PREFIX + "Notifications/PostQueryNotification",
+        {PREFIX + "Notifications/QueryNotification": BY_INITIATOR},
+    ),
+    (
+        2,
+        PREFIX + "Notifications/PostEventNotification",
+        {PREFIX + "Notifications/EventNotification": BY_INITIATOR},
+    ),
+    (
+        3,
+        PREFIX + "ServiceBroker/BrokerConfigurationNotice",
+        {
+            _NOTICE + name: BY_INITIATOR
+            for name in (
+                "MissingRoute",
+                "FailedRoute",
+                "MissingRemoteServiceBinding",
+                "FailedRemoteServiceBinding",
+            )
+        },
+    ),
     (4, PREFIX + "ServiceBroker/ServiceEcho", {PREFIX + "ServiceBroker/ServiceEcho/Echo": BY_ANY}),
-    (5, PREFIX + "ServiceBroker/ServiceDiagnostic",
-     {_DIAGNOSTIC + "Query": BY_INITIATOR, _DIAGNOSTIC + "Status": BY_TARGET,
-      _DIAGNOSTIC + "Description": BY_TARGET}),
+    (
+        5,
+        PREFIX + "ServiceBroker/ServiceDiagnostic",
+        {
+            _DIAGNOSTIC + "Query": BY_INITIATOR,
+            _DIAGNOSTIC + "Status": BY_TARGET,
+            _DIAGNOSTIC + "Description": BY_TARGET,
+        },
+    ),
     (6, DEFAULT, {DEFAULT: BY_ANY}),
 )
 """(id, name, usages) of the built-in contracts."""
 
 SYSTEM_SERVICES: tuple[tuple[int, str, int, str, tuple[str, ...]], ...] = (
-    (1, PREFIX + "Notifications/QueryNotificationService", 1977058079,
-     "QueryNotificationErrorsQueue", (PREFIX + "Notifications/PostQueryNotification",)),
+    (
+        1,
+        PREFIX + "Notifications/QueryNotificationService",
+        1977058079,
+        "QueryNotificationErrorsQueue",
+        (PREFIX + "Notifications/PostQueryNotification",),
+    ),
     (2, EVENT_SERVICE, 2009058193, "EventNotificationErrorsQueue", (POST_EVENT,)),
-    (3, PREFIX + "ServiceBroker/ServiceBroker", 2041058307, "ServiceBrokerQueue",
-     (PREFIX + "ServiceBroker/ServiceDiagnostic", PREFIX + "ServiceBroker/ServiceEcho")),
+    (
+        3,
+        PREFIX + "ServiceBroker/ServiceBroker",
+        2041058307,
+        "ServiceBrokerQueue",
+        (PREFIX + "ServiceBroker/ServiceDiagnostic", PREFIX + "ServiceBroker/ServiceEcho"),
+    ),
 )
 """(service id, service, object id of its queue in schema dbo, queue, contracts) of what every
 database is born with. Names are documented, the queues' ids as seen on real servers."""

@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from harness.broker.ssb.broker import Broker
     from harness.broker.ssb.conversation import Endpoint
 
-differs("event notifications",
-        "A message is in its target queue as soon as the event's transaction has committed; a "
-        "server posts it from a background task. SPID is always 20. What BROKER_QUEUE_DISABLED "
-        "holds beside the ids of database and queue is taken from other trace events (F-253).")
+differs(
+    "event notifications",
+    "A message is in its target queue as soon as the event's transaction has committed; a "
+    "server posts it from a background task. SPID is always 20. What BROKER_QUEUE_DISABLED "
+    "holds beside the ids of database and queue is taken from other trace events (F-253).",
+)
 
 QUEUE_ACTIVATION, QUEUE_DISABLED = "QUEUE_ACTIVATION", "BROKER_QUEUE_DISABLED"
 QUEUE, DATABASE, SERVER = "QUEUE", "DATABASE", "SERVER"
@@ -81,9 +83,18 @@ class SystemQueue(Queue):
 
 # ---------------------------------------------------------------------- CREATE and DROP
 def create(
-    home: Broker, s: Any, name: str, scope: str, queue: Queue | None,
-    asked: list[tuple[str, str]], service_name: str, broker_instance: str, *, object_id: int,
-    owner: int, creator: bytes | None = None,
+    home: Broker,
+    s: Any,
+    name: str,
+    scope: str,
+    queue: Queue | None,
+    asked: list[tuple[str, str]],
+    service_name: str,
+    broker_instance: str,
+    *,
+    object_id: int,
+    owner: int,
+    creator: bytes | None = None,
 ) -> EventNotification:
     """CREATE EVENT NOTIFICATION. home: the broker the conversation belongs to (msdb's ON SERVER).
 
@@ -98,12 +109,28 @@ def create(
         raise SqlError(9718, queue.name if queue is not None else "")
     # Nothing leaves the instance, so there is nothing to encrypt.
     handle = verbs.begin_dialog(
-        home, s, names.EVENT_SERVICE, service_name, broker_instance=broker_instance,
-        contract=names.POST_EVENT, encryption=False)
+        home,
+        s,
+        names.EVENT_SERVICE,
+        service_name,
+        broker_instance=broker_instance,
+        contract=names.POST_EVENT,
+        encryption=False,
+    )
     made = EventNotification(
-        object_id, name, scope, queue.object_id if queue is not None else 0, events,
-        tuple(group for _, group in asked), service_name,
-        str(home.endpoints[handle].far_broker), handle, owner, home.engine.clock.now(), creator)
+        object_id,
+        name,
+        scope,
+        queue.object_id if queue is not None else 0,
+        events,
+        tuple(group for _, group in asked),
+        service_name,
+        str(home.endpoints[handle].far_broker),
+        handle,
+        owner,
+        home.engine.clock.now(),
+        creator,
+    )
     home.engine.journal.put(s.work(), where, where.notifications, key, made)
     _watch(s.work(), queue, made, 1)
     return made
@@ -139,9 +166,13 @@ def find(home: Broker, scope: str, queue: Queue | None, name: str) -> EventNotif
 def of_queue(queue: Queue, event: str = "") -> list[EventNotification]:
     """The notifications on a queue (for one event), by name."""
     return sorted(
-        (n for n in queue.broker.notifications.values()
-         if n.parent_id == queue.object_id and (not event or event in n.events)),
-        key=lambda n: n.name)
+        (
+            n
+            for n in queue.broker.notifications.values()
+            if n.parent_id == queue.object_id and (not event or event in n.events)
+        ),
+        key=lambda n: n.name,
+    )
 
 
 def _place(home: Broker, scope: str, queue: Queue | None, name: str) -> tuple[Any, Any]:
@@ -151,8 +182,12 @@ def _place(home: Broker, scope: str, queue: Queue | None, name: str) -> tuple[An
     return home, (queue.object_id if queue is not None else 0, name.lower())
 
 
-def _watch(transaction: Transaction | None, queue: Queue | None, notification: EventNotification,
-           change: int) -> None:
+def _watch(
+    transaction: Transaction | None,
+    queue: Queue | None,
+    notification: EventNotification,
+    change: int,
+) -> None:
     """A queue counts who wants QUEUE_ACTIVATION: its monitor exists for them."""
     if queue is None or QUEUE_ACTIVATION not in notification.events:
         return
@@ -166,17 +201,25 @@ def listeners_for(broker: Broker, event: str) -> list[tuple[Broker, EventNotific
     """Notifications ON DATABASE and ON SERVER for a DDL event, with the brokers they send from."""
     server = getattr(broker.database, "server", None)
     transport = getattr(server, "transport", None)
-    found = [(broker, n) for _, n in sorted(broker.notifications.items())
-             if n.scope == DATABASE and event in n.events]
+    found = [
+        (broker, n)
+        for _, n in sorted(broker.notifications.items())
+        if n.scope == DATABASE and event in n.events
+    ]
     if transport is not None and transport.notifications:
         home = server.databases["msdb"].broker
-        found += [(home, n) for _, n in sorted(transport.notifications.items())
-                  if event in n.events]
+        found += [
+            (home, n) for _, n in sorted(transport.notifications.items()) if event in n.events
+        ]
     return found
 
 
-def raised(listeners: list[tuple[Broker, EventNotification]], transaction: Transaction,
-           event: str, body: str) -> None:
+def raised(
+    listeners: list[tuple[Broker, EventNotification]],
+    transaction: Transaction,
+    event: str,
+    body: str,
+) -> None:
     """A definition has changed: its notifications are posted when the transaction commits.
 
     "If an event transaction that activates a notification is rolled back, the sending of the event
@@ -184,8 +227,9 @@ def raised(listeners: list[tuple[Broker, EventNotification]], transaction: Trans
     """
     for home, notification in _merged(listeners):
         key = max(home.raised, default=0) + 1
-        home.engine.journal.put(transaction, home, home.raised, key,
-                                (transaction, notification, event, _encoded(body)))
+        home.engine.journal.put(
+            transaction, home, home.raised, key, (transaction, notification, event, _encoded(body))
+        )
         home.note(transaction, ("ssb.raised", home))
 
 
@@ -199,8 +243,9 @@ def committed(home: Broker, transaction: Transaction) -> None:
                 _post(home, notification, event, body)
 
 
-def _send_before_drop(home: Broker, s: Any, notification: EventNotification,
-                      endpoint: Endpoint) -> None:
+def _send_before_drop(
+    home: Broker, s: Any, notification: EventNotification, endpoint: Endpoint
+) -> None:
     """Events of the very transaction that drops the notification are sent, then it is dropped."""
     transaction = s.work()
     verbs.lock_group(home, transaction, endpoint.group)
@@ -221,9 +266,15 @@ def _alive(home: Broker, notification: EventNotification) -> bool:
 def activation_needed(queue: Queue) -> None:
     """QUEUE_ACTIVATION: there is work for one more reader."""
     database = queue.broker.database
-    fields = [("ServerName", _server_name(database)), ("LoginName", "sa"), ("UserName", "dbo"),
-              ("DatabaseName", database.name), ("SchemaName", queue.schema),
-              ("ObjectName", queue.name), ("ObjectType", "QUEUE")]
+    fields = [
+        ("ServerName", _server_name(database)),
+        ("LoginName", "sa"),
+        ("UserName", "dbo"),
+        ("DatabaseName", database.name),
+        ("SchemaName", queue.schema),
+        ("ObjectName", queue.name),
+        ("ObjectType", "QUEUE"),
+    ]
     _raise(queue, QUEUE_ACTIVATION, fields)
 
 
@@ -234,9 +285,16 @@ def queue_disabled(queue: Queue) -> None:
     """
     database = queue.broker.database
     now = queue.broker.engine.clock.utc().isoformat(timespec="milliseconds")
-    fields = [("DatabaseID", str(database.id)), ("LoginName", "sa"), ("StartTime", now),
-              ("ObjectID", str(queue.object_id)), ("ServerName", _server_name(database)),
-              ("LoginSid", "AQ=="), ("IsSystem", "1"), ("SessionLoginName", "")]
+    fields = [
+        ("DatabaseID", str(database.id)),
+        ("LoginName", "sa"),
+        ("StartTime", now),
+        ("ObjectID", str(queue.object_id)),
+        ("ServerName", _server_name(database)),
+        ("LoginSid", "AQ=="),
+        ("IsSystem", "1"),
+        ("SessionLoginName", ""),
+    ]
     _raise(queue, QUEUE_DISABLED, fields)
 
 
@@ -248,21 +306,27 @@ def _raise(queue: Queue, event: str, fields: list[tuple[str, str]]) -> None:
     transport = getattr(server, "transport", None)
     if event != QUEUE_ACTIVATION and transport is not None:
         home = server.databases["msdb"].broker
-        listeners += [(home, found) for _, found in sorted(transport.notifications.items())
-                      if event in found.events]
+        listeners += [
+            (home, found)
+            for _, found in sorted(transport.notifications.items())
+            if event in found.events
+        ]
     if not listeners:
         return
     now = broker.engine.clock.utc().isoformat(timespec="milliseconds")
     known = [("EventType", event), ("PostTime", now), ("SPID", str(SPID)), *fields]
-    inner = "".join(f"<{name}>{escape(shown, quote=False)}</{name}>" if shown else f"<{name}/>"
-                    for name, shown in known)
+    inner = "".join(
+        f"<{name}>{escape(shown, quote=False)}</{name}>" if shown else f"<{name}/>"
+        for name, shown in known
+    )
     body = _encoded(f"<EVENT_INSTANCE>{inner}</EVENT_INSTANCE>")
     for home, notification in _merged(listeners):
         _post(home, notification, event, body)
 
 
-def _merged(listeners: list[tuple[Broker, EventNotification]]
-            ) -> Iterator[tuple[Broker, EventNotification]]:
+def _merged(
+    listeners: list[tuple[Broker, EventNotification]],
+) -> Iterator[tuple[Broker, EventNotification]]:
     """WITH FAN_IN: one message per service, whatever number of notifications of one creator."""
     merged: set[tuple] = set()
     for home, notification in listeners:
@@ -288,8 +352,10 @@ def _post(home: Broker, notification: EventNotification, event: str, body: bytes
     """Send one message; a notification that cannot send is dropped (17005)."""
     endpoint = home.endpoints.get(notification.handle)
     if endpoint is None or endpoint.own or endpoint.said or endpoint.arrivals:
-        home.log(f"spid{SPID}s", text(17001, event, notification.handle,
-                                      8426 if endpoint is None else 8429))
+        home.log(
+            f"spid{SPID}s",
+            text(17001, event, notification.handle, 8426 if endpoint is None else 8429),
+        )
         home.log(f"spid{SPID}s", text(17005, notification.name, home.database.name))
         _forget(home, notification)
         return
@@ -299,8 +365,14 @@ def _post(home: Broker, notification: EventNotification, event: str, body: bytes
 def _send(home: Broker, transaction: Transaction | None, endpoint: Endpoint, body: bytes) -> None:
     sequence = endpoint.send_sequence
     home.engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)
-    transmission.dispatch(transaction, endpoint, transmission.MESSAGE, sequence,
-                          home.message_types[names.EVENT_NOTIFICATION], body)
+    transmission.dispatch(
+        transaction,
+        endpoint,
+        transmission.MESSAGE,
+        sequence,
+        home.message_types[names.EVENT_NOTIFICATION],
+        body,
+    )
 
 
 def _forget(home: Broker, notification: EventNotification) -> None:

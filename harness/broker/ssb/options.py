@@ -84,7 +84,8 @@ def session_keys_lost(broker: Broker, transaction: Transaction | None = None) ->
 def _open(broker: Broker) -> list:
     """Endpoints that have not ended and not failed, by handle."""
     return [
-        endpoint for _, endpoint in sorted(broker.endpoints.items())
+        endpoint
+        for _, endpoint in sorted(broker.endpoints.items())
         if endpoint.own == OPEN and not endpoint.dead and endpoint.said in {"", PEER_ENDED}
     ]
 

@@ -51,9 +51,27 @@ class Queue(Part):
     """
 
     __slots__ = (
-        "activation", "broker", "enabled", "held", "internal_id", "kind", "lock_key", "monitor",
-        "name", "next_order", "object_id", "oldest_first", "parent_id", "poison",
-        "poison_handling", "ready", "retention", "schema", "started", "waiters", "watched",
+        "activation",
+        "broker",
+        "enabled",
+        "held",
+        "internal_id",
+        "kind",
+        "lock_key",
+        "monitor",
+        "name",
+        "next_order",
+        "object_id",
+        "oldest_first",
+        "parent_id",
+        "poison",
+        "poison_handling",
+        "ready",
+        "retention",
+        "schema",
+        "started",
+        "waiters",
+        "watched",
     )
 
     def __init__(self, broker: Broker, schema: str, name: str, object_id: int) -> None:
@@ -123,8 +141,13 @@ class Queue(Part):
             self.broker.note(transaction, ("ssb.enqueued", inbox))
         # By place, not by number: numbers are missing where END has dropped what was pending.
         place = inbox.tail
-        journal.put(transaction, inbox, inbox.rows, place,
-                    (order, sequence, message_type, body, engine.clock.now()))
+        journal.put(
+            transaction,
+            inbox,
+            inbox.rows,
+            place,
+            (order, sequence, message_type, body, engine.clock.now()),
+        )
         journal.assign(transaction, inbox, "tail", place + 1)
         self.broker.counters.enqueued(journal, inbox.endpoint.priority)
         if inbox.ready_key is None:
@@ -147,8 +170,13 @@ class Queue(Part):
         order = self.next_order
         journal.assign(None, self, "next_order", order + 1)
         if not self.enabled:
-            journal.put(transaction, self, self.held, order,
-                        (inbox, rank, sequence, message_type, body, transaction))
+            journal.put(
+                transaction,
+                self,
+                self.held,
+                order,
+                (inbox, rank, sequence, message_type, body, transaction),
+            )
             if transaction is not None:
                 self.broker.note(transaction, ("ssb.held", self, order))
             return
@@ -234,8 +262,7 @@ class Queue(Part):
     # ------------------------------------------------------------------ waiting
     def wait(self, session: Any, named: bool) -> None:
         """Note a session that waits for a message. named: for one conversation or group only."""
-        self.broker.engine.journal.put(
-            None, self, self.waiters, session.id, (session, named))
+        self.broker.engine.journal.put(None, self, self.waiters, session.id, (session, named))
 
     def stop_waiting(self, session: Any) -> None:
         """The session waits no more."""
@@ -316,12 +343,14 @@ class Queue(Part):
             inbox = endpoint.inbox
             taker = endpoint.group.lock_key
             for status, message, writer in inbox.stored():
-                taken = inbox.ended or (status == 0 and message[1] >= inbox.base
-                                         and not self.retention)
+                taken = inbox.ended or (
+                    status == 0 and message[1] >= inbox.base and not self.retention
+                )
                 owner = writer or (_holder(engine, taker) if taken else None)
                 if transaction is not None and owner is not None and owner is not transaction:
                     engine.locks.wait_for_writer(
-                        transaction, owner, ("KEY", self.lock_key, (endpoint.handle, message[0])))
+                        transaction, owner, ("KEY", self.lock_key, (endpoint.handle, message[0]))
+                    )
                 if not taken:
                     found.append(columns.full_row(endpoint, message, status))
         return sorted(found, key=_order)
@@ -340,17 +369,28 @@ class Queue(Part):
 
     def content(self) -> Any:
         """Options, held rows, waiting sessions, poison counts; oldest-first also the order."""
-        order = [inbox.endpoint.handle for inbox in self.ready.values()
-                 if inbox.oldest() is not None] if self.oldest_first else None
+        order = (
+            [inbox.endpoint.handle for inbox in self.ready.values() if inbox.oldest() is not None]
+            if self.oldest_first
+            else None
+        )
         activation = self.activation
         return (
-            self.lock_key, self.enabled, self.retention, self.poison_handling,
+            self.lock_key,
+            self.enabled,
+            self.retention,
+            self.poison_handling,
             activation and (activation.procedure, activation.max_readers, activation.enabled),
             self.watched,
-            [(row[0].endpoint.handle, row[1], row[3].name, row[4])
-             for _, row in sorted(self.held.items())] if self.held else None,
+            [
+                (row[0].endpoint.handle, row[1], row[3].name, row[4])
+                for _, row in sorted(self.held.items())
+            ]
+            if self.held
+            else None,
             sorted(session.id for session in self.waiting()) if self.waiters else None,
-            sorted(self.poison.items(), key=repr) if self.poison else None, order,
+            sorted(self.poison.items(), key=repr) if self.poison else None,
+            order,
         )
 
     def hash(self) -> bytes:

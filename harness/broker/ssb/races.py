@@ -27,15 +27,19 @@ def end_meets_rows(transaction: Transaction, endpoint: Endpoint) -> None:
     engine, queue = endpoint.broker.engine, endpoint.service.queue
     theirs = inbox.writer is not None and inbox.writer is not transaction
     if theirs or inbox.special:
-        met = [(message[0], writer) for _, message, writer in inbox.stored()
-               if writer is not None and writer is not transaction]
+        met = [
+            (message[0], writer)
+            for _, message, writer in inbox.stored()
+            if writer is not None and writer is not transaction
+        ]
         choice = value(engine, "end_over_open_send") if met else ""
         if choice == "fails":
             raise SqlError(1222, state=TIMEOUT_STATES["KEY"])
         if choice == "waits":  # for the same lock as a SELECT of the row (Queue.select_rows)
             for order, writer in met:
                 engine.locks.wait_for_writer(
-                    transaction, writer, ("KEY", queue.lock_key, (endpoint.handle, order)))
+                    transaction, writer, ("KEY", queue.lock_key, (endpoint.handle, order))
+                )
     engine.journal.assign(transaction, inbox, "cut", inbox.settled if theirs else inbox.tail)
 
 
@@ -70,8 +74,10 @@ def held_back(transaction: Transaction | None, endpoint: Endpoint) -> bool:
 
     What is delivered when its sender commits cannot wait for anybody: it stays there as well.
     """
-    return open_end(transaction, endpoint) is not None and \
-        value(endpoint.broker.engine, "send_over_open_end") != "enqueues"
+    return (
+        open_end(transaction, endpoint) is not None
+        and value(endpoint.broker.engine, "send_over_open_end") != "enqueues"
+    )
 
 
 def open_sender(endpoint: Endpoint, ending: Transaction | None = None) -> Transaction | None:

@@ -44,8 +44,14 @@ def _enter(queue: Queue, s: Any) -> tuple[Transaction, bool]:
 
 
 def receive(
-    queue: Queue, s: Any, top: int | None = None, *, handle: str | None = None,
-    group_id: str | None = None, by_handle: bool = False, by_group: bool = False,
+    queue: Queue,
+    s: Any,
+    top: int | None = None,
+    *,
+    handle: str | None = None,
+    group_id: str | None = None,
+    by_handle: bool = False,
+    by_group: bool = False,
 ) -> list[Taken]:
     """Take up to ``top`` messages (None: all) of one conversation group, and lock the group.
 
@@ -142,8 +148,9 @@ def _of_any(queue: Queue, transaction: Transaction, top: int | None, own: bool) 
     return taken
 
 
-def _of_handle(queue: Queue, transaction: Transaction, handle: str | None, top: int | None,
-               own: bool) -> list[Taken]:
+def _of_handle(
+    queue: Queue, transaction: Transaction, handle: str | None, top: int | None, own: bool
+) -> list[Taken]:
     if handle is None:
         raise SqlError(8418)
     endpoint = queue.broker.endpoints.get(handle)
@@ -160,8 +167,9 @@ def _of_handle(queue: Queue, transaction: Transaction, handle: str | None, top: 
     raise SqlError(8426, handle)
 
 
-def _of_group(queue: Queue, transaction: Transaction, group_id: str | None, top: int | None,
-              own: bool) -> list[Taken]:
+def _of_group(
+    queue: Queue, transaction: Transaction, group_id: str | None, top: int | None, own: bool
+) -> list[Taken]:
     if group_id is None:
         raise SqlError(8420)
     group = queue.broker.groups.get(group_id)
@@ -169,8 +177,9 @@ def _of_group(queue: Queue, transaction: Transaction, group_id: str | None, top:
         fresh = group.lock_key not in transaction.locks
         if not _lock(queue, transaction, group):
             return []
-        return _from_group(queue, transaction, group, top, own) \
-            or _nothing(queue, transaction, group, fresh)
+        return _from_group(queue, transaction, group, top, own) or _nothing(
+            queue, transaction, group, fresh
+        )
     if value(queue.broker.engine, "receive_unknown") == "empty":
         return []
     raise SqlError(8436, group_id)
@@ -184,8 +193,9 @@ def _nothing(queue: Queue, transaction: Transaction, group: Group, fresh: bool) 
 
 
 # ---------------------------------------------------------------------- taking messages
-def _from_group(queue: Queue, transaction: Transaction, group: Group, top: int | None,
-                own: bool) -> list[Taken]:
+def _from_group(
+    queue: Queue, transaction: Transaction, group: Group, top: int | None, own: bool
+) -> list[Taken]:
     """Conversation by conversation: the higher priority first, then by handle."""
     taken: list[Taken] = []
     members = list(group.members.values())
@@ -197,8 +207,9 @@ def _from_group(queue: Queue, transaction: Transaction, group: Group, top: int |
     return taken
 
 
-def _take(transaction: Transaction, inbox: Inbox, top: int | None, own: bool,
-          taken: list[Taken]) -> None:
+def _take(
+    transaction: Transaction, inbox: Inbox, top: int | None, own: bool, taken: list[Taken]
+) -> None:
     """Take one conversation's messages: DialogTimer, Error, then by sequence number."""
     endpoint = inbox.endpoint
     if inbox.ended:

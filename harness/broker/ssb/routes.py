@@ -21,26 +21,59 @@ _WORDS = {LOCAL, TRANSPORT}
 
 
 # ---------------------------------------------------------------------- routes
-def create_route(broker: Broker, transaction: Transaction, name: str, service_name: str | None,
-                 broker_instance: str | None, lifetime: int | None, address: str,
-                 owner: int = DBO, mirror_address: str | None = None) -> Route:
+def create_route(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    service_name: str | None,
+    broker_instance: str | None,
+    lifetime: int | None,
+    address: str,
+    owner: int = DBO,
+    mirror_address: str | None = None,
+) -> Route:
     """CREATE ROUTE. lifetime: seconds. Raises SqlError 2714, 9659..9662, 9743..9747."""
     refuse_taken(broker.routes, name)
-    return _put(broker, transaction, Route(
-        broker.take_id(), name, service_name, _upper(broker_instance), _address(address),
-        _expires(broker, name, lifetime), owner, _address(mirror_address)))
+    return _put(
+        broker,
+        transaction,
+        Route(
+            broker.take_id(),
+            name,
+            service_name,
+            _upper(broker_instance),
+            _address(address),
+            _expires(broker, name, lifetime),
+            owner,
+            _address(mirror_address),
+        ),
+    )
 
 
-def alter_route(broker: Broker, transaction: Transaction, name: str, service_name: str | None,
-                broker_instance: str | None, lifetime: int | None, address: str | None,
-                mirror_address: str | None = None) -> Route:
+def alter_route(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    service_name: str | None,
+    broker_instance: str | None,
+    lifetime: int | None,
+    address: str | None,
+    mirror_address: str | None = None,
+) -> Route:
     """ALTER ROUTE: what is not stated stays. Raises SqlError 15151 and those of CREATE."""
     old: Route = find(broker.routes, name, "alter", "route")
-    stated = {"service_name": service_name, "broker_instance": _upper(broker_instance),
-              "address": _address(address), "mirror_address": _address(mirror_address),
-              "expires": _expires(broker, name, lifetime)}
-    return _put(broker, transaction, replace(
-        old, **{field: value for field, value in stated.items() if value is not None}))
+    stated = {
+        "service_name": service_name,
+        "broker_instance": _upper(broker_instance),
+        "address": _address(address),
+        "mirror_address": _address(mirror_address),
+        "expires": _expires(broker, name, lifetime),
+    }
+    return _put(
+        broker,
+        transaction,
+        replace(old, **{field: value for field, value in stated.items() if value is not None}),
+    )
 
 
 def drop_route(broker: Broker, transaction: Transaction, name: str) -> None:
@@ -77,9 +110,12 @@ def _expires(broker: Broker, name: str, lifetime: int | None) -> float | None:
 def _check(route: Route) -> None:
     """The rules of the CREATE ROUTE page."""
     name, mirror = route.name, route.mirror_address
-    for what, given in (("SERVICE_NAME", route.service_name),
-                        ("BROKER_INSTANCE", route.broker_instance),
-                        ("ADDRESS", route.address), ("MIRROR_ADDRESS", mirror)):
+    for what, given in (
+        ("SERVICE_NAME", route.service_name),
+        ("BROKER_INSTANCE", route.broker_instance),
+        ("ADDRESS", route.address),
+        ("MIRROR_ADDRESS", mirror),
+    ):
         if given == "":
             raise SqlError(9659, what, name)
         if given is not None and len(given) > ROUTE_NAME_LIMIT:
@@ -102,8 +138,15 @@ def _check(route: Route) -> None:
 
 
 # ---------------------------------------------------------------------- remote service bindings
-def create_binding(broker: Broker, transaction: Transaction, name: str, service_name: str,
-                   user: int, anonymous: bool, owner: int = DBO) -> RemoteServiceBinding:
+def create_binding(
+    broker: Broker,
+    transaction: Transaction,
+    name: str,
+    service_name: str,
+    user: int,
+    anonymous: bool,
+    owner: int = DBO,
+) -> RemoteServiceBinding:
     """CREATE REMOTE SERVICE BINDING. Raises SqlError 2714 and 9619."""
     refuse_taken(broker.bindings, name)
     if binding_of(broker, service_name) is not None:
@@ -114,12 +157,16 @@ def create_binding(broker: Broker, transaction: Transaction, name: str, service_
     return made
 
 
-def alter_binding(broker: Broker, transaction: Transaction, name: str, user: int | None,
-                  anonymous: bool | None) -> None:
+def alter_binding(
+    broker: Broker, transaction: Transaction, name: str, user: int | None, anonymous: bool | None
+) -> None:
     """ALTER REMOTE SERVICE BINDING: what is not stated stays. Raises SqlError 15151."""
     old: RemoteServiceBinding = find(broker.bindings, name, "alter", "remote service binding")
-    new = replace(old, user=old.user if user is None else user,
-                  anonymous=old.anonymous if anonymous is None else anonymous)
+    new = replace(
+        old,
+        user=old.user if user is None else user,
+        anonymous=old.anonymous if anonymous is None else anonymous,
+    )
     broker.engine.journal.put(transaction, broker, broker.bindings, name, new)
     changed(broker, transaction)
 

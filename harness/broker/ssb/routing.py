@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from harness.broker.ssb.conversation import Endpoint
     from harness.broker.ssb.definitions import Route, Service
 
-differs("dialogs to other instances",
-        "Nothing leaves the instance. A Service Broker endpoint is in the catalog and does not "
-        "listen; what a route leads away waits in sys.transmission_queue with the text of a server "
-        "that reaches nobody (F-250).")
+differs(
+    "dialogs to other instances",
+    "Nothing leaves the instance. A Service Broker endpoint is in the catalog and does not "
+    "listen; what a route leads away waits in sys.transmission_queue with the text of a server "
+    "that reaches nobody (F-250).",
+)
 
 LOCAL, TRANSPORT = "LOCAL", "TRANSPORT"
 CONFIGURATION_SERVICE = "SQL/ServiceBroker/BrokerConfiguration"
@@ -81,8 +83,11 @@ def matching(endpoint: Endpoint) -> list[Route]:
     """
     broker, service, far = endpoint.broker, endpoint.far_service, endpoint.far_broker
     now = broker.engine.clock.now()
-    live = [route for _, route in sorted(broker.routes.items())
-            if route.expires is None or route.expires > now]
+    live = [
+        route
+        for _, route in sorted(broker.routes.items())
+        if route.expires is None or route.expires > now
+    ]
     named = [route for route in live if route.service_name == service]
     if far is not None:
         found = [route for route in named if route.broker_instance == far]
@@ -95,8 +100,7 @@ def matching(endpoint: Endpoint) -> list[Route]:
         # "Arbitrarily pick a Service Broker identifier": the lowest, so that a run repeats.
         picked = min(str(route.broker_instance) for route in named)
         return [route for route in named if route.broker_instance == picked]
-    return [route for route in live
-            if route.service_name is None and route.broker_instance is None]
+    return [route for route in live if route.service_name is None and route.broker_instance is None]
 
 
 def _choose(endpoint: Endpoint, routes: list[Route]) -> Service | str:
@@ -107,8 +111,7 @@ def _choose(endpoint: Endpoint, routes: list[Route]) -> Service | str:
     transport = [route for route in routes if route.address == TRANSPORT]
     if mirrored:
         return _unreachable(endpoint)
-    if local and (_hosts(endpoint.broker, endpoint.far_service)
-                  or not (network or transport)):
+    if local and (_hosts(endpoint.broker, endpoint.far_service) or not (network or transport)):
         return _in_instance(endpoint, endpoint.far_broker or local[0].broker_instance)
     if transport and not network and TCP.match(endpoint.far_service) is None:
         return text(9785, endpoint.far_service)

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
     from harness.broker.ssb.broker import Broker
 
 
-differs("conversation timers",
-        "They ring at their very second; on a server a background task looks for them, so "
-        "they are late by a little.")
+differs(
+    "conversation timers",
+    "They ring at their very second; on a server a background task looks for them, so "
+    "they are late by a little.",
+)
+
 
 def due(broker: Broker, kind: str, key: tuple) -> None:
     """A timer has come due. A conversation's is remembered while the broker is disabled."""
@@ -69,8 +72,13 @@ def _ring(endpoint: Endpoint) -> None:
     if not endpoint.service.queue.enabled and value(broker.engine, "timer_while_off") == "lost":
         return
     endpoint.service.queue.put_special(
-        None, endpoint.inbox, TIMER, value(broker.engine, "system_message_sequence"),
-        broker.message_types[names.DIALOG_TIMER], None)
+        None,
+        endpoint.inbox,
+        TIMER,
+        value(broker.engine, "system_message_sequence"),
+        broker.message_types[names.DIALOG_TIMER],
+        None,
+    )
 
 
 def expire(endpoint: Endpoint, ending: Transaction | None = None) -> None:

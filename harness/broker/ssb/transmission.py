@@ -63,8 +63,13 @@ def dispatch(
 
 
 def _attempt(
-    transaction: Transaction | None, endpoint: Endpoint, kind: str, sequence: int,
-    message_type: MessageType, body: bytes | None, ending: Transaction | None = None,
+    transaction: Transaction | None,
+    endpoint: Endpoint,
+    kind: str,
+    sequence: int,
+    message_type: MessageType,
+    body: bytes | None,
+    ending: Transaction | None = None,
 ) -> bool:
     try:
         target = _target(endpoint)
@@ -76,7 +81,8 @@ def _attempt(
         return False
     queue = target.queue
     if _busy(queue, transaction, ending) or (
-            kind == MESSAGE and races.held_back(transaction or ending, endpoint)):
+        kind == MESSAGE and races.held_back(transaction or ending, endpoint)
+    ):
         _set_status(endpoint, BUSY)
         return False
     if not queue.enabled:
@@ -92,7 +98,8 @@ def _busy(queue: Any, transaction: Transaction | None, ending: Transaction | Non
         return not locks.try_acquire(transaction, queue.lock_key, "IX")
     resource = locks.resources.get(queue.lock_key)
     return resource is not None and any(
-        mode == "Sch-M" and holder is not ending for holder, mode in resource.granted.items())
+        mode == "Sch-M" and holder is not ending for holder, mode in resource.granted.items()
+    )
 
 
 def _queue_off(endpoint: Endpoint, queue: Any) -> str:
@@ -108,8 +115,12 @@ def _set_status(endpoint: Endpoint, status: str) -> None:
 
 
 def _keep(
-    transaction: Transaction | None, endpoint: Endpoint, kind: str, sequence: int,
-    message_type: MessageType, body: bytes | None,
+    transaction: Transaction | None,
+    endpoint: Endpoint,
+    kind: str,
+    sequence: int,
+    message_type: MessageType,
+    body: bytes | None,
 ) -> None:
     """A new row of the transmission queue."""
     broker = endpoint.broker
@@ -122,8 +133,13 @@ def _keep(
             journal.assign(transaction, endpoint, "pending_settled", sequence)
             journal.assign(transaction, endpoint, "pending_writer", transaction)
         broker.note(transaction, ("ssb.pending", endpoint))
-    journal.put(transaction, endpoint, endpoint.pending, sequence,
-                (kind, message_type, body, broker.engine.clock.now()))
+    journal.put(
+        transaction,
+        endpoint,
+        endpoint.pending,
+        sequence,
+        (kind, message_type, body, broker.engine.clock.now()),
+    )
 
 
 # ---------------------------------------------------------------------- where to
@@ -132,8 +148,9 @@ def _target(endpoint: Endpoint) -> Service | str:
     found = routing.find_target(endpoint)
     if isinstance(found, str) or found.broker is endpoint.broker or endpoint.peer is not None:
         return found
-    return _key_missing(endpoint, found.broker) or endpoint.broker.no_entry(endpoint, found) \
-        or found
+    return (
+        _key_missing(endpoint, found.broker) or endpoint.broker.no_entry(endpoint, found) or found
+    )
 
 
 def _key_missing(endpoint: Endpoint, target: Broker) -> str | None:
@@ -153,8 +170,13 @@ def _key_missing(endpoint: Endpoint, target: Broker) -> str | None:
 
 # ---------------------------------------------------------------------- arrival
 def _accept(
-    transaction: Transaction | None, endpoint: Endpoint, service: Service, kind: str,
-    sequence: int, message_type: MessageType, body: bytes | None,
+    transaction: Transaction | None,
+    endpoint: Endpoint,
+    service: Service,
+    kind: str,
+    sequence: int,
+    message_type: MessageType,
+    body: bytes | None,
 ) -> bool:
     """The target takes a row, or refuses it with an Error message to the sender.
 
@@ -179,8 +201,9 @@ def _accept(
         queue.put(transaction, peer.inbox, sequence, broker.message_types[names.END_DIALOG], None)
     elif kind == ERROR:
         tell(transaction, peer, PEER_ERROR)
-        queue.put_special(transaction, peer.inbox, FAULT, sequence,
-                          broker.message_types[names.ERROR], body)
+        queue.put_special(
+            transaction, peer.inbox, FAULT, sequence, broker.message_types[names.ERROR], body
+        )
     else:
         local_type = _check(transaction, endpoint, peer, sequence, message_type, body)
         if local_type is None:
@@ -208,8 +231,9 @@ def _first_message(
     engine = broker.engine
     handle = stream_guid(engine.seed, f"target/{endpoint.handle}", 0)
     group = Group(broker, stream_guid(engine.seed, f"target group/{endpoint.handle}", 0), service)
-    peer = Endpoint(service, handle, endpoint.conversation_id, group, contract,
-                    endpoint.service.name, False)
+    peer = Endpoint(
+        service, handle, endpoint.conversation_id, group, contract, endpoint.service.name, False
+    )
     peer.inbox = Inbox(peer)
     peer.peer = endpoint
     peer.far_broker = endpoint.broker.guid
@@ -222,8 +246,12 @@ def _first_message(
 
 
 def _check(
-    transaction: Transaction | None, endpoint: Endpoint, peer: Endpoint, sequence: int,
-    message_type: MessageType, body: bytes | None,
+    transaction: Transaction | None,
+    endpoint: Endpoint,
+    peer: Endpoint,
+    sequence: int,
+    message_type: MessageType,
+    body: bytes | None,
 ) -> MessageType | None:
     """The target's own message type of that name, when type and body may arrive; else an Error.
 
@@ -242,13 +270,21 @@ def _check(
         refusal = (8457 if endpoint.is_initiator else 8437, local.name)
     else:
         problem = failure(
-            local.validation, body, local.collection,
-            value(broker.engine, "text_outside_of_elements") == "accepted")
+            local.validation,
+            body,
+            local.collection,
+            value(broker.engine, "text_outside_of_elements") == "accepted",
+        )
         if problem is None:
             return local
         if local.validation == names.XML:
-            where = (local.name, problem, endpoint.conversation_id, int(endpoint.is_initiator),
-                     sequence)
+            where = (
+                local.name,
+                problem,
+                endpoint.conversation_id,
+                int(endpoint.is_initiator),
+                sequence,
+            )
             refusal, told = (9615, *where), (9616, *where)
         else:
             refusal = told = (8430,)
@@ -308,8 +344,11 @@ def retry_all(broker: Broker, ending: Transaction | None = None) -> None:
     Higher priorities first, over all transmission queues of the instance, where the sender's
     database has HONOR_BROKER_PRIORITY ON (conversation priorities page).
     """
-    waiting = [(_rank(endpoint), other, handle) for other in broker.brokers()
-               for handle, endpoint in other.senders.items()]
+    waiting = [
+        (_rank(endpoint), other, handle)
+        for other in broker.brokers()
+        for handle, endpoint in other.senders.items()
+    ]
     for _, other, handle in sorted(waiting, key=lambda item: item[0]):
         endpoint = other.senders.get(handle)
         if endpoint is not None:
@@ -332,5 +371,6 @@ def retry_later(broker: Broker, ending: Transaction | None = None) -> None:
     if not delay:
         retry_all(broker, ending)
     elif any(other.senders for other in broker.brokers()):
-        engine.timers.set(None, "ssb.retry", (broker.database.id, "all"),
-                          engine.clock.now() + delay)
+        engine.timers.set(
+            None, "ssb.retry", (broker.database.id, "all"), engine.clock.now() + delay
+        )

@@ -19,15 +19,29 @@ STATES = {"STARTED": 0, "STOPPED": 1, "DISABLED": 2}
 """state of sys.endpoints by state_desc."""
 
 AUTHENTICATIONS = {
-    "NTLM": 1, "KERBEROS": 2, "NEGOTIATE": 3, "CERTIFICATE": 4, "NTLM, CERTIFICATE": 5,
-    "KERBEROS, CERTIFICATE": 6, "NEGOTIATE, CERTIFICATE": 7, "CERTIFICATE, NTLM": 8,
-    "CERTIFICATE, KERBEROS": 9, "CERTIFICATE, NEGOTIATE": 10,
+    "NTLM": 1,
+    "KERBEROS": 2,
+    "NEGOTIATE": 3,
+    "CERTIFICATE": 4,
+    "NTLM, CERTIFICATE": 5,
+    "KERBEROS, CERTIFICATE": 6,
+    "NEGOTIATE, CERTIFICATE": 7,
+    "CERTIFICATE, NTLM": 8,
+    "CERTIFICATE, KERBEROS": 9,
+    "CERTIFICATE, NEGOTIATE": 10,
 }
 """connection_auth of sys.service_broker_endpoints by connection_auth_desc (page of the view)."""
 
 ENCRYPTIONS = {
-    "NONE": 0, "RC4": 1, "AES": 2, "NONE, RC4": 3, "NONE, AES": 4, "RC4, AES": 5, "AES, RC4": 6,
-    "NONE, RC4, AES": 7, "NONE, AES, RC4": 8,
+    "NONE": 0,
+    "RC4": 1,
+    "AES": 2,
+    "NONE, RC4": 3,
+    "NONE, AES": 4,
+    "RC4, AES": 5,
+    "AES, RC4": 6,
+    "NONE, RC4, AES": 7,
+    "NONE, AES, RC4": 8,
 }
 """encryption_algorithm by encryption_algorithm_desc (page of the view)."""
 

@@ -12,8 +12,9 @@ from harness.broker.ssb import names
 _UTF16, _UTF16_BE = b"\xff\xfe", b"\xfe\xff"
 
 
-def failure(validation: str, body: bytes | None, collection: Any = None,
-            text_outside: bool = False) -> str | None:
+def failure(
+    validation: str, body: bytes | None, collection: Any = None, text_outside: bool = False
+) -> str | None:
     """Why a body fails, None when it passes. collection: of VALID_XML, has ``failure(body)``.
     text_outside: text beside or without elements is well-formed too (F-244).
 
@@ -25,8 +26,7 @@ def failure(validation: str, body: bytes | None, collection: Any = None,
         return None if body is None else "The message body must be empty."
     if body is None:
         return None
-    return _not_well_formed(body, text_outside) if collection is None \
-        else collection.failure(body)
+    return _not_well_formed(body, text_outside) if collection is None else collection.failure(body)
 
 
 def _not_well_formed(body: bytes, text_outside: bool) -> str | None:
@@ -38,8 +38,9 @@ def _not_well_formed(body: bytes, text_outside: bool) -> str | None:
     data = body
     if body[:2] not in {_UTF16, _UTF16_BE} and len(body) > 1 and body[1] == 0:
         data = _UTF16 + body
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False,
-                             huge_tree=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True
+    )
     try:
         etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
@@ -61,8 +62,9 @@ def _fragment(data: bytes, text_outside: bool) -> bool:
     encoding = "utf-16" if data[:2] in {_UTF16, _UTF16_BE} else "utf-8"
     try:
         text = _DECLARATION.sub("", data.decode(encoding).lstrip("\ufeff"))
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False,
-                                 huge_tree=True)
+        parser = etree.XMLParser(
+            resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True
+        )
         root = etree.fromstring(f"<_>{text}</_>", parser)
     except (UnicodeDecodeError, etree.XMLSyntaxError, ValueError):
         return False

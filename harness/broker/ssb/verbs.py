@@ -105,8 +105,14 @@ def begin_dialog(
         group = Group(broker, related_group or s.new_guid(), service)
     lock_group(broker, transaction, group)
     endpoint = Endpoint(
-        service, handle, stream_guid(broker.engine.seed, f"conversation/{handle}", 0), group,
-        agreed, to_service or "", True)
+        service,
+        handle,
+        stream_guid(broker.engine.seed, f"conversation/{handle}", 0),
+        group,
+        agreed,
+        to_service or "",
+        True,
+    )
     endpoint.inbox = Inbox(endpoint)
     endpoint.far_broker = far_broker
     endpoint.expires = lifetime is not None and lifetime < names.NEVER
@@ -118,8 +124,9 @@ def begin_dialog(
     return handle
 
 
-def _parties(broker: Broker, from_service: str | None, to_service: str | None,
-             contract: str | None) -> tuple[Service, Any]:
+def _parties(
+    broker: Broker, from_service: str | None, to_service: str | None, contract: str | None
+) -> tuple[Service, Any]:
     if from_service is None or to_service is None:
         raise SqlError(8421)
     service = broker.services.get(from_service)
@@ -147,8 +154,13 @@ def _far_broker(broker: Broker, instance: str | None) -> str | None:
     return text
 
 
-def _related(broker: Broker, transaction: Transaction, service: Service,
-             handle: str | None, group_id: str | None) -> Group | None:
+def _related(
+    broker: Broker,
+    transaction: Transaction,
+    service: Service,
+    handle: str | None,
+    group_id: str | None,
+) -> Group | None:
     """The existing group the dialog joins, locked; None when it gets a new one."""
     if handle is not None:
         group = conversation(broker, transaction, handle).group
@@ -168,8 +180,9 @@ def _related(broker: Broker, transaction: Transaction, service: Service,
 
 
 # ---------------------------------------------------------------------- SEND
-def send(broker: Broker, s: Any, handle: str | None, type_name: str | None,
-         body: bytes | None) -> None:
+def send(
+    broker: Broker, s: Any, handle: str | None, type_name: str | None, body: bytes | None
+) -> None:
     """SEND ON CONVERSATION one handle. body: None when omitted or empty."""
     transaction = s.work()
     endpoint = conversation(broker, transaction, handle)
@@ -179,8 +192,9 @@ def send(broker: Broker, s: Any, handle: str | None, type_name: str | None,
     broker.counters.add(broker.engine.journal, SENDS)
 
 
-def send_many(broker: Broker, s: Any, handles: list[str | None], type_name: str | None,
-              body: bytes | None) -> None:
+def send_many(
+    broker: Broker, s: Any, handles: list[str | None], type_name: str | None, body: bytes | None
+) -> None:
     """SEND ON CONVERSATION (several): all or none. Errors name the position, from 1."""
     transaction = s.work()
     seen: set[str] = set()
@@ -188,8 +202,10 @@ def send_many(broker: Broker, s: Any, handles: list[str | None], type_name: str 
         if handle is not None and handle in seen:
             raise SqlError(8451, handle, position)
         seen.add(handle or "")
-    endpoints = [conversation(broker, transaction, handle, position)
-                 for position, handle in enumerate(handles, 1)]
+    endpoints = [
+        conversation(broker, transaction, handle, position)
+        for position, handle in enumerate(handles, 1)
+    ]
     types = [_sendable(endpoint, transaction, type_name, body) for endpoint in endpoints]
     for endpoint in endpoints:
         send_meets_end(transaction, endpoint)
@@ -198,8 +214,9 @@ def send_many(broker: Broker, s: Any, handles: list[str | None], type_name: str 
     broker.counters.add(broker.engine.journal, SENDS)
 
 
-def _sendable(endpoint: Endpoint, transaction: Transaction, type_name: str | None,
-              body: bytes | None) -> MessageType:
+def _sendable(
+    endpoint: Endpoint, transaction: Transaction, type_name: str | None, body: bytes | None
+) -> MessageType:
     """The message type, when this side may send it now."""
     name = names.DEFAULT if type_name is None else type_name
     message_type = endpoint.broker.message_types.get(name)
@@ -220,8 +237,9 @@ def _sendable(endpoint: Endpoint, transaction: Transaction, type_name: str | Non
     return message_type
 
 
-def _send(transaction: Transaction, endpoint: Endpoint, message_type: MessageType,
-          body: bytes | None) -> None:
+def _send(
+    transaction: Transaction, endpoint: Endpoint, message_type: MessageType, body: bytes | None
+) -> None:
     """Number the message and hand it to delivery; the common case is written out flat."""
     engine = endpoint.broker.engine
     sequence = endpoint.send_sequence
@@ -232,29 +250,43 @@ def _send(transaction: Transaction, endpoint: Endpoint, message_type: MessageTyp
         _retain(transaction, endpoint, sequence, message_type, body)
     peer = endpoint.peer
     if (
-        peer is not None and not peer.own and not endpoint.pending
+        peer is not None
+        and not peer.own
+        and not endpoint.pending
         and message_type.validation == names.NONE
-        and peer.broker is endpoint.broker and peer.broker.enabled
+        and peer.broker is endpoint.broker
+        and peer.broker.enabled
         and (target := peer.service.queue).enabled
-        and (target.lock_key in transaction.locks
-             or engine.locks.try_acquire(transaction, target.lock_key, "IX"))
+        and (
+            target.lock_key in transaction.locks
+            or engine.locks.try_acquire(transaction, target.lock_key, "IX")
+        )
         and value(engine, "enqueue_at") == "send"
     ):
         target.put(transaction, peer.inbox, sequence, message_type, body)
         return
-    transmission.dispatch(transaction, endpoint, transmission.MESSAGE, sequence, message_type,
-                          body)
+    transmission.dispatch(transaction, endpoint, transmission.MESSAGE, sequence, message_type, body)
 
 
-def _retain(transaction: Transaction, endpoint: Endpoint, sequence: int,
-            message_type: MessageType, body: bytes | None) -> None:
+def _retain(
+    transaction: Transaction,
+    endpoint: Endpoint,
+    sequence: int,
+    message_type: MessageType,
+    body: bytes | None,
+) -> None:
     """RETENTION = ON: a copy of the own message in the own queue, status 3, until END."""
     queue, journal = endpoint.service.queue, endpoint.broker.engine.journal
     order = queue.next_order
     journal.assign(None, queue, "next_order", order + 1)
     inbox = endpoint.inbox
-    journal.put(transaction, inbox, inbox.sent, order,
-                (order, sequence, message_type, body, endpoint.broker.engine.clock.now()))
+    journal.put(
+        transaction,
+        inbox,
+        inbox.sent,
+        order,
+        (order, sequence, message_type, body, endpoint.broker.engine.clock.now()),
+    )
 
 
 # ---------------------------------------------------------------------- END CONVERSATION
@@ -270,13 +302,19 @@ def end_conversation(broker: Broker, s: Any, handle: str | None) -> None:
     sequence = endpoint.send_sequence
     broker.engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)
     delivered = transmission.dispatch(
-        transaction, endpoint, transmission.END, sequence,
-        broker.message_types[names.END_DIALOG], None)
+        transaction,
+        endpoint,
+        transmission.END,
+        sequence,
+        broker.message_types[names.END_DIALOG],
+        None,
+    )
     _leave(transaction, endpoint, delivered)
 
 
-def end_with_error(broker: Broker, s: Any, handle: str | None, code: int | None,
-                   description: str | None) -> None:
+def end_with_error(
+    broker: Broker, s: Any, handle: str | None, code: int | None, description: str | None
+) -> None:
     """END CONVERSATION WITH ERROR: pending messages of this side are dropped (END page).
 
     Raises SqlError 8419, 8422 or 8424 for missing parts, 8418, 8426, 8427.
@@ -296,9 +334,13 @@ def end_with_error(broker: Broker, s: Any, handle: str | None, code: int | None,
     sequence = endpoint.send_sequence
     broker.engine.journal.assign(transaction, endpoint, "send_sequence", sequence + 1)
     delivered = transmission.dispatch(
-        transaction, endpoint, transmission.ERROR, sequence, broker.message_types[names.ERROR],
-        error_body.encode(code, description[:3000],
-                          bom=value(broker.engine, "error_body_bom")))
+        transaction,
+        endpoint,
+        transmission.ERROR,
+        sequence,
+        broker.message_types[names.ERROR],
+        error_body.encode(code, description[:3000], bom=value(broker.engine, "error_body_bom")),
+    )
     _leave(transaction, endpoint, delivered)
 
 
@@ -336,8 +378,10 @@ def _close(transaction: Transaction, endpoint: Endpoint) -> None:
 
 def _leave(transaction: Transaction, endpoint: Endpoint, delivered: bool) -> None:
     """END whose EndDialog or Error was handed over, or waits in the transmission queue."""
-    patient = endpoint.is_initiator and \
-        value(endpoint.broker.engine, "initiator_end_acknowledged") == "never"
+    patient = (
+        endpoint.is_initiator
+        and value(endpoint.broker.engine, "initiator_end_acknowledged") == "never"
+    )
     if not delivered or patient:
         _own(transaction, endpoint, ENDED)
     else:
@@ -354,7 +398,8 @@ def _own(transaction: Transaction, endpoint: Endpoint, own: str) -> None:
 def _drop_pending(transaction: Transaction, endpoint: Endpoint) -> None:
     for sequence in sorted(endpoint.pending):
         endpoint.broker.engine.journal.put(
-            transaction, endpoint, endpoint.pending, sequence, MISSING)
+            transaction, endpoint, endpoint.pending, sequence, MISSING
+        )
         endpoint.broker.counters.add(endpoint.broker.engine.journal, DEQUEUED)
 
 
@@ -394,8 +439,7 @@ def move_conversation(broker: Broker, s: Any, handle: str | None, group_id: str 
         raise SqlError(8420)
     endpoint = conversation(broker, transaction, handle)
     dead = endpoint.state(transaction) in {"DI", "ER"}
-    if endpoint.own != OPEN or (
-            dead and value(broker.engine, "move_in_dead_state") == "error"):
+    if endpoint.own != OPEN or (dead and value(broker.engine, "move_in_dead_state") == "error"):
         raise SqlError(8438, endpoint.state_text(transaction))
     target = broker.groups.get(group_id)
     if target is None:

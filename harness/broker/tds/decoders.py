@@ -71,10 +71,18 @@ _SIZED: dict[tuple[int, int], tuple[str, Convert]] = {
 }
 
 _FIXED: dict[int, tuple[int, int]] = {
-    0x30: (0x26, 1), 0x34: (0x26, 2), 0x38: (0x26, 4), 0x7F: (0x26, 8), 0x32: (0x68, 1),
-    0x3B: (0x6D, 4), 0x3E: (0x6D, 8), 0x7A: (0x6E, 4), 0x3C: (0x6E, 8),
-    0x3A: (0x6F, 4), 0x3D: (0x6F, 8),
-}  # fmt: skip
+    0x30: (0x26, 1),
+    0x34: (0x26, 2),
+    0x38: (0x26, 4),
+    0x7F: (0x26, 8),
+    0x32: (0x68, 1),
+    0x3B: (0x6D, 4),
+    0x3E: (0x6D, 8),
+    0x7A: (0x6E, 4),
+    0x3C: (0x6E, 8),
+    0x3A: (0x6F, 4),
+    0x3D: (0x6F, 8),
+}
 
 _DECIMALS = {0x6A: "decimal", 0x6C: "numeric", 0x37: "decimal", 0x3F: "numeric"}
 _DECIMAL_SIZES = frozenset(range(2, 18))  # FreeTDS sends the fewest bytes a precision needs
@@ -84,20 +92,29 @@ _SCALED = {
     0x2B: ("datetimeoffset", moments.decode_datetimeoffset, 5),
 }
 _VARYING = {
-    0xE7: ("nvarchar", 2), 0xEF: ("nchar", 2), 0xA7: ("varchar", 1), 0xAF: ("char", 1),
-    0xA5: ("varbinary", 1), 0xAD: ("binary", 1),
-}  # fmt: skip
+    0xE7: ("nvarchar", 2),
+    0xEF: ("nchar", 2),
+    0xA7: ("varchar", 1),
+    0xAF: ("char", 1),
+    0xA5: ("varbinary", 1),
+    0xAD: ("binary", 1),
+}
 _LONG = {0x23: "text", 0x63: "ntext", 0x22: "image"}
 
 # Bytes of TYPE_INFO by type id; what is not here has a length of its own.
 _INFO_SIZE: dict[int, int] = {
-    NULL_TYPE: 1, 0x28: 1, 0x62: 5, 0x22: 5, 0x23: 10, 0x63: 10,
+    NULL_TYPE: 1,
+    0x28: 1,
+    0x62: 5,
+    0x22: 5,
+    0x23: 10,
+    0x63: 10,
     **dict.fromkeys(_FIXED, 1),
     **dict.fromkeys((0x26, 0x68, 0x6D, 0x6E, 0x6F, 0x24, 0x29, 0x2A, 0x2B), 2),
     **dict.fromkeys(_DECIMALS, 4),
     **dict.fromkeys((0xE7, 0xEF, 0xA7, 0xAF), 8),
     **dict.fromkeys((0xA5, 0xAD), 3),
-}  # fmt: skip
+}
 
 
 def read_plp(reader: Reader) -> bytes | None:

@@ -156,8 +156,10 @@ class EmbeddedBroker:
         if self._server is None:
             return []
         noted = getattr(self._server.instance, "defects", None)  # a null instance notes none
-        return [*(f"{where}: {text}" for where, text in (noted.found if noted else ())),
-                *map(described, self._server.defects)]
+        return [
+            *(f"{where}: {text}" for where, text in (noted.found if noted else ())),
+            *map(described, self._server.defects),
+        ]
 
     # --- control -------------------------------------------------------------------------------
 

@@ -204,8 +204,13 @@ def column_codec(type_: SqlType) -> Codec:
 def _typed_xml(type_: SqlType) -> Codec:
     """xml with its schema collection: XML_INFO with database, schema and name (2.2.5.5.3)."""
     collection = type_.collection
-    info = b"\xf1\x01" + _short_name("") + _short_name(collection.schema) \
-        + _U16.pack(len(collection.name)) + collection.name.encode("utf-16-le")
+    info = (
+        b"\xf1\x01"
+        + _short_name("")
+        + _short_name(collection.schema)
+        + _U16.pack(len(collection.name))
+        + collection.name.encode("utf-16-le")
+    )
     return Codec(info, _plp(scalars.encode_unicode), 0)
 
 
@@ -214,10 +219,20 @@ def _short_name(name: str) -> bytes:
 
 
 _VARIANT_FIXED = {
-    "tinyint": 0x30, "bit": 0x32, "smallint": 0x34, "int": 0x38, "bigint": 0x7F,
-    "real": 0x3B, "float": 0x3E, "money": 0x3C, "smallmoney": 0x7A,
-    "datetime": 0x3D, "smalldatetime": 0x3A, "uniqueidentifier": 0x24, "date": 0x28,
-}  # fmt: skip
+    "tinyint": 0x30,
+    "bit": 0x32,
+    "smallint": 0x34,
+    "int": 0x38,
+    "bigint": 0x7F,
+    "real": 0x3B,
+    "float": 0x3E,
+    "money": 0x3C,
+    "smallmoney": 0x7A,
+    "datetime": 0x3D,
+    "smalldatetime": 0x3A,
+    "uniqueidentifier": 0x24,
+    "date": 0x28,
+}
 
 
 def _variant_head(type_: SqlType, type_info: bytes) -> bytes:

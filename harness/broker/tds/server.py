@@ -36,9 +36,12 @@ _UNSENT_MAX_BYTES = 1024 * 1024 * 1024
 """A client that does not read its result is cut off here."""
 
 
-differs("listening",
-        "On 127.0.0.1 only, with SQL Server logins; no Windows authentication, no Browser "
-        "service, no dedicated administrator connection.")
+differs(
+    "listening",
+    "On 127.0.0.1 only, with SQL Server logins; no Windows authentication, no Browser "
+    "service, no dedicated administrator connection.",
+)
+
 
 class Link(asyncio.Protocol):
     """Ties one transport to its Connection."""

@@ -247,8 +247,11 @@ class TdsSink:
         with memoryview(self._buffer) as view:
             for at in range(0, count, step):
                 piece = view[at * room : min(at + step, count) * room]
-                self._send(frame(c.REPLY, piece, self.packet_size, self.spid,
-                                 first_id=first + at, last=False))
+                self._send(
+                    frame(
+                        c.REPLY, piece, self.packet_size, self.spid, first_id=first + at, last=False
+                    )
+                )
                 piece.release()
         del self._buffer[: count * room]
 

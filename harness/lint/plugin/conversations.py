@@ -29,7 +29,10 @@ class BeginDialogStatementSegment(BaseSegment):
 
     type = "begin_dialog_statement"
     match_grammar = Sequence(
-        "BEGIN", "DIALOG", Ref.keyword("CONVERSATION", optional=True), Ref("ParameterNameSegment"),
+        "BEGIN",
+        "DIALOG",
+        Ref.keyword("CONVERSATION", optional=True),
+        Ref("ParameterNameSegment"),
         Indent,
         Sequence("FROM", "SERVICE", NAME),
         Sequence("TO", "SERVICE", STRING, Sequence(Ref("CommaSegment"), STRING, optional=True)),
@@ -44,7 +47,7 @@ class BeginDialogStatementSegment(BaseSegment):
             optional=True,
         ),
         Dedent,
-    )  # fmt: skip
+    )
 
 
 class BeginConversationTimerStatementSegment(BaseSegment):
@@ -52,9 +55,14 @@ class BeginConversationTimerStatementSegment(BaseSegment):
 
     type = "begin_conversation_timer_statement"
     match_grammar = Sequence(
-        "BEGIN", "CONVERSATION", "TIMER", Bracketed(EXPRESSION),
-        Indent, option("TIMEOUT", EXPRESSION), Dedent,
-    )  # fmt: skip
+        "BEGIN",
+        "CONVERSATION",
+        "TIMER",
+        Bracketed(EXPRESSION),
+        Indent,
+        option("TIMEOUT", EXPRESSION),
+        Dedent,
+    )
 
 
 class SendStatementSegment(BaseSegment):
@@ -62,14 +70,19 @@ class SendStatementSegment(BaseSegment):
 
     type = "send_statement"
     match_grammar = Sequence(
-        "SEND", "ON", "CONVERSATION",
-        OneOf(Bracketed(Delimited(EXPRESSION)), Ref("ParameterNameSegment"),
-              Ref("QuotedLiteralSegmentOptWithN")),
+        "SEND",
+        "ON",
+        "CONVERSATION",
+        OneOf(
+            Bracketed(Delimited(EXPRESSION)),
+            Ref("ParameterNameSegment"),
+            Ref("QuotedLiteralSegmentOptWithN"),
+        ),
         Indent,
         Sequence("MESSAGE", "TYPE", NAME, optional=True),
         Bracketed(EXPRESSION, optional=True),
         Dedent,
-    )  # fmt: skip
+    )
 
 
 class ReceiveClauseSegment(BaseSegment):
@@ -79,8 +92,10 @@ class ReceiveClauseSegment(BaseSegment):
     match_grammar = Sequence(
         "RECEIVE",
         Sequence("TOP", OptionallyBracketed(EXPRESSION), optional=True),
-        Indent, Delimited(Ref("SelectClauseElementSegment")), Dedent,
-    )  # fmt: skip
+        Indent,
+        Delimited(Ref("SelectClauseElementSegment")),
+        Dedent,
+    )
 
 
 class ReceiveStatementSegment(BaseSegment):
@@ -100,7 +115,8 @@ class GetConversationGroupStatementSegment(BaseSegment):
 
     type = "get_conversation_group_statement"
     match_grammar = Sequence(
-        "GET", "CONVERSATION", "GROUP", Ref("ParameterNameSegment"), "FROM", QUEUE)
+        "GET", "CONVERSATION", "GROUP", Ref("ParameterNameSegment"), "FROM", QUEUE
+    )
 
 
 class MoveConversationStatementSegment(BaseSegment):
@@ -111,8 +127,11 @@ class MoveConversationStatementSegment(BaseSegment):
 
 
 STATEMENTS = (
-    BeginDialogStatementSegment, BeginConversationTimerStatementSegment, SendStatementSegment,
-    ReceiveStatementSegment, GetConversationGroupStatementSegment,
+    BeginDialogStatementSegment,
+    BeginConversationTimerStatementSegment,
+    SendStatementSegment,
+    ReceiveStatementSegment,
+    GetConversationGroupStatementSegment,
     MoveConversationStatementSegment,
-)  # fmt: skip
+)
 PARTS = (QueueReferenceSegment, ReceiveClauseSegment)

@@ -47,17 +47,29 @@ class ImplicitExecuteSegment(BaseSegment):
     """``dbo.usp_x 1, @y = 2`` without EXEC, first in its batch."""
 
     type = "execute_script_statement"
-    match_grammar = Sequence(Ref("ObjectReferenceSegment"), Indent, Delimited(
-        Sequence(Sequence(Ref("ParameterNameSegment"), EQUALS, optional=True),
-                 OneOf(Ref("ExpressionSegment"), "DEFAULT"), Ref.keyword("OUTPUT", optional=True)),
-        optional=True), Dedent)  # fmt: skip
+    match_grammar = Sequence(
+        Ref("ObjectReferenceSegment"),
+        Indent,
+        Delimited(
+            Sequence(
+                Sequence(Ref("ParameterNameSegment"), EQUALS, optional=True),
+                OneOf(Ref("ExpressionSegment"), "DEFAULT"),
+                Ref.keyword("OUTPUT", optional=True),
+            ),
+            optional=True,
+        ),
+        Dedent,
+    )
 
 
 _BODY = OneOf(
     Ref("OneOrMoreStatementsGrammar"),
-    Sequence(Ref("ImplicitExecuteSegment"), Ref("DelimiterGrammar", optional=True),
-             Ref("OneOrMoreStatementsGrammar", optional=True)),
-)  # fmt: skip
+    Sequence(
+        Ref("ImplicitExecuteSegment"),
+        Ref("DelimiterGrammar", optional=True),
+        Ref("OneOrMoreStatementsGrammar", optional=True),
+    ),
+)
 
 
 class LastBatchSegment(BaseSegment):
@@ -79,14 +91,14 @@ def install() -> None:
     dialect = load_raw_dialect("tsql")
     kinds = ("reserved_keywords", "unreserved_keywords", "future_reserved_keywords")
     taken = set().union(*(dialect.sets(kind) for kind in kinds))
-    dialect.sets("unreserved_keywords").update(
-        {*_KEYWORDS.split(), *keys.KEYWORDS.split()} - taken)
+    dialect.sets("unreserved_keywords").update({*_KEYWORDS.split(), *keys.KEYWORDS.split()} - taken)
     parts = (*conversations.PARTS, *definitions.PARTS, ImplicitExecuteSegment, LastBatchSegment)
     for segment in (*STATEMENTS, *parts):
         dialect.add(**{segment.__name__: segment})
     statement = tsql.StatementSegment
     statement.match_grammar = statement.match_grammar.copy(
-        insert=[Ref(segment.__name__) for segment in STATEMENTS], at=0)
+        insert=[Ref(segment.__name__) for segment in STATEMENTS], at=0
+    )
     _batches()
     _wait_for()
     _namespaces()
@@ -94,8 +106,10 @@ def install() -> None:
     _triggers()
     # sqlfluff takes 'name' only; N'name' is as good (EXECUTE AS clause page).
     tsql.ExecuteAsClauseSegment.match_grammar = Sequence(
-        OneOf("EXEC", "EXECUTE"), "AS",
-        OneOf("CALLER", "SELF", "OWNER", Ref("QuotedLiteralSegmentOptWithN")))  # fmt: skip
+        OneOf("EXEC", "EXECUTE"),
+        "AS",
+        OneOf("CALLER", "SELF", "OWNER", Ref("QuotedLiteralSegmentOptWithN")),
+    )
 
 
 def _batches() -> None:
@@ -110,28 +124,35 @@ def _batches() -> None:
     forms = execute.match_grammar._elements[1]
     execute.match_grammar = Sequence(OneOf("EXEC", "EXECUTE"), forms)
     tsql.BatchSegment.match_grammar = OneOf(
-        Sequence(_BODY, Ref("BatchDelimiterGrammar")), Ref("BatchDelimiterGrammar"))
+        Sequence(_BODY, Ref("BatchDelimiterGrammar")), Ref("BatchDelimiterGrammar")
+    )
     tsql.FileSegment.match_grammar = Sequence(
-        AnyNumberOf(Ref("BatchSegment")), Ref("LastBatchSegment", optional=True))
+        AnyNumberOf(Ref("BatchSegment")), Ref("LastBatchSegment", optional=True)
+    )
 
 
 def _triggers() -> None:
     """WITH EXECUTE AS alone: sqlfluff wants ENCRYPTION or SCHEMABINDING before it."""
     parts = tsql.CreateTriggerStatementSegment.match_grammar._elements
     at = next(i for i, part in enumerate(parts) if "ExecuteAsClause" in str(part.__dict__))
-    parts[at] = Sequence("WITH", Delimited(
-        OneOf("ENCRYPTION", "SCHEMABINDING", Ref("ExecuteAsClauseSegment"))), optional=True)
+    parts[at] = Sequence(
+        "WITH",
+        Delimited(OneOf("ENCRYPTION", "SCHEMABINDING", Ref("ExecuteAsClauseSegment"))),
+        optional=True,
+    )
 
 
 def _wait_for() -> None:
     wait = tsql.WaitForStatementSegment
     inner = OneOf(Ref("ReceiveStatementSegment"), Ref("GetConversationGroupStatementSegment"))
     wait.match_grammar = OneOf(
-        Sequence("WAITFOR", Bracketed(inner),
-                 Sequence(Ref("CommaSegment"), "TIMEOUT", Ref("ExpressionSegment"),
-                          optional=True)),
+        Sequence(
+            "WAITFOR",
+            Bracketed(inner),
+            Sequence(Ref("CommaSegment"), "TIMEOUT", Ref("ExpressionSegment"), optional=True),
+        ),
         wait.match_grammar,
-    )  # fmt: skip
+    )
 
 
 def _namespaces() -> None:
@@ -139,19 +160,33 @@ def _namespaces() -> None:
     with_ = tsql.WithCompoundStatementSegment
     with_.match_grammar = OneOf(
         Sequence(
-            "WITH", Ref("XmlNamespacesSegment"),
-            Sequence(Ref("CommaSegment"),
-                     Delimited(Ref("CTEDefinitionSegment"), terminators=["SELECT"]),
-                     optional=True),
-            OneOf(Ref("NonWithSelectableGrammar"), Ref("NonWithNonSelectableGrammar"),
-                  Ref("MergeStatementSegment"))),
+            "WITH",
+            Ref("XmlNamespacesSegment"),
+            Sequence(
+                Ref("CommaSegment"),
+                Delimited(Ref("CTEDefinitionSegment"), terminators=["SELECT"]),
+                optional=True,
+            ),
+            OneOf(
+                Ref("NonWithSelectableGrammar"),
+                Ref("NonWithNonSelectableGrammar"),
+                Ref("MergeStatementSegment"),
+            ),
+        ),
         with_.match_grammar,
-    )  # fmt: skip
+    )
 
 
 def _securables() -> None:
-    kinds = OneOf("CONTRACT", "ENDPOINT", Sequence("MESSAGE", "TYPE"),
-                  Sequence("REMOTE", "SERVICE", "BINDING"), "ROUTE", "SERVICE")  # fmt: skip
+    kinds = OneOf(
+        "CONTRACT",
+        "ENDPOINT",
+        Sequence("MESSAGE", "TYPE"),
+        Sequence("REMOTE", "SERVICE", "BINDING"),
+        "ROUTE",
+        "SERVICE",
+    )
     securable = tsql.SecurableSegment
     securable.match_grammar = OneOf(
-        securable.match_grammar, Sequence(kinds, Ref("CastOperatorSegment"), NAME))
+        securable.match_grammar, Sequence(kinds, Ref("CastOperatorSegment"), NAME)
+    )

@@ -31,18 +31,23 @@ def _evaluate(self: Any, context: RuleContext) -> list[LintResult]:
 
 def _class_of(rule: Rule) -> type[BaseRule]:
     """sqlfluff takes code and documentation from the class."""
-    text = "\n\n".join((rule.why, "**Anti-pattern**", rule.example, "**Best practice**",
-                        rule.instead))  # fmt: skip
-    return type(f"Rule_{rule.code}", (BaseRule,), {
-        "__doc__": text,
-        "__module__": __name__,
-        "name": f"broker.{rule.name}",
-        "aliases": (),
-        "groups": ("all", "broker"),
-        "crawl_behaviour": RootOnlyCrawler(),
-        "is_fix_compatible": False,
-        "_eval": _evaluate,
-    })  # fmt: skip
+    text = "\n\n".join(
+        (rule.why, "**Anti-pattern**", rule.example, "**Best practice**", rule.instead)
+    )
+    return type(
+        f"Rule_{rule.code}",
+        (BaseRule,),
+        {
+            "__doc__": text,
+            "__module__": __name__,
+            "name": f"broker.{rule.name}",
+            "aliases": (),
+            "groups": ("all", "broker"),
+            "crawl_behaviour": RootOnlyCrawler(),
+            "is_fix_compatible": False,
+            "_eval": _evaluate,
+        },
+    )
 
 
 def classes() -> list[type[BaseRule]]:

@@ -17,9 +17,16 @@ CHANGES: tuple[dict[str, dict[str, Any]], ...] = (
     {"target": {"database": "Warehouse"}},
     {"target": {"database": "Warehouse"}, "conversation": {"encryption": True}},
     {"security": {"signing": Signing.CERTIFICATE}},
-    {"conversation": {"key": Key.APPLICATION, "recycle": Recycle.AGED_OUT, "order": Order.KEY,
-                      "delivery": Delivery.EXACTLY_ONCE},
-     "target": {"processing": Processing.HOOK}, "operations": {"agent_job": True}},
+    {
+        "conversation": {
+            "key": Key.APPLICATION,
+            "recycle": Recycle.AGED_OUT,
+            "order": Order.KEY,
+            "delivery": Delivery.EXACTLY_ONCE,
+        },
+        "target": {"processing": Processing.HOOK},
+        "operations": {"agent_job": True},
+    },
     {"conversation": {"key": Key.POOL}},
     {"conversation": {"key": Key.SINGLE, "recycle": Recycle.NEVER}},
     {"conversation": {"key": Key.MESSAGE, "recycle": Recycle.NEVER}},
@@ -38,8 +45,9 @@ def environment_for(template: str, config: Config) -> Environment | None:
 
 def _environments(config: Config) -> Iterator[Environment]:
     for change in CHANGES:
-        tables = {name: getattr(config, name).model_copy(update=values)
-                  for name, values in change.items()}
+        tables = {
+            name: getattr(config, name).model_copy(update=values) for name, values in change.items()
+        }
         changed = config.model_copy(update=tables)
         for here in reversed(sides(changed)):
             yield new_environment(changed, here)

@@ -30,12 +30,13 @@ class RedialTemplater(JinjaTemplater):
     def _get_jinja_env(self, config: FluffConfig | None = None) -> Environment:
         environment = super()._get_jinja_env(config)
         ours = new_environment(load(self._config_file(config)))
-        environment.loader = FileSystemLoader(SQL / "templates")   # for parts (.inc.j2)
+        environment.loader = FileSystemLoader(SQL / "templates")  # for parts (.inc.j2)
         environment.filters.update(ours.filters)
         environment.globals.update(ours.globals)
         environment.globals["installed"] = frozenset(
             ".".join(re.sub(r"^\d\d_", "", path.name).split(".")[:2])
-            for path in (SQL / "templates").glob("*/*.sql.j2"))
+            for path in (SQL / "templates").glob("*/*.sql.j2")
+        )
         environment.globals["known"] = environment.globals["installed"]
         return environment
 

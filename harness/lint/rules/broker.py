@@ -56,16 +56,23 @@ def end_before_resend(module: Module) -> Findings:
 
 
 def _asks_for_error(branch: ast.If) -> bool:
-    return any(isinstance(node, ast.Literal) and isinstance(node.value, str)
-               and node.value.lower() == _ERROR_TYPE for node in branch.condition.walk())
+    return any(
+        isinstance(node, ast.Literal)
+        and isinstance(node.value, str)
+        and node.value.lower() == _ERROR_TYPE
+        for node in branch.condition.walk()
+    )
 
 
 def _looks_at_pending(node: ast.Node) -> bool:
     """Reads sys.transmission_queue, or calls a procedure that is named after resending."""
     if isinstance(node, ast.TableRef):
         return node.name.name.lower() == "transmission_queue"
-    return isinstance(node, ast.ExecuteProcedure) and \
-        isinstance(node.procedure, ast.ObjectName) and "resend" in node.procedure.name.lower()
+    return (
+        isinstance(node, ast.ExecuteProcedure)
+        and isinstance(node.procedure, ast.ObjectName)
+        and "resend" in node.procedure.name.lower()
+    )
 
 
 def cleanup(module: Module) -> Findings:
@@ -87,7 +94,8 @@ def https(module: Module) -> Findings:
 
 BROKER = (
     Rule(
-        "SB02", "encryption_unstated",
+        "SB02",
+        "encryption_unstated",
         "The default is ON: between databases a dialog without certificates then waits in "
         "sys.transmission_queue for ever, and a master key is needed.",
         "State ENCRYPTION = OFF, or ON where there are certificates.",
@@ -96,7 +104,8 @@ BROKER = (
         encryption_unstated,
     ),
     Rule(
-        "SB04", "cast_in_receive",
+        "SB04",
+        "cast_in_receive",
         "When the conversion fails, RECEIVE fails: activation rolls back, and after five times the "
         "queue is off. A failed CAST to xml also ends the batch.",
         "RECEIVE message_body into a varbinary(max) variable; TRY_CAST it afterwards, in its own "
@@ -106,7 +115,8 @@ BROKER = (
         cast_in_receive,
     ),
     Rule(
-        "SB05", "log_in_activation",
+        "SB05",
+        "log_in_activation",
         "Needs ALTER TRACE, which the activated principal lacks: the error handler itself then "
         "fails (2778) and takes the transaction with it.",
         "Write to a table of your own, in a transaction of its own.",
@@ -116,7 +126,8 @@ BROKER = (
         log_in_activation,
     ),
     Rule(
-        "SB06", "end_before_resend",
+        "SB06",
+        "end_before_resend",
         "END deletes what the conversation has not delivered yet: those messages are lost without "
         "a trace.",
         "Copy the rows of sys.transmission_queue to a new dialog or a dead-letter table first, in "
@@ -126,7 +137,8 @@ BROKER = (
         end_before_resend,
     ),
     Rule(
-        "SB07", "cleanup",
+        "SB07",
+        "cleanup",
         "Removes one side without telling the other, which keeps its endpoint and sends its "
         "messages again.",
         "END CONVERSATION; keep WITH CLEANUP for a procedure an operator calls by hand, marked "
@@ -137,7 +149,8 @@ BROKER = (
         cleanup,
     ),
     Rule(
-        "SB10", "https",
+        "SB10",
+        "https",
         "Names are compared byte by byte: the comparison is never true, so Error and EndDialog "
         "messages are not recognized and the endpoints stay.",
         "Write http://schemas.microsoft.com/SQL/...",

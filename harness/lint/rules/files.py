@@ -38,7 +38,8 @@ def file_settings(module: Module) -> Findings:
 
 FILES = (
     Rule(
-        "SB01", "unterminated",
+        "SB01",
+        "unterminated",
         "SEND, RECEIVE, GET and MOVE are not reserved: behind a statement without `;` they are "
         "read as an alias or not at all.",
         "End every statement with a semicolon.",
@@ -47,7 +48,8 @@ FILES = (
         unterminated,
     ),
     Rule(
-        "SB03", "without_length",
+        "SB03",
+        "without_length",
         "A body declared VARBINARY is cut to one byte, silently.",
         "State the length: varbinary(max) for a message body.",
         "Seed 004 (https://rusanu.com/2007/12/03/resending-messages/): DECLARE @body VARBINARY; so "
@@ -55,7 +57,8 @@ FILES = (
         without_length,
     ),
     Rule(
-        "SB12", "file_settings",
+        "SB12",
+        "file_settings",
         "sqlcmd starts with QUOTED_IDENTIFIER OFF, a procedure keeps what it was created under, "
         "and xml methods then fail inside activation (1934), where nobody sees it.",
         "Begin every file with SET ANSI_NULLS ON; SET QUOTED_IDENTIFIER ON; and GO.",

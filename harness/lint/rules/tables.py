@@ -15,8 +15,11 @@ def delete_by_handle(module: Module) -> Findings:
     for delete in module.of(ast.Delete):
         if not _deletes_from_it(module, delete) or delete.where is None:
             continue
-        columns = {node.parts[-1].lower() for node in delete.where.walk()
-                   if isinstance(node, ast.ColumnRef)}
+        columns = {
+            node.parts[-1].lower()
+            for node in delete.where.walk()
+            if isinstance(node, ast.ColumnRef)
+        }
         if columns == {module.options.handle.lower()}:
             yield delete, f"DELETE {module.options.table} by {module.options.handle} alone"
 
@@ -27,9 +30,12 @@ def _deletes_from_it(module: Module, delete: ast.Delete) -> bool:
         return True
     named = getattr(delete.target, "name", "").lower()
     return any(
-        isinstance(node, ast.TableRef) and module.is_table(node.name)
+        isinstance(node, ast.TableRef)
+        and module.is_table(node.name)
         and (node.alias or "").lower() == named
-        for source in delete.from_ for node in source.walk())
+        for source in delete.from_
+        for node in source.walk()
+    )
 
 
 def without_forceseek(module: Module) -> Findings:
@@ -50,7 +56,8 @@ def _seeks(hints: object) -> bool:
 
 TABLES = (
     Rule(
-        "SB08", "delete_by_handle",
+        "SB08",
+        "delete_by_handle",
         "The delete takes the key of the nonclustered index first and the clustered one second; a "
         "sender takes them the other way round: a deadlock.",
         "Read the key by the handle while holding nothing, then delete by key and compare the "
@@ -61,7 +68,8 @@ TABLES = (
         delete_by_handle,
     ),
     Rule(
-        "SB13", "without_forceseek",
+        "SB13",
+        "without_forceseek",
         "A table of a few rows may be scanned, and a scan that asks for locks waits for everybody.",
         "Seek the clustered key WITH (FORCESEEK).",
         "Seed 000's look-up (https://rusanu.com/2007/05/03/recycling-conversations/): FROM "

@@ -9,16 +9,28 @@ from harness.tsql import ast
 
 Findings = Iterator[tuple[ast.Node, str]]
 
-_WORK = (ast.Commit, ast.Rollback, ast.SaveTransaction, ast.Send, ast.EndConversation, ast.Insert,
-         ast.Update, ast.Delete, ast.Merge)
+_WORK = (
+    ast.Commit,
+    ast.Rollback,
+    ast.SaveTransaction,
+    ast.Send,
+    ast.EndConversation,
+    ast.Insert,
+    ast.Update,
+    ast.Delete,
+    ast.Merge,
+)
 
 
 def updlock_alone(module: Module) -> Findings:
     """UPDLOCK in a SELECT where no transaction is open or asked about."""
     opened = [node.pos for node in module.of(ast.BeginTransaction)]
     opened += [node.pos for node in module.of(ast.GlobalVariable) if node.name == "@@TRANCOUNT"]
-    opened += [node.pos for node in module.of(ast.SetOption)
-               if node.on and "IMPLICIT_TRANSACTIONS" in node.names]
+    opened += [
+        node.pos
+        for node in module.of(ast.SetOption)
+        if node.on and "IMPLICIT_TRANSACTIONS" in node.names
+    ]
     for hint in module.of(ast.TableHint):
         if hint.name != "UPDLOCK" or any(at < hint.pos for at in opened):
             continue
@@ -52,7 +64,8 @@ def _on_variable(node: ast.Node) -> bool:
 
 TRANSACTIONS = (
     Rule(
-        "SB09", "updlock_alone",
+        "SB09",
+        "updlock_alone",
         "Outside a transaction the lock ends with its statement, and on a missing row it locks "
         "nothing: the SEND behind it races with the recycling procedure, and a message is lost "
         "after EndOfStream.",
@@ -62,7 +75,8 @@ TRANSACTIONS = (
         updlock_alone,
     ),
     Rule(
-        "SB11", "unchecked_state",
+        "SB11",
+        "unchecked_state",
         "A doomed transaction (-1) can only be rolled back: anything else in the handler fails "
         "with 3930, and activation counts one more rollback.",
         "Branch on XACT_STATE(): -1 ROLLBACK; 1 decide; 0 nothing is open. Or roll everything back "

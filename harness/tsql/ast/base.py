@@ -71,8 +71,9 @@ class Node(_Noted):
                     if isinstance(below, (Node, list, tuple)):
                         push(below)
             else:
-                stack += [item for item in reversed(current)
-                          if isinstance(item, (Node, list, tuple))]
+                stack += [
+                    item for item in reversed(current) if isinstance(item, (Node, list, tuple))
+                ]
 
 
 @node

@@ -145,7 +145,10 @@ class BrokerDdlParser(ModuleParser):
             if not self.accept(","):
                 break
         if not may_drop and None in (
-                activation.procedure, activation.max_readers, activation.execute_as):
+            activation.procedure,
+            activation.max_readers,
+            activation.execute_as,
+        ):
             self.unexpected()  # CREATE QUEUE takes all three or none (its page)
         self.expect(")")
         activation.end = self.last_end()
@@ -379,8 +382,9 @@ class BrokerDdlParser(ModuleParser):
         self.expect("=")
         option.value = self._option_scalar()
         words = []
-        while (self.kinds[self.i] in (WORD, KEYWORD) or self.at_identifier()) and \
-                self.words[self.i + 1] != "=":
+        while (self.kinds[self.i] in (WORD, KEYWORD) or self.at_identifier()) and self.words[
+            self.i + 1
+        ] != "=":
             at = self.i
             text = self.name() if self.at_identifier() else self.word()
             words.append(Option(self.starts[at], self.ends[at], text))

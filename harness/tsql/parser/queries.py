@@ -175,8 +175,9 @@ class QueryParser(SourceParser):
         having = self.condition() if self.accept("HAVING") else None
         windows = self._windows() if self.at_window_clause() else None
         end = self.last_end()
-        return Select(start, end, distinct, top, items, into, sources, where, group_by, having,
-                      windows)
+        return Select(
+            start, end, distinct, top, items, into, sources, where, group_by, having, windows
+        )
 
     def _windows(self) -> list[WindowDefinition]:
         """Read ``WINDOW name AS (specification), ..``."""

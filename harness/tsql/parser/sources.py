@@ -216,16 +216,23 @@ class SourceParser(ExpressionParser):
         if self.accept("AS"):
             return self.name()
         i = self.i
-        if self.kinds[i] <= QUOTED and self.words[i] not in _NOT_AN_ALIAS \
-                and not self.at_window_clause():
+        if (
+            self.kinds[i] <= QUOTED
+            and self.words[i] not in _NOT_AN_ALIAS
+            and not self.at_window_clause()
+        ):
             return self.name()
         return None
 
     def at_window_clause(self) -> bool:
         """Tell the WINDOW clause (2022) from a name: WINDOW is not reserved."""
         i = self.i
-        return self.words[i] == "WINDOW" and self.kinds[i + 1] <= QUOTED \
-            and self.words[i + 2] == "AS" and self.words[i + 3] == "("
+        return (
+            self.words[i] == "WINDOW"
+            and self.kinds[i + 1] <= QUOTED
+            and self.words[i + 2] == "AS"
+            and self.words[i + 3] == "("
+        )
 
     def alias_and_columns(self) -> tuple[str | None, list[str] | None]:
         """Read ``[AS] name [(column, ..)]`` or nothing."""

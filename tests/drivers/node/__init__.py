@@ -31,8 +31,13 @@ def find_packages() -> tuple[str, Path, str]:
             for name in _FILES:
                 shutil.copy(_HERE / name, folder)
             run = subprocess.run(
-                [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder,
-                capture_output=True, text=True, timeout=_INSTALL_SECONDS, check=False)
+                [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=_INSTALL_SECONDS,
+                check=False,
+            )
             if run.returncode:
                 return "", packages, f"npm could not install tedious: {run.stderr.strip()[-300:]}"
             done.touch()

@@ -20,8 +20,9 @@ def engine(**more) -> sa.Engine:
     if PYODBC:
         odbc = GIVEN.odbc.replace("Database=master", "Database=matrix")
         return sa.create_engine("mssql+pyodbc:///?odbc_connect=" + urllib.parse.quote(odbc), **more)
-    url = sa.URL.create("mssql+pymssql", GIVEN.user, GIVEN.password, "127.0.0.1", GIVEN.port,
-                        "matrix")
+    url = sa.URL.create(
+        "mssql+pymssql", GIVEN.user, GIVEN.password, "127.0.0.1", GIVEN.port, "matrix"
+    )
     return sa.create_engine(url, **more)
 
 
@@ -48,8 +49,9 @@ class Customer(Base):
     since: orm.Mapped[datetime.datetime | None] = orm.mapped_column(sa.DateTime)
     picture: orm.Mapped[bytes | None] = orm.mapped_column(sa.LargeBinary)
     active: orm.Mapped[bool] = orm.mapped_column(sa.Boolean, server_default=sa.true())
-    orders: orm.Mapped[list[Order]] = orm.relationship(back_populates="customer",
-                                                       cascade="all, delete-orphan")
+    orders: orm.Mapped[list[Order]] = orm.relationship(
+        back_populates="customer", cascade="all, delete-orphan"
+    )
 
 
 class Order(Base):
@@ -58,7 +60,8 @@ class Order(Base):
     __tablename__ = "order"
     id: orm.Mapped[int] = orm.mapped_column(primary_key=True)
     customer_id: orm.Mapped[int] = orm.mapped_column(
-        sa.ForeignKey("customer.id", name="FK_order_customer", ondelete="CASCADE"))
+        sa.ForeignKey("customer.id", name="FK_order_customer", ondelete="CASCADE")
+    )
     note: orm.Mapped[str | None] = orm.mapped_column(sa.UnicodeText)
     customer: orm.Mapped[Customer] = orm.relationship(back_populates="orders")
 
@@ -77,9 +80,12 @@ def create_all(_):
     Base.metadata.create_all(ENGINE)
     Base.metadata.create_all(ENGINE)  # finds everything there
     with ENGINE.begin() as connection:
-        connection.execute(sa.text(
-            "CREATE VIEW dbo.active_customer AS"
-            " SELECT id, name FROM dbo.customer WHERE active = 1"))
+        connection.execute(
+            sa.text(
+                "CREATE VIEW dbo.active_customer AS"
+                " SELECT id, name FROM dbo.customer WHERE active = 1"
+            )
+        )
     return "tables with identity, keys, index, check, defaults; a second time nothing"
 
 
@@ -101,7 +107,10 @@ def inspect(_):
     assert seen.get_pk_constraint("customer")["constrained_columns"] == ["id"]
     (key,) = seen.get_foreign_keys("order")
     assert (key["name"], key["constrained_columns"], key["referred_table"]) == (
-        "FK_order_customer", ["customer_id"], "customer")
+        "FK_order_customer",
+        ["customer_id"],
+        "customer",
+    )
     assert key["options"].get("ondelete") == "CASCADE", key
     indexes = {index["name"]: index for index in seen.get_indexes("customer")}
     assert indexes["IX_customer_name"]["column_names"] == ["name"]
@@ -126,14 +135,20 @@ def autoload(_):
 def round_trip(_):
     moment = datetime.datetime(2024, 2, 29, 13, 14, 15)
     with orm.Session(ENGINE) as session:
-        first = Customer(code="a", name="Grüße", since=moment, picture=b"\0\1\xff",
-                         orders=[Order(note="eins"), Order(note=None)])
+        first = Customer(
+            code="a",
+            name="Grüße",
+            since=moment,
+            picture=b"\0\1\xff",
+            orders=[Order(note="eins"), Order(note=None)],
+        )
         session.add_all([first, Customer(code="b", balance=Decimal("1.5"))])
         session.commit()
         assert first.id == 10 and first.active is True
     with orm.Session(ENGINE) as session:
-        found = session.scalars(sa.select(Customer).order_by(Customer.code)
-                                .options(orm.selectinload(Customer.orders))).all()
+        found = session.scalars(
+            sa.select(Customer).order_by(Customer.code).options(orm.selectinload(Customer.orders))
+        ).all()
         assert [(c.code, c.balance) for c in found] == [("a", 0), ("b", Decimal("1.5"))]
         assert (found[0].since, found[0].picture) == (moment, b"\0\1\xff")
         assert [order.note for order in found[0].orders] == ["eins", None]
@@ -171,8 +186,10 @@ def many(_):
 def errors(_):
     with ENGINE.begin() as connection:
         connection.execute(sa.text("INSERT INTO dbo.rows (id) VALUES (70)"))
-    for sql, kind in (("INSERT INTO dbo.rows (id) VALUES (70)", sa.exc.IntegrityError),
-                      ("SELECT * FROM dbo.nothing", sa.exc.ProgrammingError)):
+    for sql, kind in (
+        ("INSERT INTO dbo.rows (id) VALUES (70)", sa.exc.IntegrityError),
+        ("SELECT * FROM dbo.nothing", sa.exc.ProgrammingError),
+    ):
         with ENGINE.connect() as connection:
             try:
                 connection.execute(sa.text(sql))
@@ -186,8 +203,14 @@ def errors(_):
 
 @check("isolation")
 def isolation(_):
-    for level in ("READ UNCOMMITTED", "READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE",
-                  "SNAPSHOT", "AUTOCOMMIT"):
+    for level in (
+        "READ UNCOMMITTED",
+        "READ COMMITTED",
+        "REPEATABLE READ",
+        "SERIALIZABLE",
+        "SNAPSHOT",
+        "AUTOCOMMIT",
+    ):
         with ENGINE.connect() as plain:
             connection = plain.execution_options(isolation_level=level)
             if level != "AUTOCOMMIT":
@@ -219,7 +242,8 @@ def upsert(_):
     merge = sa.text(
         "MERGE dbo.rows WITH (HOLDLOCK) AS t USING (SELECT :id AS id, :v AS v) AS s ON t.id = s.id"
         " WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (id, v)"
-        " VALUES (s.id, s.v) OUTPUT $action;")
+        " VALUES (s.id, s.v) OUTPUT $action;"
+    )
     with ENGINE.begin() as connection:
         found = [connection.scalar(merge, {"id": 74, "v": v}) for v in ("one", "two")]
         assert found == ["INSERT", "UPDATE"]

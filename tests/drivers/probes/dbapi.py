@@ -71,9 +71,14 @@ def wrong_database(_):
 
 @check("column_encryption")
 def column_encryption(_):
-    return Refused(fails(lambda: value(
-        "CREATE COLUMN MASTER KEY k WITH (KEY_STORE_PROVIDER_NAME = N'x', KEY_PATH = N'y')"),
-        "COLUMN"))
+    return Refused(
+        fails(
+            lambda: value(
+                "CREATE COLUMN MASTER KEY k WITH (KEY_STORE_PROVIDER_NAME = N'x', KEY_PATH = N'y')"
+            ),
+            "COLUMN",
+        )
+    )
 
 
 @check("types")
@@ -98,8 +103,11 @@ def parameters(_):
             column = stage.column(number)
             left = f"CAST({column} AS nvarchar(max))" if type_ == "xml" else column
             right = "%s" if type_ == "xml" else f"CAST(%s AS {type_})"
-            found = run(connection, f"SELECT COUNT(*) FROM dbo.types WHERE {left} = {right}",
-                        ADAPTER.sent(type_, sent))
+            found = run(
+                connection,
+                f"SELECT COUNT(*) FROM dbo.types WHERE {left} = {right}",
+                ADAPTER.sent(type_, sent),
+            )
             assert found == [(1,)], type_
             done += 1
         assert run(connection, "SELECT %s", None) == [(None,)]
@@ -122,9 +130,11 @@ def results(_):
 @check("errors")
 def errors(_):
     cases = [
-        ("SELECT * FROM dbo.nothing", 208, 16, 1, 1, ""), ("SELECT 1/0", 8134, 16, 1, 1, ""),
+        ("SELECT * FROM dbo.nothing", 208, 16, 1, 1, ""),
+        ("SELECT 1/0", 8134, 16, 1, 1, ""),
         ("\nEXEC dbo.fails", 50000, 16, 5, 3, "fails"),
-        ("THROW 51234, N'mine', 9", 51234, 16, 9, 1, ""), ("SELECT * FORM x", 102, 15, 1, 1, ""),
+        ("THROW 51234, N'mine', 9", 51234, 16, 9, 1, ""),
+        ("SELECT * FORM x", 102, 15, 1, 1, ""),
     ]
     with opened() as connection:
         for sql, *expected in cases:
@@ -162,8 +172,11 @@ def large(_):
     with opened() as connection:
         for name, sent in (("n", text_value), ("b", binary), ("x", xml)):
             run(connection, "TRUNCATE TABLE dbo.large")
-            run(connection, f"INSERT INTO dbo.large ({name}) VALUES (%s)",
-                ADAPTER.sent("varbinary(max)", sent))
+            run(
+                connection,
+                f"INSERT INTO dbo.large ({name}) VALUES (%s)",
+                ADAPTER.sent("varbinary(max)", sent),
+            )
             ((found,),) = run(connection, f"SELECT {name} FROM dbo.large")
             assert found == sent, (name, len(found), len(sent))
         run(connection, "TRUNCATE TABLE dbo.large")
@@ -197,8 +210,12 @@ def transactions(_):
         assert run(connection, "SELECT id FROM dbo.rows WHERE id < 10") == [(2,)]
         run(connection, "DELETE FROM dbo.rows WHERE id < 10")
         connection.commit()
-        fails(lambda: run(connection, "SET XACT_ABORT ON; INSERT INTO dbo.rows (id) VALUES (3);"
-                                      " SELECT 1/0"), "zero")
+        fails(
+            lambda: run(
+                connection, "SET XACT_ABORT ON; INSERT INTO dbo.rows (id) VALUES (3); SELECT 1/0"
+            ),
+            "zero",
+        )
         with contextlib.suppress(ADAPTER.module.Error):
             connection.rollback()
     assert value("SELECT COUNT(*) FROM dbo.rows WHERE id < 10") == 0
@@ -253,8 +270,11 @@ def database(_):
 def catalog(_):
     with opened() as connection, contextlib.closing(connection.cursor()) as cursor:
         found = {}
-        for name, arguments in (("sp_tables", ("rows", "dbo")), ("sp_columns", ("rows", "dbo")),
-                                ("sp_pkeys", ("rows", "dbo"))):
+        for name, arguments in (
+            ("sp_tables", ("rows", "dbo")),
+            ("sp_columns", ("rows", "dbo")),
+            ("sp_pkeys", ("rows", "dbo")),
+        ):
             cursor.callproc(name, arguments)
             found[name] = [tuple(row) for row in cursor.fetchall()]
             while cursor.nextset():

@@ -59,8 +59,9 @@ def certificate(_):
     fails(lambda: connect(TrustServerCertificate="no"), "certificate")
     os.environ["SSL_CERT_FILE"] = GIVEN.pem
     try:
-        return value("SELECT 'trusted'", TrustServerCertificate="no",
-                     HostnameInCertificate="localhost")
+        return value(
+            "SELECT 'trusted'", TrustServerCertificate="no", HostnameInCertificate="localhost"
+        )
     finally:
         del os.environ["SSL_CERT_FILE"]
 
@@ -87,9 +88,14 @@ def integrated(_):
 def column_encryption(_):
     if not FREETDS:
         assert value("SELECT ?", "plain", ColumnEncryption="Enabled") == "plain"
-    return Refused(fails(lambda: value(
-        "CREATE COLUMN MASTER KEY k WITH (KEY_STORE_PROVIDER_NAME = N'x', KEY_PATH = N'y')"),
-        "60001"))
+    return Refused(
+        fails(
+            lambda: value(
+                "CREATE COLUMN MASTER KEY k WITH (KEY_STORE_PROVIDER_NAME = N'x', KEY_PATH = N'y')"
+            ),
+            "60001",
+        )
+    )
 
 
 @check("intent")
@@ -127,11 +133,13 @@ def offset(raw: bytes) -> str:
 def types(_):
     with opened() as connection:
         connection.add_output_converter(-155, offset)
-        chosen = [(number, *kind) for number, kind in enumerate(stage.TYPES)
-                  if not (FREETDS and kind[0] == "sql_variant")]  # HY091: tdsodbc has no such type
+        chosen = [
+            (number, *kind)
+            for number, kind in enumerate(stage.TYPES)
+            if not (FREETDS and kind[0] == "sql_variant")
+        ]  # HY091: tdsodbc has no such type
         names = ", ".join(stage.column(number) for number, *_ in chosen)
-        first, second = connection.execute(
-            f"SELECT {names} FROM dbo.types ORDER BY id").fetchall()
+        first, second = connection.execute(f"SELECT {names} FROM dbo.types ORDER BY id").fetchall()
     for (_, type_, _, expected), found in zip(chosen, first, strict=True):
         if type_.startswith("datetimeoffset"):
             continue
@@ -160,7 +168,8 @@ def parameters(_):
             else:
                 condition = f"{column} = CAST(? AS {type_})"
             found = connection.execute(
-                f"SELECT COUNT(*) FROM dbo.types WHERE {condition}", sent).fetchval()
+                f"SELECT COUNT(*) FROM dbo.types WHERE {condition}", sent
+            ).fetchval()
             assert found == 1, type_
             done += 1
         assert connection.execute("SELECT ?", None).fetchval() is None
@@ -172,7 +181,8 @@ def results(_):
     with opened() as connection:
         cursor = connection.execute(
             "SELECT 1 AS a WHERE 1 = 0; SELECT 2 AS b; UPDATE dbo.numbers SET v = v WHERE id <= 3;"
-            " SELECT 3 AS c, 4 AS d")
+            " SELECT 3 AS c, 4 AS d"
+        )
         seen = [(cursor.description[0][0], cursor.fetchall())]
         assert cursor.nextset()
         seen.append((cursor.description[0][0], cursor.fetchall()))
@@ -202,9 +212,11 @@ def messages(_):
 def errors(_):
     cases = [
         ("SELECT * FROM dbo.nothing", "42S02", "208"),
-        ("SELECT nope FROM dbo.rows", "42S22", "207"), ("SELECT 1/0", "22012", "8134"),
+        ("SELECT nope FROM dbo.rows", "42S22", "207"),
+        ("SELECT 1/0", "22012", "8134"),
         ("EXEC dbo.fails", "42000", "50000"),
-        ("THROW 51234, N'mine', 9", "42000", "51234"), ("SELECT * FORM x", "42000", "102"),
+        ("THROW 51234, N'mine', 9", "42000", "51234"),
+        ("SELECT * FORM x", "42000", "102"),
         ("CREATE TABLE dbo.rows (i int)", "42S01", "2714"),
     ]
     with opened() as connection:
@@ -232,7 +244,9 @@ def procedures(_):
     with opened() as connection:
         cursor = connection.execute(
             "DECLARE @rc int, @t int, @n nvarchar(50);"
-            " EXEC @rc = dbo.twice ?, @t OUTPUT, @n OUTPUT; SELECT @rc, @t, @n", 21)
+            " EXEC @rc = dbo.twice ?, @t OUTPUT, @n OUTPUT; SELECT @rc, @t, @n",
+            21,
+        )
         assert cursor.fetchone()[0] == 21
         assert cursor.nextset() and tuple(cursor.fetchone()) == (7, 42, "ü21")
         cursor.close()
@@ -245,8 +259,10 @@ def procedures(_):
 def prepared(_):
     with opened() as connection:
         cursor = connection.cursor()
-        found = [cursor.execute("SELECT v FROM dbo.numbers WHERE id = ?", n).fetchval()
-                 for n in (1, 2, 900, 3)]
+        found = [
+            cursor.execute("SELECT v FROM dbo.numbers WHERE id = ?", n).fetchval()
+            for n in (1, 2, 900, 3)
+        ]
         assert found == ["row", "row", None, "row"]
         cursor.close()
         handles = connection.execute("SELECT COUNT(*) FROM dbo.numbers WHERE id < ?", 5).fetchval()
@@ -273,8 +289,16 @@ def large(_):
 
 @check("batches")
 def batches(_):
-    rows = [(n, None if n % 7 == 0 else f"Grüße {n}", bytes([n % 256]) * (n % 50), Decimal(n) / 4,
-             stage.MOMENT) for n in range(1000, 2000)]
+    rows = [
+        (
+            n,
+            None if n % 7 == 0 else f"Grüße {n}",
+            bytes([n % 256]) * (n % 50),
+            Decimal(n) / 4,
+            stage.MOMENT,
+        )
+        for n in range(1000, 2000)
+    ]
     statement = "INSERT INTO dbo.rows (id, v, b, d, m) VALUES (?, ?, ?, ?, ?)"
     with opened(False) as connection:
         cursor = connection.cursor()
@@ -282,12 +306,20 @@ def batches(_):
         if not FREETDS:
             cursor.fast_executemany = True
             cursor.executemany(statement, rows[200:])
-            cursor.setinputsizes([None, (pyodbc.SQL_WVARCHAR, 50, 0), (pyodbc.SQL_VARBINARY, 0, 0),
-                                  (pyodbc.SQL_DECIMAL, 18, 4), None])
+            cursor.setinputsizes(
+                [
+                    None,
+                    (pyodbc.SQL_WVARCHAR, 50, 0),
+                    (pyodbc.SQL_VARBINARY, 0, 0),
+                    (pyodbc.SQL_DECIMAL, 18, 4),
+                    None,
+                ]
+            )
         connection.commit()
         found = connection.execute(
-            "SELECT id, v, b, d, m FROM dbo.rows WHERE id >= 1000 ORDER BY id").fetchall()
-        assert [tuple(row) for row in found] == rows[:len(found)]
+            "SELECT id, v, b, d, m FROM dbo.rows WHERE id >= 1000 ORDER BY id"
+        ).fetchall()
+        assert [tuple(row) for row in found] == rows[: len(found)]
         assert len(found) == (200 if FREETDS else 1000)
         try:
             cursor.executemany(statement, rows[:1])

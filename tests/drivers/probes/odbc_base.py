@@ -16,9 +16,15 @@ FREETDS = GIVEN.driver == "freetds"
 def text(port: int = 0, **changes: str) -> str:
     """A connection string to the broker, with some of its keys changed."""
     if FREETDS:
-        keys = {"Driver": GIVEN.freetds, "Server": "127.0.0.1", "Port": str(port or GIVEN.port),
-                "TDS_Version": "7.4", "Database": "matrix", "UID": GIVEN.user,
-                "PWD": GIVEN.password}
+        keys = {
+            "Driver": GIVEN.freetds,
+            "Server": "127.0.0.1",
+            "Port": str(port or GIVEN.port),
+            "TDS_Version": "7.4",
+            "Database": "matrix",
+            "UID": GIVEN.user,
+            "PWD": GIVEN.password,
+        }
     else:
         keys = dict(part.split("=", 1) for part in GIVEN.odbc.split(";") if part)
         keys |= {"Database": "matrix", "Server": f"127.0.0.1,{port or GIVEN.port}"}
@@ -50,8 +56,11 @@ def freetds_file(*lines: str):
     """FreeTDS reads whom to trust, and a packet size, from a file of its own only."""
     path = f"{GIVEN.pem}.conf"
     with open(path, "w") as file:
-        file.write(f"[matrix]\nhost = 127.0.0.1\nport = {GIVEN.port}\ntds version = 7.4\n"
-                   + "\n".join(lines) + "\n")
+        file.write(
+            f"[matrix]\nhost = 127.0.0.1\nport = {GIVEN.port}\ntds version = 7.4\n"
+            + "\n".join(lines)
+            + "\n"
+        )
     os.environ["FREETDSCONF"] = path
     try:
         yield

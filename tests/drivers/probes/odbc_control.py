@@ -57,8 +57,12 @@ def transactions(_):
         connection.execute("DELETE FROM dbo.rows WHERE id < 10")
         connection.autocommit = False
         connection.execute("SELECT id FROM dbo.rows").fetchall()
-        fails(lambda: connection.execute("SET XACT_ABORT ON; INSERT INTO dbo.rows (id) VALUES (3);"
-                                         " SELECT 1/0").nextset(), "8134")
+        fails(
+            lambda: connection.execute(
+                "SET XACT_ABORT ON; INSERT INTO dbo.rows (id) VALUES (3); SELECT 1/0"
+            ).nextset(),
+            "8134",
+        )
         if FREETDS:  # it does not notice that the server rolled back, nor does it begin again
             fails(connection.rollback, "3903")
             return "commit, rollback; a rollback by the server is not noticed"
@@ -84,10 +88,13 @@ def savepoints(_):
 
 @check("isolation")
 def isolation(_):
-    words = {pyodbc.SQL_TXN_READ_UNCOMMITTED: "1", pyodbc.SQL_TXN_READ_COMMITTED: "2",
-             pyodbc.SQL_TXN_REPEATABLE_READ: "3", pyodbc.SQL_TXN_SERIALIZABLE: "4"}
-    query = ("SELECT transaction_isolation_level FROM sys.dm_exec_sessions"
-             " WHERE session_id = @@SPID")
+    words = {
+        pyodbc.SQL_TXN_READ_UNCOMMITTED: "1",
+        pyodbc.SQL_TXN_READ_COMMITTED: "2",
+        pyodbc.SQL_TXN_REPEATABLE_READ: "3",
+        pyodbc.SQL_TXN_SERIALIZABLE: "4",
+    }
+    query = "SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID"
     with opened(False) as connection:
         for constant, expected in words.items():
             connection.rollback()
@@ -177,7 +184,8 @@ def catalog(_):
 def describe(_):
     with opened() as connection:
         rows = connection.execute(
-            "EXEC sp_describe_first_result_set N'SELECT id, v FROM dbo.rows'").fetchall()
+            "EXEC sp_describe_first_result_set N'SELECT id, v FROM dbo.rows'"
+        ).fetchall()
         assert [row.name for row in rows] == ["id", "v"]
         cursor = connection.execute("SET FMTONLY ON SELECT id, v FROM dbo.rows SET FMTONLY OFF")
         while cursor.description is None:

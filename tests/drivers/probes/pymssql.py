@@ -23,9 +23,15 @@ class Pymssql(dbapi.Adapter):
 
     def connect(self, autocommit: bool = True, **changes: Any) -> Any:
         """A new connection."""
-        keys = {"server": "127.0.0.1", "port": str(GIVEN.port), "user": GIVEN.user,
-                "password": GIVEN.password, "database": "matrix", "login_timeout": 10,
-                "tds_version": "7.4"} | changes
+        keys = {
+            "server": "127.0.0.1",
+            "port": str(GIVEN.port),
+            "user": GIVEN.user,
+            "password": GIVEN.password,
+            "database": "matrix",
+            "login_timeout": 10,
+            "tds_version": "7.4",
+        } | changes
         return pymssql.connect(autocommit=autocommit, **(keys | {"port": str(keys["port"])}))
 
     def detail(self, error: Exception) -> tuple:
@@ -34,8 +40,13 @@ class Pymssql(dbapi.Adapter):
         if cause is None or not hasattr(cause, "state"):
             return error.args[0], None, None, None, None
         name = cause.procname
-        return (cause.number, cause.severity, cause.state, cause.line,
-                name.decode() if isinstance(name, bytes) else name)
+        return (
+            cause.number,
+            cause.severity,
+            cause.state,
+            cause.line,
+            name.decode() if isinstance(name, bytes) else name,
+        )
 
     def seen(self, type_: str, found: Any, expected: Any) -> Any:
         """What DB-Library has no type for arrives as text or bytes."""
@@ -50,8 +61,15 @@ class Pymssql(dbapi.Adapter):
         if isinstance(sent, bytes):
             return bytearray(sent)
         if type_.startswith("datetime2"):
-            return pymssql.datetime2(sent.year, sent.month, sent.day, sent.hour, sent.minute,
-                                     sent.second, sent.microsecond)
+            return pymssql.datetime2(
+                sent.year,
+                sent.month,
+                sent.day,
+                sent.hour,
+                sent.minute,
+                sent.second,
+                sent.microsecond,
+            )
         return sent
 
 
@@ -77,14 +95,18 @@ def certificate(_):
     for authorities in ("system", GIVEN.pem):
         path = f"{GIVEN.pem}.conf"
         with open(path, "w") as file:
-            file.write(f"[matrix]\nhost = 127.0.0.1\nport = {GIVEN.port}\ntds version = 7.4\n"
-                       f"encryption = require\nca file = {authorities}\n"
-                       "check certificate hostname = no\n")
+            file.write(
+                f"[matrix]\nhost = 127.0.0.1\nport = {GIVEN.port}\ntds version = 7.4\n"
+                f"encryption = require\nca file = {authorities}\n"
+                "check certificate hostname = no\n"
+            )
         os.environ["FREETDSCONF"] = path
         try:
-            with contextlib.closing(pymssql.connect(
-                    server="matrix", port=str(GIVEN.port), user=GIVEN.user,
-                    password=GIVEN.password)) as connection:
+            with contextlib.closing(
+                pymssql.connect(
+                    server="matrix", port=str(GIVEN.port), user=GIVEN.user, password=GIVEN.password
+                )
+            ) as connection:
                 found.append(run(connection, "SELECT 'trusted'")[0][0])
         except pymssql.Error:
             found.append("refused")
@@ -109,7 +131,8 @@ def messages(_):
     heard = []
     with opened() as connection:
         connection._conn.set_msghandler(
-            lambda state, severity, server, procedure, line, text: heard.append(text))
+            lambda state, severity, server, procedure, line, text: heard.append(text)
+        )
         run(connection, "PRINT N'grüße'; RAISERROR(N'quiet', 5, 1)")
     said = [text.decode() if isinstance(text, bytes) else text for text in heard]
     assert said[-2:] == ["grüße", "quiet"], said
@@ -148,11 +171,14 @@ def timeout(_):
 
 @check("isolation")
 def isolation(_):
-    query = ("SELECT transaction_isolation_level FROM sys.dm_exec_sessions"
-             " WHERE session_id = @@SPID")
+    query = "SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID"
     with opened() as connection:
-        for level, expected in (("READ UNCOMMITTED", 1), ("REPEATABLE READ", 3),
-                                ("SERIALIZABLE", 4), ("SNAPSHOT", 5)):
+        for level, expected in (
+            ("READ UNCOMMITTED", 1),
+            ("REPEATABLE READ", 3),
+            ("SERIALIZABLE", 4),
+            ("SNAPSHOT", 5),
+        ):
             run(connection, f"SET TRANSACTION ISOLATION LEVEL {level}")
             assert run(connection, query) == [(expected,)]
     return "by statement, SNAPSHOT included"
@@ -176,11 +202,15 @@ def packets(_):
     for size in (4096, 8000, 16000):
         os.environ["FREETDSCONF"] = path = f"{GIVEN.pem}.{size}.conf"
         with open(path, "w") as file:
-            file.write(f"[matrix]\nhost = 127.0.0.1\nport = {GIVEN.port}\ntds version = 7.4\n"
-                       f"initial block size = {size}\n")
-        with contextlib.closing(pymssql.connect(
-                server="matrix", port=str(GIVEN.port), user=GIVEN.user,
-                    password=GIVEN.password)) as connection:
+            file.write(
+                f"[matrix]\nhost = 127.0.0.1\nport = {GIVEN.port}\ntds version = 7.4\n"
+                f"initial block size = {size}\n"
+            )
+        with contextlib.closing(
+            pymssql.connect(
+                server="matrix", port=str(GIVEN.port), user=GIVEN.user, password=GIVEN.password
+            )
+        ) as connection:
             ((got,),) = run(connection, stage.PACKET_SIZE)
             assert run(connection, f"SELECT N'{'x' * 30000}'") == [("x" * 30000,)]
         found.append(got)

@@ -23,9 +23,15 @@ class PythonTds(dbapi.Adapter):
 
     def connect(self, autocommit: bool = True, **changes: Any) -> Any:
         """A new connection."""
-        keys = {"dsn": "127.0.0.1", "port": GIVEN.port, "user": GIVEN.user,
-                "password": GIVEN.password, "database": "matrix", "login_timeout": 10,
-                "disable_connect_retry": True} | changes
+        keys = {
+            "dsn": "127.0.0.1",
+            "port": GIVEN.port,
+            "user": GIVEN.user,
+            "password": GIVEN.password,
+            "database": "matrix",
+            "login_timeout": 10,
+            "disable_connect_retry": True,
+        } | changes
         return pytds.connect(autocommit=autocommit, **keys)
 
     def detail(self, error: Exception) -> tuple:
@@ -119,8 +125,10 @@ def messages(_):
 @check("procedures")
 def procedures(_):
     with opened() as connection, contextlib.closing(connection.cursor()) as cursor:
-        found = cursor.callproc("dbo.quietly_twice", (
-            21, pytds.output(param_type="int"), pytds.output(param_type="nvarchar(50)")))
+        found = cursor.callproc(
+            "dbo.quietly_twice",
+            (21, pytds.output(param_type="int"), pytds.output(param_type="nvarchar(50)")),
+        )
         assert list(found) == [21, 42, "ü21"], found
         assert cursor.get_proc_return_status() == 7
     return "callproc, get_proc_return_status"
@@ -129,12 +137,21 @@ def procedures(_):
 @check("bulk")
 def bulk(_):
     rows = [(n, f"Grüße {n}" if n % 7 else None) for n in range(2000, 3000)]
-    columns = [pytds.Column("id", pytds.tds_types.IntType()),
-               pytds.Column("v", pytds.tds_types.NVarCharType(size=50))]
+    columns = [
+        pytds.Column("id", pytds.tds_types.IntType()),
+        pytds.Column("v", pytds.tds_types.NVarCharType(size=50)),
+    ]
     with opened() as connection:
         with contextlib.closing(connection.cursor()) as cursor:
-            cursor.copy_to(data=rows, table_or_view="rows", schema="dbo", columns=columns,
-                           tablock=True, check_constraints=True, fire_triggers=True)
+            cursor.copy_to(
+                data=rows,
+                table_or_view="rows",
+                schema="dbo",
+                columns=columns,
+                tablock=True,
+                check_constraints=True,
+                fire_triggers=True,
+            )
         found = run(connection, "SELECT id, v FROM dbo.rows WHERE id >= 2000 ORDER BY id")
         assert found == rows, found[:3]
         run(connection, "DELETE FROM dbo.rows WHERE id >= 2000")
@@ -143,8 +160,10 @@ def bulk(_):
 
 @check("table_values")
 def table_values(_):
-    columns = [pytds.Column("id", pytds.tds_types.IntType()),
-               pytds.Column("v", pytds.tds_types.NVarCharType(size=50))]
+    columns = [
+        pytds.Column("id", pytds.tds_types.IntType()),
+        pytds.Column("v", pytds.tds_types.NVarCharType(size=50)),
+    ]
     given = pytds.TableValuedParam("dbo.pairs", columns, [(1, "a"), (2, "ü"), (3, None)])
     with opened() as connection, contextlib.closing(connection.cursor()) as cursor:
         cursor.callproc("dbo.take", (given,))
@@ -176,8 +195,7 @@ def timeout(_):
 
 @check("isolation")
 def isolation(_):
-    query = ("SELECT transaction_isolation_level FROM sys.dm_exec_sessions"
-             " WHERE session_id = @@SPID")
+    query = "SELECT transaction_isolation_level FROM sys.dm_exec_sessions WHERE session_id = @@SPID"
     for level in (1, 2, 3, 4, 5):
         with opened(False, isolation_level=level) as connection:
             assert run(connection, query) == [(level,)], level
@@ -191,8 +209,10 @@ def pool(_):
         ((first,),) = run(connection, "SELECT @@SPID")
     with opened(pooling=True) as connection:
         ((second,),) = run(connection, "SELECT @@SPID")
-        state = run(connection, "SELECT DB_NAME(), OBJECT_ID('tempdb..#left'),"
-                                " @@OPTIONS & 16384, @@TRANCOUNT")
+        state = run(
+            connection,
+            "SELECT DB_NAME(), OBJECT_ID('tempdb..#left'), @@OPTIONS & 16384, @@TRANCOUNT",
+        )
     assert first == second and state == [("matrix", None, 0, 0)], (first, second, state)
     return "pooling=True: the same session, reset"
 

@@ -18,11 +18,19 @@ def test_names_may_be_variables(client):
     assert bodies(client) == [b"\x01\x02"]
 
 
-@pytest.mark.parametrize("body, stored", [
-    ("N'é'", "é".encode("utf-16-le")), ("'abc'", b"abc"), ("0x00FF", b"\x00\xff"),
-    ("CAST(N'<a/>' AS xml)", b"\xff\xfe" + "<a/>".encode("utf-16-le")), ("N''", None),
-    ("''", None), ("0x", None), ("REPLICATE(CAST(0x41 AS varchar(max)), 100000)", b"A" * 100000),
-])
+@pytest.mark.parametrize(
+    "body, stored",
+    [
+        ("N'é'", "é".encode("utf-16-le")),
+        ("'abc'", b"abc"),
+        ("0x00FF", b"\x00\xff"),
+        ("CAST(N'<a/>' AS xml)", b"\xff\xfe" + "<a/>".encode("utf-16-le")),
+        ("N''", None),
+        ("''", None),
+        ("0x", None),
+        ("REPLICATE(CAST(0x41 AS varchar(max)), 100000)", b"A" * 100000),
+    ],
+)
 def test_bodies_arrive_byte_for_byte(client, body, stored):
     client.dialog(f"SEND ON CONVERSATION @h MESSAGE TYPE [//m] ({body})")
     assert bodies(client) == [stored]
@@ -44,31 +52,37 @@ def test_default_contract_and_type(client):
         BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE 'd', 'CURRENT DATABASE';
         SEND ON CONVERSATION @h (N'x')""")
     assert client.rows("RECEIVE message_type_name, service_contract_name FROM dbo.TQ") == [
-        ("DEFAULT", "DEFAULT")]
+        ("DEFAULT", "DEFAULT")
+    ]
 
 
-@pytest.mark.parametrize("sql, number", [
-    ("BEGIN DIALOG @h FROM SERVICE nope TO SERVICE '//t'", 8423),
-    ("BEGIN DIALOG @h FROM SERVICE [//I] TO SERVICE '//t'", 8423),
-    ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' ON CONTRACT nope", 8425),
-    ("BEGIN DIALOG @h FROM SERVICE @n TO SERVICE '//t'", 8421),
-    ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE @n", 8421),
-    ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' ON CONTRACT @n", 8417),
-    ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' WITH LIFETIME = 0", 8411),
-    ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' WITH LIFETIME = @i", 8406),
-    ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' WITH RELATED_CONVERSATION = @h", 8418),
-    ("BEGIN DIALOG @n FROM SERVICE [//i] TO SERVICE '//t'", 8402),
-    ("SEND ON CONVERSATION @h (N'x')", 8418),
-    ("SEND ON CONVERSATION (@h, @h) (N'x')", 8441),
-    ("SET @h = NEWID(); SEND ON CONVERSATION @h (N'x')", 8426),
-    ("END CONVERSATION @h", 8418),
-    ("SET @h = NEWID(); END CONVERSATION @h", 8426),
-    ("SET @h = NEWID(); BEGIN CONVERSATION TIMER (@h) TIMEOUT = 5", 8426),
-    ("SET @h = NEWID(); MOVE CONVERSATION @h TO @h", 8426),
-])
+@pytest.mark.parametrize(
+    "sql, number",
+    [
+        ("BEGIN DIALOG @h FROM SERVICE nope TO SERVICE '//t'", 8423),
+        ("BEGIN DIALOG @h FROM SERVICE [//I] TO SERVICE '//t'", 8423),
+        ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' ON CONTRACT nope", 8425),
+        ("BEGIN DIALOG @h FROM SERVICE @n TO SERVICE '//t'", 8421),
+        ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE @n", 8421),
+        ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' ON CONTRACT @n", 8417),
+        ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' WITH LIFETIME = 0", 8411),
+        ("BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' WITH LIFETIME = @i", 8406),
+        (
+            "BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' WITH RELATED_CONVERSATION = @h",
+            8418,
+        ),
+        ("BEGIN DIALOG @n FROM SERVICE [//i] TO SERVICE '//t'", 8402),
+        ("SEND ON CONVERSATION @h (N'x')", 8418),
+        ("SEND ON CONVERSATION (@h, @h) (N'x')", 8441),
+        ("SET @h = NEWID(); SEND ON CONVERSATION @h (N'x')", 8426),
+        ("END CONVERSATION @h", 8418),
+        ("SET @h = NEWID(); END CONVERSATION @h", 8426),
+        ("SET @h = NEWID(); BEGIN CONVERSATION TIMER (@h) TIMEOUT = 5", 8426),
+        ("SET @h = NEWID(); MOVE CONVERSATION @h TO @h", 8426),
+    ],
+)
 def test_what_is_refused(client, sql, number):
-    error = client.error(
-        "DECLARE @h uniqueidentifier, @n nvarchar(256), @i int;\n" + sql)
+    error = client.error("DECLARE @h uniqueidentifier, @n nvarchar(256), @i int;\n" + sql)
     assert error.number == number
     assert error.line == 2
 
@@ -88,7 +102,7 @@ def test_an_error_in_a_try_block_is_caught(client):
 def test_end_with_error_reaches_the_peer_as_xml(client):
     client.dialog("""SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x');
         END CONVERSATION @h WITH ERROR = 127 DESCRIPTION = N'Unable to process.'""")
-    (name, code, text), = client.rows("""DECLARE @t TABLE (n sysname, b xml);
+    ((name, code, text),) = client.rows("""DECLARE @t TABLE (n sysname, b xml);
         RECEIVE TOP (1) message_type_name, CAST(message_body AS xml) FROM dbo.TQ INTO @t;
         WITH XMLNAMESPACES (DEFAULT 'http://schemas.microsoft.com/SQL/ServiceBroker/Error')
         SELECT n, b.value('(/Error/Code)[1]', 'int'),
@@ -116,7 +130,8 @@ def test_a_timer_rings_on_the_virtual_clock(client, instance):
     assert client.rows("RECEIVE message_type_name FROM dbo.IQ") == []
     instance.advance(1)
     assert client.rows("RECEIVE message_type_name, message_body FROM dbo.IQ") == [
-        ("http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer", None)]
+        ("http://schemas.microsoft.com/SQL/ServiceBroker/DialogTimer", None)
+    ]
 
 
 def test_rollback_undoes_everything(client):
@@ -144,8 +159,11 @@ def test_lock_timeout_ends_the_wait_with_1222(client, instance):
     handle = client.dialog("SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'1')")
     other = client.other()
     client.run(f"BEGIN TRAN; SEND ON CONVERSATION '{handle}' MESSAGE TYPE [//m] (N'2')")
-    assert other.error(f"""SET LOCK_TIMEOUT 0;
-        SEND ON CONVERSATION '{handle}' MESSAGE TYPE [//m] (N'3')""").number == 1222
+    assert (
+        other.error(f"""SET LOCK_TIMEOUT 0;
+        SEND ON CONVERSATION '{handle}' MESSAGE TYPE [//m] (N'3')""").number
+        == 1222
+    )
 
 
 def test_move_conversation(client):

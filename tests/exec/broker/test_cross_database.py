@@ -10,8 +10,10 @@ BEGIN = """DECLARE @h uniqueidentifier;
     BEGIN DIALOG @h FROM SERVICE [//shop] TO SERVICE N'//stock' ON CONTRACT [//c]
         WITH ENCRYPTION = {encryption};
     SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'order'); SELECT @h"""
-NO_ENTRY = "The server principal \"{}\" is not able to access the database \"depot\" under the " \
+NO_ENTRY = (
+    'The server principal "{}" is not able to access the database "depot" under the '
     "current security context."
+)
 
 
 @pytest.fixture
@@ -65,8 +67,9 @@ def test_the_targets_answer_needs_no_trust_of_its_own(shop, depot):
     send(shop)
     depot.run("""DECLARE @h uniqueidentifier; RECEIVE TOP (1) @h = conversation_handle FROM dbo.q;
         SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'answer'); END CONVERSATION @h""")
-    assert shop.rows("SELECT CAST(message_body AS nvarchar(10)) FROM dbo.q "
-                     "ORDER BY queuing_order") == [("answer",), (None,)]
+    assert shop.rows(
+        "SELECT CAST(message_body AS nvarchar(10)) FROM dbo.q ORDER BY queuing_order"
+    ) == [("answer",), (None,)]
 
 
 def test_a_user_without_login_gets_nowhere(shop, depot):
@@ -85,7 +88,8 @@ def test_the_owner_needs_a_user_in_the_target_database_and_send_there(shop, depo
     depot.run("CREATE USER keeper FOR LOGIN keeper")
     send(shop)
     assert "<Code>-8494</Code>" in shop.value(
-        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q")
+        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q"
+    )
     depot.run("GRANT SEND ON SERVICE::[//stock] TO keeper")
     send(shop)
     assert count(depot) == 1
@@ -97,24 +101,32 @@ def test_the_database_owner_must_be_an_authenticator_there(shop, depot):
     trust(shop)
     handle = send(shop)
     assert status(shop, handle) == NO_ENTRY.format("seller")
-    depot.run("CREATE USER seller FOR LOGIN seller; GRANT AUTHENTICATE TO seller; "
-              "GRANT SEND ON SERVICE::[//stock] TO seller")
+    depot.run(
+        "CREATE USER seller FOR LOGIN seller; GRANT AUTHENTICATE TO seller; "
+        "GRANT SEND ON SERVICE::[//stock] TO seller"
+    )
     send(shop)
     assert count(depot) == 1
 
 
 def test_an_encrypted_dialog_needs_both_master_keys_and_says_whose_is_missing(
-        shop, depot, instance):
+    shop, depot, instance
+):
     trust(shop)
     handle = send(shop, "ON")
-    assert status(shop, handle) == "The session keys for this conversation could not be created " \
+    assert (
+        status(shop, handle) == "The session keys for this conversation could not be created "
         "or accessed. The database master key is required for this operation."
-    assert "needs to access the master key in the database 'shop'" in \
-        instance.error_log.lines[-1][2]
+    )
+    assert (
+        "needs to access the master key in the database 'shop'" in instance.error_log.lines[-1][2]
+    )
     shop.session.database.broker.has_master_key = True
     handle = send(shop, "ON")
-    assert status(shop, handle) == "Could not save a dialog session key. A master key is " \
+    assert (
+        status(shop, handle) == "Could not save a dialog session key. A master key is "
         "required in the database to save the session key."
+    )
     depot.session.database.broker.has_master_key = True
     send(shop, "ON")
     assert count(depot) == 1
@@ -123,8 +135,10 @@ def test_an_encrypted_dialog_needs_both_master_keys_and_says_whose_is_missing(
 def test_a_remote_service_binding_secures_a_local_dialog_even_without_encryption(shop, depot):
     """Dialog security page, CREATE REMOTE SERVICE BINDING page."""
     trust(shop)
-    shop.run("CREATE USER u WITHOUT LOGIN; "
-             "CREATE REMOTE SERVICE BINDING b TO SERVICE '//stock' WITH USER = u")
+    shop.run(
+        "CREATE USER u WITHOUT LOGIN; "
+        "CREATE REMOTE SERVICE BINDING b TO SERVICE '//stock' WITH USER = u"
+    )
     assert status(shop, send(shop)).startswith("The session keys for this conversation")
 
 
@@ -165,32 +179,45 @@ def test_a_deadlock_across_the_databases_has_its_victim(shop, depot, instance):
 
 
 def test_dropping_the_targets_database_leaves_the_initiator_with_undeliverable_messages(
-        shop, depot, instance):
+    shop, depot, instance
+):
     trust(shop)
     handle = send(shop)
     depot.session.close()
     shop.run("DROP DATABASE depot")
     shop.run(f"SEND ON CONVERSATION '{handle}' MESSAGE TYPE [//m] (N'late')")
-    assert status(shop, handle) == \
-        "Could not find the target broker in the local SQL Server instance."
+    assert (
+        status(shop, handle) == "Could not find the target broker in the local SQL Server instance."
+    )
 
 
-@pytest.mark.parametrize("option, text", [
-    ("DISABLE_BROKER", "The Service Broker in the target database is unavailable: 'The service "
-                       "broker is administratively disabled.'."),
-    ("SINGLE_USER", "The Service Broker in the target database is unavailable: 'The database is "
-                    "in single-user mode.'."),
-])
+@pytest.mark.parametrize(
+    "option, text",
+    [
+        (
+            "DISABLE_BROKER",
+            "The Service Broker in the target database is unavailable: 'The service "
+            "broker is administratively disabled.'.",
+        ),
+        (
+            "SINGLE_USER",
+            "The Service Broker in the target database is unavailable: 'The database is "
+            "in single-user mode.'.",
+        ),
+    ],
+)
 def test_a_target_that_takes_no_messages_says_why(shop, depot, option, text):
     trust(shop)
     guid = depot.value("SELECT service_broker_guid FROM sys.databases WHERE name = 'depot'")
     depot.session.close()
     shop.run(f"ALTER DATABASE depot SET {option}")
-    handle = shop.value(BEGIN.format(encryption="OFF").replace(
-        "N'//stock'", f"N'//stock', '{guid}'"))
+    handle = shop.value(
+        BEGIN.format(encryption="OFF").replace("N'//stock'", f"N'//stock', '{guid}'")
+    )
     assert status(shop, handle) == text
-    shop.run("ALTER DATABASE depot SET " + ("ENABLE_BROKER" if "BROKER" in option
-                                            else "MULTI_USER"))
+    shop.run(
+        "ALTER DATABASE depot SET " + ("ENABLE_BROKER" if "BROKER" in option else "MULTI_USER")
+    )
     assert status(shop, handle) == ""
 
 
@@ -198,8 +225,10 @@ def test_a_sender_in_single_user_mode_sends_nothing(shop, depot):
     trust(shop)
     shop.run("ALTER DATABASE shop SET SINGLE_USER WITH ROLLBACK IMMEDIATE")
     handle = send(shop)
-    assert status(shop, handle) == "The broker in the sender's database is in single user mode. " \
+    assert (
+        status(shop, handle) == "The broker in the sender's database is in single user mode. "
         "Messages cannot be delivered while in single user mode."
+    )
     shop.run("ALTER DATABASE shop SET MULTI_USER")
     assert status(shop, handle) == "" and count(depot) == 1
 
@@ -228,7 +257,8 @@ def test_a_binding_and_certificates_let_a_message_in_as_the_user_who_owns_them_t
     certificates(shop, depot)
     send(shop, "ON")
     assert "<Code>-8494</Code>" in shop.value(
-        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q")
+        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q"
+    )
     depot.run("GRANT SEND ON SERVICE::[//stock] TO customer")
     send(shop, "ON")
     assert count(depot) == 1
@@ -255,4 +285,5 @@ def test_a_master_key_nobody_can_open_regenerated_with_force_errs_secured_dialog
     shop.run("ALTER MASTER KEY DROP ENCRYPTION BY SERVICE MASTER KEY")
     shop.run("ALTER MASTER KEY FORCE REGENERATE WITH ENCRYPTION BY PASSWORD = 'Oth-er-2'")
     assert "<Code>-28052</Code>" in shop.value(
-        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q")
+        "SELECT TOP (1) CAST(message_body AS nvarchar(max)) FROM dbo.q"
+    )

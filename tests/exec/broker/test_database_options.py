@@ -13,8 +13,13 @@ GUID = "SELECT service_broker_guid FROM sys.databases WHERE name = 'sales'"
 def test_a_new_database_has_an_identity_of_its_own_and_its_broker_on(client):
     client.run("CREATE DATABASE other")
     assert client.value(LOOK) == 1
-    assert client.value("SELECT COUNT(DISTINCT service_broker_guid) FROM sys.databases "
-                        "WHERE name IN ('sales', 'other', 'msdb', 'tempdb')") == 4
+    assert (
+        client.value(
+            "SELECT COUNT(DISTINCT service_broker_guid) FROM sys.databases "
+            "WHERE name IN ('sales', 'other', 'msdb', 'tempdb')"
+        )
+        == 4
+    )
 
 
 @pytest.mark.parametrize("name, on", [("master", 0), ("model", 0), ("msdb", 1), ("tempdb", 1)])
@@ -95,15 +100,19 @@ def test_new_broker_enables_a_disabled_one_and_makes_routes_to_the_old_identity_
     handle = client.value(f"""DECLARE @h uniqueidentifier;
         BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE N'//t', '{old}' ON CONTRACT [//c];
         {SEND}; SELECT @h""")
-    assert client.value(f"SELECT GET_TRANSMISSION_STATUS('{handle}')") == \
-        "Could not find the target broker in the local SQL Server instance."
+    assert (
+        client.value(f"SELECT GET_TRANSMISSION_STATUS('{handle}')")
+        == "Could not find the target broker in the local SQL Server instance."
+    )
 
 
 def test_error_broker_conversations_keeps_the_identity_and_enables(client):
     guid = client.value(GUID)
     client.dialog(SEND)
-    client.run("ALTER DATABASE sales SET DISABLE_BROKER;"
-               "ALTER DATABASE sales SET ERROR_BROKER_CONVERSATIONS")
+    client.run(
+        "ALTER DATABASE sales SET DISABLE_BROKER;"
+        "ALTER DATABASE sales SET ERROR_BROKER_CONVERSATIONS"
+    )
     assert (client.value(GUID), client.value(LOOK)) == (guid, 1)
     assert client.rows("SELECT DISTINCT state FROM sys.conversation_endpoints") == [("ER",)]
     assert client.error("ALTER DATABASE sales SET NO_SUCH_BROKER").number in {102, 60001}
@@ -115,8 +124,10 @@ def test_a_second_broker_with_the_same_identity_stays_off_9772(client):
     server.databases["twin"].broker.guid = server.databases["sales"].broker.guid
     error = client.error("ALTER DATABASE twin SET ENABLE_BROKER")
     assert (error.number, error.text) == (
-        9772, 'The Service Broker in database "twin" cannot be enabled because there is already '
-              "an enabled Service Broker with the same ID.")
+        9772,
+        'The Service Broker in database "twin" cannot be enabled because there is already '
+        "an enabled Service Broker with the same ID.",
+    )
     client.run("ALTER DATABASE twin SET NEW_BROKER")
 
 
@@ -125,10 +136,13 @@ def test_a_new_broker_in_a_read_only_database_is_9775(client):
     assert client.error("ALTER DATABASE kept SET NEW_BROKER").number == 9775
 
 
-@pytest.mark.parametrize("sql", [
-    "CREATE DATABASE d ON (FILENAME = N'd.mdf') FOR ATTACH WITH ENABLE_BROKER",
-    "RESTORE DATABASE d FROM DISK = N'x' WITH NEW_BROKER",
-])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE DATABASE d ON (FILENAME = N'd.mdf') FOR ATTACH WITH ENABLE_BROKER",
+        "RESTORE DATABASE d FROM DISK = N'x' WITH NEW_BROKER",
+    ],
+)
 def test_attaching_and_restoring_are_refused_by_name(client, sql):
     error = client.error(sql)
     assert error.number == 60001

@@ -14,10 +14,18 @@ def watched(client):
     return client
 
 
-def notify(client, events: str, on: str = "DATABASE", name: str = "n",
-           instance: str = "current database", fan_in: str = "") -> None:
-    client.run(f"CREATE EVENT NOTIFICATION {name} ON {on} {fan_in} FOR {events} "
-               f"TO SERVICE '//watch', '{instance}'")
+def notify(
+    client,
+    events: str,
+    on: str = "DATABASE",
+    name: str = "n",
+    instance: str = "current database",
+    fan_in: str = "",
+) -> None:
+    client.run(
+        f"CREATE EVENT NOTIFICATION {name} ON {on} {fan_in} FOR {events} "
+        f"TO SERVICE '//watch', '{instance}'"
+    )
 
 
 def told(client) -> list[tuple[str, str]]:
@@ -32,12 +40,19 @@ def told(client) -> list[tuple[str, str]]:
 def test_a_definition_is_told_with_what_eventdata_would_say(watched):
     notify(watched, "ALTER_QUEUE")
     watched.run("ALTER QUEUE dbo.TQ WITH RETENTION = ON")
-    body = watched.value("DECLARE @t TABLE (b varbinary(max)); RECEIVE message_body FROM dbo.WQ "
-                         "INTO @t; SELECT CAST(CAST(b AS xml) AS nvarchar(max)) FROM @t")
-    for part in ("<EventType>ALTER_QUEUE</EventType>", "<LoginName>sa</LoginName>",
-                 "<DatabaseName>sales</DatabaseName>", "<SchemaName>dbo</SchemaName>",
-                 "<ObjectName>TQ</ObjectName>", "<ObjectType>QUEUE</ObjectType>",
-                 "<CommandText>ALTER QUEUE dbo.TQ WITH RETENTION = ON</CommandText>"):
+    body = watched.value(
+        "DECLARE @t TABLE (b varbinary(max)); RECEIVE message_body FROM dbo.WQ "
+        "INTO @t; SELECT CAST(CAST(b AS xml) AS nvarchar(max)) FROM @t"
+    )
+    for part in (
+        "<EventType>ALTER_QUEUE</EventType>",
+        "<LoginName>sa</LoginName>",
+        "<DatabaseName>sales</DatabaseName>",
+        "<SchemaName>dbo</SchemaName>",
+        "<ObjectName>TQ</ObjectName>",
+        "<ObjectType>QUEUE</ObjectType>",
+        "<CommandText>ALTER QUEUE dbo.TQ WITH RETENTION = ON</CommandText>",
+    ):
         assert part in body
 
 
@@ -50,7 +65,9 @@ def test_a_group_stands_for_its_events(watched):
     assert told(watched) == [("CREATE_MESSAGE_TYPE", "//new"), ("CREATE_TABLE", "t")]
     assert watched.rows("""SELECT type_desc, event_group_type_desc FROM sys.events
         WHERE type_desc IN ('DROP_ROUTE', 'CREATE_TABLE') ORDER BY type_desc""") == [
-        ("CREATE_TABLE", None), ("DROP_ROUTE", "DDL_SSB_EVENTS")]
+        ("CREATE_TABLE", None),
+        ("DROP_ROUTE", "DDL_SSB_EVENTS"),
+    ]
 
 
 def test_it_is_sent_at_the_commit_and_not_at_all_after_a_rollback(watched):
@@ -73,7 +90,8 @@ def test_an_event_of_the_transaction_that_drops_the_notification_is_sent_first(w
         CREATE TABLE dbo.b (id int); COMMIT""")
     assert [row[0] for row in watched.rows("RECEIVE message_type_name FROM dbo.WQ")] == [
         "http://schemas.microsoft.com/SQL/Notifications/EventNotification",
-        "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog"]
+        "http://schemas.microsoft.com/SQL/ServiceBroker/EndDialog",
+    ]
 
 
 def test_a_statement_that_names_several_objects_tells_each(watched):
@@ -113,13 +131,15 @@ def test_who_may_ask(watched):
     ask = "CREATE EVENT NOTIFICATION n ON {} FOR CREATE_TABLE TO SERVICE '//watch', '{}'"
     assert watched.error(ask.format("DATABASE", "current database")).number == 262
     assert watched.error(ask.format("SERVER", "current database")).number == 15247
-    watched.run("REVERT; GRANT CREATE DATABASE DDL EVENT NOTIFICATION TO clerk;"
-                "EXECUTE AS USER = 'clerk'")
+    watched.run(
+        "REVERT; GRANT CREATE DATABASE DDL EVENT NOTIFICATION TO clerk;EXECUTE AS USER = 'clerk'"
+    )
     watched.run(ask.format("DATABASE", "current database"))
 
 
 def test_a_rewind_takes_notifications_and_their_messages_back(watched, instance):
     """The explorer's need: every hash as before, the same steps lead to the same state again."""
+
     def hashes() -> list[bytes]:
         for part in instance.parts():
             part.digest = None

@@ -3,40 +3,58 @@
 import pytest
 
 
-@pytest.mark.parametrize("sql, number", [
-    ("CREATE MESSAGE TYPE [//m]", 2714),
-    ("CREATE CONTRACT [//c] ([//m] SENT BY ANY)", 2714),
-    ("CREATE QUEUE dbo.TQ", 2714),
-    ("CREATE SERVICE [//t] ON QUEUE dbo.TQ", 2714),
-    ("CREATE SERVICE s ON QUEUE dbo.nope", 15151),
-    ("CREATE SERVICE s ON QUEUE dbo.TQ (nope)", 15151),
-    ("CREATE CONTRACT c ([//m] SENT BY TARGET)", 8492),
-    ("CREATE CONTRACT c ([//m] SENT BY ANY, [//m] SENT BY TARGET)", 8403),
-    ("DROP MESSAGE TYPE [//m]", 3716),
-    ("DROP CONTRACT [//c]", 3716),
-    ("DROP QUEUE dbo.TQ", 3716),
-    ("DROP QUEUE dbo.nope", 3701),
-    ("DROP SERVICE nope", 15151),
-    ("DROP MESSAGE TYPE [DEFAULT]", 9663),
-    ("ALTER QUEUE dbo.nope WITH STATUS = ON", 3701),
-    ("CREATE QUEUE q WITH ACTIVATION (PROCEDURE_NAME = dbo.nope, MAX_QUEUE_READERS = 1, "
-     "EXECUTE AS SELF)", 9614),
-    ("ALTER QUEUE dbo.TQ WITH ACTIVATION (STATUS = ON)", 9614),
-    ("ALTER QUEUE dbo.TQ WITH ACTIVATION (PROCEDURE_NAME = dbo.p1, MAX_QUEUE_READERS = 1, "
-     "EXECUTE AS SELF)", 9653),
-    ("CREATE QUEUE q WITH ACTIVATION (PROCEDURE_NAME = dbo.p0, MAX_QUEUE_READERS = 1, "
-     "EXECUTE AS 'nobody')", 9611),
-])
+@pytest.mark.parametrize(
+    "sql, number",
+    [
+        ("CREATE MESSAGE TYPE [//m]", 2714),
+        ("CREATE CONTRACT [//c] ([//m] SENT BY ANY)", 2714),
+        ("CREATE QUEUE dbo.TQ", 2714),
+        ("CREATE SERVICE [//t] ON QUEUE dbo.TQ", 2714),
+        ("CREATE SERVICE s ON QUEUE dbo.nope", 15151),
+        ("CREATE SERVICE s ON QUEUE dbo.TQ (nope)", 15151),
+        ("CREATE CONTRACT c ([//m] SENT BY TARGET)", 8492),
+        ("CREATE CONTRACT c ([//m] SENT BY ANY, [//m] SENT BY TARGET)", 8403),
+        ("DROP MESSAGE TYPE [//m]", 3716),
+        ("DROP CONTRACT [//c]", 3716),
+        ("DROP QUEUE dbo.TQ", 3716),
+        ("DROP QUEUE dbo.nope", 3701),
+        ("DROP SERVICE nope", 15151),
+        ("DROP MESSAGE TYPE [DEFAULT]", 9663),
+        ("ALTER QUEUE dbo.nope WITH STATUS = ON", 3701),
+        (
+            "CREATE QUEUE q WITH ACTIVATION (PROCEDURE_NAME = dbo.nope, MAX_QUEUE_READERS = 1, "
+            "EXECUTE AS SELF)",
+            9614,
+        ),
+        ("ALTER QUEUE dbo.TQ WITH ACTIVATION (STATUS = ON)", 9614),
+        (
+            "ALTER QUEUE dbo.TQ WITH ACTIVATION (PROCEDURE_NAME = dbo.p1, MAX_QUEUE_READERS = 1, "
+            "EXECUTE AS SELF)",
+            9653,
+        ),
+        (
+            "CREATE QUEUE q WITH ACTIVATION (PROCEDURE_NAME = dbo.p0, MAX_QUEUE_READERS = 1, "
+            "EXECUTE AS 'nobody')",
+            9611,
+        ),
+    ],
+)
 def test_what_is_refused(client, sql, number):
     client.run("CREATE PROCEDURE dbo.p0 AS RETURN")
     client.run("CREATE PROCEDURE dbo.p1 @a int AS RETURN")
     assert client.error(sql).number == number
 
 
-@pytest.mark.parametrize("sql, named", [
-    ("CREATE EVENT NOTIFICATION n ON SERVER FOR CREATE_LOGIN TO SERVICE 's', "
-     "'current database'", "CREATE_LOGIN"),
-])
+@pytest.mark.parametrize(
+    "sql, named",
+    [
+        (
+            "CREATE EVENT NOTIFICATION n ON SERVER FOR CREATE_LOGIN TO SERVICE 's', "
+            "'current database'",
+            "CREATE_LOGIN",
+        ),
+    ],
+)
 def test_what_the_broker_does_not_do_is_refused_by_name_and_position(client, sql, named):
     error = client.error("\n" + sql)
     assert error.number == 60001
@@ -74,7 +92,9 @@ def test_definitions_roll_back(client):
     client.run("""BEGIN TRAN; CREATE QUEUE q; CREATE SERVICE s ON QUEUE q;
         ALTER QUEUE dbo.TQ WITH STATUS = OFF; DROP SERVICE [//t]; ROLLBACK""")
     assert client.rows("SELECT name FROM sys.services WHERE service_id > 65535 ORDER BY name") == [
-        ("//i",), ("//t",)]
+        ("//i",),
+        ("//t",),
+    ]
     assert client.error("SELECT * FROM q").number == 208
     assert client.rows("RECEIVE * FROM dbo.TQ") == []
 
@@ -129,17 +149,22 @@ def test_activation_lands_messages_and_ends_the_dialog(client, instance):
     assert client.rows("SELECT body FROM dbo.landed ORDER BY id") == [("one",), ("two",)]
     assert client.rows("SELECT state, is_initiator FROM sys.conversation_endpoints") == [("CD", 0)]
     assert client.rows("SELECT state, tasks_waiting FROM sys.dm_broker_queue_monitors") == [
-        ("INACTIVE", 1)]
+        ("INACTIVE", 1)
+    ]
     instance.advance(2)
     assert client.rows("SELECT state, tasks_waiting FROM sys.dm_broker_queue_monitors") == [
-        ("INACTIVE", 0)]
+        ("INACTIVE", 0)
+    ]
     instance.advance(1800)
     assert client.rows("SELECT * FROM sys.conversation_endpoints") == []
 
 
 def test_a_procedure_that_fails_disables_its_queue_after_five_rollbacks(client, instance):
-    activate(client, """CREATE PROCEDURE dbo.landing AS
-        BEGIN BEGIN TRAN; RECEIVE TOP (1) * FROM dbo.TQ; ROLLBACK; END""")
+    activate(
+        client,
+        """CREATE PROCEDURE dbo.landing AS
+        BEGIN BEGIN TRAN; RECEIVE TOP (1) * FROM dbo.TQ; ROLLBACK; END""",
+    )
     client.dialog("SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'poison')")
     instance.advance(60)
     assert client.value("SELECT is_receive_enabled FROM sys.service_queues WHERE name = 'TQ'") == 0
@@ -155,11 +180,16 @@ def test_a_procedure_without_receive_leaves_notified(client, instance):
 def test_a_user_needs_permissions(client):
     client.run("""CREATE USER clerk WITHOUT LOGIN; EXECUTE AS USER = 'clerk'""")
     assert client.error("RECEIVE * FROM dbo.TQ").number == 229
-    assert client.error("""DECLARE @h uniqueidentifier;
-        BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' ON CONTRACT [//c]""").number == 229
+    assert (
+        client.error("""DECLARE @h uniqueidentifier;
+        BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE '//t' ON CONTRACT [//c]""").number
+        == 229
+    )
     assert client.error("CREATE MESSAGE TYPE mine").number == 262
-    client.run("REVERT; GRANT RECEIVE ON dbo.IQ TO clerk; GRANT REFERENCES ON CONTRACT::[//c] "
-               "TO clerk; EXECUTE AS USER = 'clerk'")
+    client.run(
+        "REVERT; GRANT RECEIVE ON dbo.IQ TO clerk; GRANT REFERENCES ON CONTRACT::[//c] "
+        "TO clerk; EXECUTE AS USER = 'clerk'"
+    )
     client.dialog("SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x')")
     client.run("REVERT")
     assert client.value("SELECT COUNT(*) FROM dbo.TQ") == 1

@@ -21,8 +21,9 @@ def told(client, queue: str = "dbo.q") -> list[tuple]:
     found = []
     for name, body in client.rows(f"RECEIVE message_type_name, message_body FROM {queue}"):
         if name == ERROR:
-            code, shown = re.search(r"<Code>(-?\d+)</Code><Description>(.*)</Description>",
-                                    body.decode("utf-16")).groups()
+            code, shown = re.search(
+                r"<Code>(-?\d+)</Code><Description>(.*)</Description>", body.decode("utf-16")
+            ).groups()
             shown = shown.replace("&apos;", "'").replace("&quot;", '"')
             found.append((int(code), shown))
     return found
@@ -36,8 +37,9 @@ def said(number: int, *args) -> tuple[int, str]:
 def shop(instance):
     """The initiator's database, trusted; the target's is ``depot``."""
     client = Client(instance)
-    client.run("CREATE DATABASE shop; CREATE DATABASE depot; "
-               "ALTER DATABASE shop SET TRUSTWORTHY ON")
+    client.run(
+        "CREATE DATABASE shop; CREATE DATABASE depot; ALTER DATABASE shop SET TRUSTWORTHY ON"
+    )
     client.run("USE shop")
     client.run(TYPES + "CREATE QUEUE dbo.q; CREATE SERVICE [//shop] ON QUEUE dbo.q")
     return client
@@ -50,8 +52,13 @@ def depot(instance, shop):
     return client
 
 
-def send(shop, message: str = "MESSAGE TYPE [//m] (N'x')", instance: str = "",
-         to: str = "//stock", more: str = "") -> str:
+def send(
+    shop,
+    message: str = "MESSAGE TYPE [//m] (N'x')",
+    instance: str = "",
+    to: str = "//stock",
+    more: str = "",
+) -> str:
     return shop.value(f"""DECLARE @h uniqueidentifier;
         BEGIN DIALOG @h FROM SERVICE [//shop] TO SERVICE N'{to}' {instance} ON CONTRACT [//c]
             WITH ENCRYPTION = OFF;
@@ -60,18 +67,31 @@ def send(shop, message: str = "MESSAGE TYPE [//m] (N'x')", instance: str = "",
 
 # ---------------------------------------------------------------------- refusals of the target
 REFUSED = [
-    ("DROP SERVICE [//stock]; CREATE SERVICE [//stock] ON QUEUE dbo.q", said(
-        8408, "//stock", "//c")),
-    ("DROP SERVICE [//stock]; CREATE SERVICE [//stock] ON QUEUE dbo.q; DROP CONTRACT [//c]",
-     said(8425, "//c")),
-    ("""DROP SERVICE [//stock]; DROP CONTRACT [//c]; DROP MESSAGE TYPE [//m];
+    (
+        "DROP SERVICE [//stock]; CREATE SERVICE [//stock] ON QUEUE dbo.q",
+        said(8408, "//stock", "//c"),
+    ),
+    (
+        "DROP SERVICE [//stock]; CREATE SERVICE [//stock] ON QUEUE dbo.q; DROP CONTRACT [//c]",
+        said(8425, "//c"),
+    ),
+    (
+        """DROP SERVICE [//stock]; DROP CONTRACT [//c]; DROP MESSAGE TYPE [//m];
         CREATE CONTRACT [//c] ([//e] SENT BY ANY);
-        CREATE SERVICE [//stock] ON QUEUE dbo.q ([//c])""", said(8428, "//m")),
-    ("""DROP SERVICE [//stock]; DROP CONTRACT [//c]; CREATE CONTRACT [//c] ([//e] SENT BY ANY);
-        CREATE SERVICE [//stock] ON QUEUE dbo.q ([//c])""", said(8498, "//m")),
-    ("""DROP SERVICE [//stock]; DROP CONTRACT [//c];
+        CREATE SERVICE [//stock] ON QUEUE dbo.q ([//c])""",
+        said(8428, "//m"),
+    ),
+    (
+        """DROP SERVICE [//stock]; DROP CONTRACT [//c]; CREATE CONTRACT [//c] ([//e] SENT BY ANY);
+        CREATE SERVICE [//stock] ON QUEUE dbo.q ([//c])""",
+        said(8498, "//m"),
+    ),
+    (
+        """DROP SERVICE [//stock]; DROP CONTRACT [//c];
         CREATE CONTRACT [//c] ([//m] SENT BY TARGET, [//e] SENT BY ANY);
-        CREATE SERVICE [//stock] ON QUEUE dbo.q ([//c])""", said(8457, "//m")),
+        CREATE SERVICE [//stock] ON QUEUE dbo.q ([//c])""",
+        said(8457, "//m"),
+    ),
     ("ALTER MESSAGE TYPE [//m] VALIDATION = EMPTY", said(8430)),
 ]
 
@@ -81,7 +101,7 @@ def test_what_the_target_does_not_take_comes_back_to_the_sender(shop, depot, cha
     depot.run(change)
     send(shop)
     assert told(shop) == [error]
-    assert told(depot) == ([error] if error[0] == -8430 else [])    # F-366
+    assert told(depot) == ([error] if error[0] == -8430 else [])  # F-366
     assert shop.value("SELECT state FROM sys.conversation_endpoints") == "ER"
 
 
@@ -111,12 +131,15 @@ def test_invalid_xml_9615_to_the_sender_and_9616_to_the_side_that_refused_it(sho
     handle = send(shop, "MESSAGE TYPE [//x] (N'<no')")
     [(code, shown)] = told(shop)
     assert code == -9615
-    assert re.fullmatch(r"A message of type '//x' failed XML validation on the target service\. "
-                        r"XML parsing: line 1, character \d+, .* This occurred in the message with "
-                        r"Conversation ID '[-0-9A-F]{36}', Initiator: 1, and Message sequence "
-                        r"number: 0\.", shown)
+    assert re.fullmatch(
+        r"A message of type '//x' failed XML validation on the target service\. "
+        r"XML parsing: line 1, character \d+, .* This occurred in the message with "
+        r"Conversation ID '[-0-9A-F]{36}', Initiator: 1, and Message sequence "
+        r"number: 0\.",
+        shown,
+    )
     [(code, shown)] = told(depot)
-    assert code == -9616 and "number: 0." in shown      # the first message too (F-366)
+    assert code == -9616 and "number: 0." in shown  # the first message too (F-366)
     shop.run(f"END CONVERSATION '{handle}'")
     send(shop, more="SEND ON CONVERSATION @h MESSAGE TYPE [//x] (N'<no')")
     assert [error[0] for error in told(shop)] == [-9615]
@@ -126,9 +149,12 @@ def test_invalid_xml_9615_to_the_sender_and_9616_to_the_side_that_refused_it(sho
 
 # ---------------------------------------------------------------------- what befalls a dialog
 def test_the_lifetime_8489_reaches_both_ends(client, instance):
-    client.run("""DECLARE @h uniqueidentifier;
+    client.run(
+        """DECLARE @h uniqueidentifier;
         BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE N'//t' ON CONTRACT [//c]
-            WITH LIFETIME = 60, ENCRYPTION = OFF; """ + SEND)
+            WITH LIFETIME = 60, ENCRYPTION = OFF; """
+        + SEND
+    )
     client.run("RECEIVE * FROM dbo.TQ")
     instance.advance(61)
     assert told(client, "dbo.IQ") == told(client, "dbo.TQ") == [said(8489)]
@@ -150,14 +176,19 @@ def test_dropping_a_service_8470(shop, depot):
 
 def test_dropping_a_contract_8487_reaches_the_ends_in_both_databases(shop, depot):
     send(shop)
-    depot.run("RECEIVE * FROM dbo.q; ALTER SERVICE [//stock] (DROP CONTRACT [//c]); "
-              "DROP CONTRACT [//c]")
+    depot.run(
+        "RECEIVE * FROM dbo.q; ALTER SERVICE [//stock] (DROP CONTRACT [//c]); DROP CONTRACT [//c]"
+    )
     assert told(shop) == told(depot) == [said(8487)]
 
 
-@pytest.mark.parametrize("choice, here, there", [
-    ("unaffected", [], []), ("error", [said(8468)], [said(8469)]),
-])
+@pytest.mark.parametrize(
+    "choice, here, there",
+    [
+        ("unaffected", [], []),
+        ("error", [said(8468)], [said(8469)]),
+    ],
+)
 def test_a_contract_taken_from_a_service_8468_and_8469_by_switch(choice, here, there):
     client = Client(Instance(switches={"service_contract_dropped": choice}))
     client.run("CREATE DATABASE sales")
@@ -190,6 +221,8 @@ def test_a_users_own_error_has_a_positive_code(client):
     client.run(f"END CONVERSATION '{handle}' WITH ERROR = 77 DESCRIPTION = N'it''s <over>'")
     rows = client.rows("RECEIVE message_type_name, message_body FROM dbo.TQ")
     body = dict(rows)[ERROR].decode("utf-16")
-    assert body == ('<?xml version="1.0"?><Error xmlns="http://schemas.microsoft.com/SQL/'
-                    'ServiceBroker/Error"><Code>77</Code><Description>it&apos;s &lt;over&gt;'
-                    "</Description></Error>")
+    assert body == (
+        '<?xml version="1.0"?><Error xmlns="http://schemas.microsoft.com/SQL/'
+        'ServiceBroker/Error"><Code>77</Code><Description>it&apos;s &lt;over&gt;'
+        "</Description></Error>"
+    )

@@ -16,10 +16,19 @@ def watched(client):
     return client
 
 
-def notify(client, name: str = "n", event: str = "QUEUE_ACTIVATION", on: str = "QUEUE dbo.TQ",
-           service: str = "//watch", fan_in: str = "", instance: str = "current database") -> None:
-    client.run(f"CREATE EVENT NOTIFICATION {name} ON {on} {fan_in} FOR {event} "
-               f"TO SERVICE '{service}', '{instance}'")
+def notify(
+    client,
+    name: str = "n",
+    event: str = "QUEUE_ACTIVATION",
+    on: str = "QUEUE dbo.TQ",
+    service: str = "//watch",
+    fan_in: str = "",
+    instance: str = "current database",
+) -> None:
+    client.run(
+        f"CREATE EVENT NOTIFICATION {name} ON {on} {fan_in} FOR {event} "
+        f"TO SERVICE '{service}', '{instance}'"
+    )
 
 
 def received(client) -> list[tuple]:
@@ -28,10 +37,13 @@ def received(client) -> list[tuple]:
 
 def events(client) -> list[str]:
     """Event types of the notifications received now."""
-    return [row[0] for row in client.rows("""DECLARE @t TABLE (body varbinary(max));
+    return [
+        row[0]
+        for row in client.rows("""DECLARE @t TABLE (body varbinary(max));
         RECEIVE message_body FROM dbo.WQ INTO @t;
         SELECT CAST(body AS xml).value('(/EVENT_INSTANCE/EventType)[1]', 'nvarchar(60)') FROM @t
-    """)]
+    """)
+    ]
 
 
 def rollback_five_times(client) -> None:
@@ -45,60 +57,96 @@ def test_a_notification_opens_a_system_conversation_at_its_creation(watched):
     notify(watched)
     assert watched.rows("""SELECT e.is_initiator, e.state, e.far_service, e.is_system, s.name
         FROM sys.conversation_endpoints AS e JOIN sys.services AS s ON s.service_id = e.service_id
-        """) == [(1, "SO", "//watch", 1,
-                  "http://schemas.microsoft.com/SQL/Notifications/EventNotificationService")]
+        """) == [
+        (
+            1,
+            "SO",
+            "//watch",
+            1,
+            "http://schemas.microsoft.com/SQL/Notifications/EventNotificationService",
+        )
+    ]
     guid = watched.value("SELECT service_broker_guid FROM sys.databases WHERE name = 'sales'")
     assert watched.rows("""SELECT name, parent_class_desc, OBJECT_NAME(parent_id), service_name,
         broker_instance, creator_sid, principal_id FROM sys.event_notifications""") == [
-        ("n", "OBJECT_OR_COLUMN", "TQ", "//watch", guid, None, 1)]
+        ("n", "OBJECT_OR_COLUMN", "TQ", "//watch", guid, None, 1)
+    ]
     assert watched.rows("SELECT type_desc, is_trigger_event FROM sys.events") == [
-        ("QUEUE_ACTIVATION", 0)]
+        ("QUEUE_ACTIVATION", 0)
+    ]
 
 
 def test_every_database_is_born_with_the_services_notifications_need(client):
     assert client.rows("""SELECT s.name, q.name, q.object_id FROM sys.services AS s
         JOIN sys.service_queues AS q ON q.object_id = s.service_queue_id
         WHERE q.is_ms_shipped = 1 ORDER BY s.service_id""") == [
-        ("http://schemas.microsoft.com/SQL/Notifications/QueryNotificationService",
-         "QueryNotificationErrorsQueue", 1977058079),
-        ("http://schemas.microsoft.com/SQL/Notifications/EventNotificationService",
-         "EventNotificationErrorsQueue", 2009058193),
-        ("http://schemas.microsoft.com/SQL/ServiceBroker/ServiceBroker", "ServiceBrokerQueue",
-         2041058307)]
+        (
+            "http://schemas.microsoft.com/SQL/Notifications/QueryNotificationService",
+            "QueryNotificationErrorsQueue",
+            1977058079,
+        ),
+        (
+            "http://schemas.microsoft.com/SQL/Notifications/EventNotificationService",
+            "EventNotificationErrorsQueue",
+            2009058193,
+        ),
+        (
+            "http://schemas.microsoft.com/SQL/ServiceBroker/ServiceBroker",
+            "ServiceBrokerQueue",
+            2041058307,
+        ),
+    ]
 
 
-@pytest.mark.parametrize("sql", [
-    "ALTER QUEUE EventNotificationErrorsQueue WITH STATUS = OFF",
-    "DROP QUEUE EventNotificationErrorsQueue",
-    "DROP SERVICE [http://schemas.microsoft.com/SQL/Notifications/EventNotificationService]",
-    "ALTER SERVICE [http://schemas.microsoft.com/SQL/ServiceBroker/ServiceBroker] "
-    "ON QUEUE dbo.TQ",
-])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ALTER QUEUE EventNotificationErrorsQueue WITH STATUS = OFF",
+        "DROP QUEUE EventNotificationErrorsQueue",
+        "DROP SERVICE [http://schemas.microsoft.com/SQL/Notifications/EventNotificationService]",
+        "ALTER SERVICE [http://schemas.microsoft.com/SQL/ServiceBroker/ServiceBroker] "
+        "ON QUEUE dbo.TQ",
+    ],
+)
 def test_what_every_database_is_born_with_cannot_be_changed(client, sql):
     assert client.error(sql).number == 9663
 
 
-@pytest.mark.parametrize("sql, number", [
-    ("CREATE EVENT NOTIFICATION n ON QUEUE dbo.TQ FOR QUEUE_ACTIVATION {to}", 2714),
-    ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.nope FOR QUEUE_ACTIVATION {to}", 15151),
-    ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.EventNotificationErrorsQueue "
-     "FOR QUEUE_ACTIVATION {to}", 9663),
-    ("CREATE EVENT NOTIFICATION x ON DATABASE FOR QUEUE_ACTIVATION {to}", 1098),
-    ("CREATE EVENT NOTIFICATION x ON SERVER FOR QUEUE_ACTIVATION {to}", 1098),
-    ("CREATE EVENT NOTIFICATION x ON DATABASE FOR BROKER_QUEUE_DISABLED {to}", 1098),
-    ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.TQ FOR QUEUE_ACTIVATION, QUEUE_ACTIVATION {to}",
-     1095),
-    ("CREATE EVENT NOTIFICATION x ON SERVER FOR ALTER_LOGIN {to}", 60001),
-    ("CREATE EVENT NOTIFICATION x ON DATABASE FOR DEADLOCK_GRAPH {to}", 60001),
-    ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.TQ FOR ALTER_QUEUE {to}", 1098),
-    ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.TQ FOR QUEUE_ACTIVATION TO SERVICE '//watch', "
-     "'not a guid'", 8413),
-    ("ALTER QUEUE dbo.TQ WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.p, "
-     "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER)", 9717),
-    ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.IQ FOR QUEUE_ACTIVATION {to}", 9718),
-    ("DROP EVENT NOTIFICATION nope ON QUEUE dbo.TQ", 15151),
-    ("DROP EVENT NOTIFICATION n ON DATABASE", 15151),
-])
+@pytest.mark.parametrize(
+    "sql, number",
+    [
+        ("CREATE EVENT NOTIFICATION n ON QUEUE dbo.TQ FOR QUEUE_ACTIVATION {to}", 2714),
+        ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.nope FOR QUEUE_ACTIVATION {to}", 15151),
+        (
+            "CREATE EVENT NOTIFICATION x ON QUEUE dbo.EventNotificationErrorsQueue "
+            "FOR QUEUE_ACTIVATION {to}",
+            9663,
+        ),
+        ("CREATE EVENT NOTIFICATION x ON DATABASE FOR QUEUE_ACTIVATION {to}", 1098),
+        ("CREATE EVENT NOTIFICATION x ON SERVER FOR QUEUE_ACTIVATION {to}", 1098),
+        ("CREATE EVENT NOTIFICATION x ON DATABASE FOR BROKER_QUEUE_DISABLED {to}", 1098),
+        (
+            "CREATE EVENT NOTIFICATION x ON QUEUE dbo.TQ FOR QUEUE_ACTIVATION, QUEUE_ACTIVATION {to}",
+            1095,
+        ),
+        ("CREATE EVENT NOTIFICATION x ON SERVER FOR ALTER_LOGIN {to}", 60001),
+        ("CREATE EVENT NOTIFICATION x ON DATABASE FOR DEADLOCK_GRAPH {to}", 60001),
+        ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.TQ FOR ALTER_QUEUE {to}", 1098),
+        (
+            "CREATE EVENT NOTIFICATION x ON QUEUE dbo.TQ FOR QUEUE_ACTIVATION TO SERVICE '//watch', "
+            "'not a guid'",
+            8413,
+        ),
+        (
+            "ALTER QUEUE dbo.TQ WITH ACTIVATION (STATUS = ON, PROCEDURE_NAME = dbo.p, "
+            "MAX_QUEUE_READERS = 1, EXECUTE AS OWNER)",
+            9717,
+        ),
+        ("CREATE EVENT NOTIFICATION x ON QUEUE dbo.IQ FOR QUEUE_ACTIVATION {to}", 9718),
+        ("DROP EVENT NOTIFICATION nope ON QUEUE dbo.TQ", 15151),
+        ("DROP EVENT NOTIFICATION n ON DATABASE", 15151),
+    ],
+)
 def test_what_is_refused(watched, sql, number):
     notify(watched)
     watched.run("CREATE PROCEDURE dbo.p AS RETURN")
@@ -121,8 +169,7 @@ def test_activation_that_is_off_and_a_notification_may_stand_together(watched):
 def test_who_may_create_and_drop_one(watched):
     watched.run("CREATE USER clerk WITHOUT LOGIN; GRANT REFERENCES ON CONTRACT::[//c] TO clerk")
     watched.run("EXECUTE AS USER = 'clerk'")
-    create = ("CREATE EVENT NOTIFICATION n ON {} FOR {} "
-              "TO SERVICE '//watch', 'current database'")
+    create = "CREATE EVENT NOTIFICATION n ON {} FOR {} TO SERVICE '//watch', 'current database'"
     assert watched.error(create.format("QUEUE dbo.TQ", "QUEUE_ACTIVATION")).number == 15151
     assert watched.error(create.format("SERVER", "BROKER_QUEUE_DISABLED")).number == 15247
     watched.run("REVERT; GRANT ALTER ON dbo.TQ TO clerk; EXECUTE AS USER = 'clerk'")
@@ -158,8 +205,13 @@ def test_the_message_is_xml_of_the_documented_type_and_contract(watched):
         "<ServerName>REDIAL-EMBEDDED</ServerName><LoginName>sa</LoginName>"
         "<UserName>dbo</UserName><DatabaseName>sales</DatabaseName>"
         "<SchemaName>dbo</SchemaName><ObjectName>TQ</ObjectName><ObjectType>QUEUE</ObjectType>"
-        "</EVENT_INSTANCE>").replace("2026-01-01T00:00:00.000", row[3].decode("utf-16")[
-            len("<EVENT_INSTANCE><EventType>QUEUE_ACTIVATION</EventType><PostTime>"):][:23])
+        "</EVENT_INSTANCE>"
+    ).replace(
+        "2026-01-01T00:00:00.000",
+        row[3].decode("utf-16")[
+            len("<EVENT_INSTANCE><EventType>QUEUE_ACTIVATION</EventType><PostTime>") :
+        ][:23],
+    )
 
 
 def test_it_fires_once_and_not_again_before_somebody_receives(watched):
@@ -237,8 +289,7 @@ def test_five_rollbacks_are_told(watched):
     notify(watched, event="BROKER_QUEUE_DISABLED")
     watched.dialog(SEND)
     rollback_five_times(watched)
-    assert watched.value("SELECT is_receive_enabled FROM sys.service_queues "
-                         "WHERE name = 'TQ'") == 0
+    assert watched.value("SELECT is_receive_enabled FROM sys.service_queues WHERE name = 'TQ'") == 0
     assert watched.rows("""DECLARE @t TABLE (body varbinary(max));
         RECEIVE message_body FROM dbo.WQ INTO @t;
         SELECT CAST(body AS xml).value('(/EVENT_INSTANCE/EventType)[1]', 'nvarchar(60)'),
@@ -259,7 +310,8 @@ def test_the_server_can_be_asked_for_every_queue_and_sends_from_msdb(watched, in
     notify(watched, "s", "BROKER_QUEUE_DISABLED", "SERVER", instance=guid)
     assert watched.rows("""SELECT name, parent_class_desc, service_name, broker_instance,
         principal_id FROM sys.server_event_notifications""") == [
-        ("s", "SERVER", "//watch", guid, 1)]
+        ("s", "SERVER", "//watch", guid, 1)
+    ]
     assert watched.rows("SELECT type_desc FROM sys.server_events") == [("BROKER_QUEUE_DISABLED",)]
     assert Client(instance, "msdb").value("SELECT COUNT(*) FROM sys.conversation_endpoints") == 1
     watched.dialog(SEND)
@@ -295,8 +347,10 @@ def test_a_missing_target_service_drops_the_notification_after_its_first_event(w
     assert watched.value("SELECT COUNT(*) FROM sys.event_notifications") == 1
     watched.dialog(SEND)
     assert watched.rows("SELECT * FROM sys.event_notifications") == []
-    assert "due to the following error: 'Cannot find the remote service '//nobody' because it " \
+    assert (
+        "due to the following error: 'Cannot find the remote service '//nobody' because it "
         "does not exist.'" in instance.error_log.lines[-1][2]
+    )
     assert watched.rows("SELECT * FROM sys.dm_broker_queue_monitors") == []
 
 
@@ -322,8 +376,10 @@ def test_by_switch_the_next_event_finds_the_conversation_broken():
     assert client.value("SELECT COUNT(*) FROM sys.event_notifications") == 1
     instance.advance(6)
     assert client.rows("SELECT * FROM sys.event_notifications") == []
-    assert "'n' in database 'sales' dropped due to send time service broker errors" in \
-        instance.error_log.lines[-1][2]
+    assert (
+        "'n' in database 'sales' dropped due to send time service broker errors"
+        in instance.error_log.lines[-1][2]
+    )
 
 
 def test_a_target_that_ends_the_conversation_hears_nothing_more(watched, instance):
@@ -337,7 +393,9 @@ def test_a_target_that_ends_the_conversation_hears_nothing_more(watched, instanc
     instance.advance(6)
     assert watched.rows("SELECT * FROM sys.event_notifications") == []
     assert [line[2][:41] for line in instance.error_log.lines[-2:]] == [
-        "Failure to send an event notification ins", "Event notification 'n' in database 'sales"]
+        "Failure to send an event notification ins",
+        "Event notification 'n' in database 'sales",
+    ]
 
 
 def test_new_broker_takes_the_conversation_and_the_next_event_the_notification(watched, instance):
@@ -373,4 +431,6 @@ def test_a_disabled_target_queue_holds_them_and_order_is_kept(watched, instance)
     assert watched.value("SELECT COUNT(*) FROM sys.transmission_queue") == 2
     watched.run("ALTER QUEUE dbo.WQ WITH STATUS = ON")
     assert watched.rows("SELECT message_sequence_number FROM dbo.WQ ORDER BY queuing_order") == [
-        (0,), (1,)]
+        (0,),
+        (1,),
+    ]

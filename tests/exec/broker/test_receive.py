@@ -23,8 +23,13 @@ def test_star_returns_the_queues_columns(client):
     send(client, "a")
     sink = client.run("RECEIVE * FROM dbo.TQ")
     assert sink.result_sets[0].names[:6] == [
-        "status", "priority", "queuing_order", "conversation_group_id", "conversation_handle",
-        "message_sequence_number"]
+        "status",
+        "priority",
+        "queuing_order",
+        "conversation_group_id",
+        "conversation_handle",
+        "message_sequence_number",
+    ]
     assert sink.result_sets[0].rows[0][0] == 1
 
 
@@ -47,30 +52,43 @@ def test_into_a_table_variable(client):
 
 def test_where_by_handle_and_group(client):
     one, two = send(client, "one"), send(client, "two")
-    (handle, group), = client.rows(f"""SELECT t.conversation_handle, t.conversation_group_id
+    ((handle, group),) = client.rows(f"""SELECT t.conversation_handle, t.conversation_group_id
         FROM sys.conversation_endpoints i JOIN sys.conversation_endpoints t
         ON t.conversation_id = i.conversation_id AND t.is_initiator = 0
         WHERE i.conversation_handle = '{two}'""")
     assert client.rows(f"""DECLARE @g uniqueidentifier = '{group}';
         RECEIVE conversation_handle FROM dbo.TQ WHERE conversation_group_id = @g""") == [(handle,)]
-    assert client.rows(
-        f"RECEIVE message_body FROM dbo.TQ WHERE conversation_handle = '{handle}'") == []
+    assert (
+        client.rows(f"RECEIVE message_body FROM dbo.TQ WHERE conversation_handle = '{handle}'")
+        == []
+    )
     assert one != two
 
 
-@pytest.mark.parametrize("sql, number", [
-    ("RECEIVE * FROM dbo.nope", 208),
-    ("CREATE TABLE dbo.tab (a int); EXEC('RECEIVE * FROM dbo.tab')", 208),
-    ("RECEIVE nope FROM dbo.TQ", 207),
-    ("""DECLARE @h uniqueidentifier; DECLARE @t TABLE (a uniqueidentifier);
-        RECEIVE @h = conversation_handle FROM dbo.TQ INTO @t""", 8450),
-    ("DECLARE @t TABLE (a int); RECEIVE status, priority FROM dbo.TQ INTO @t", 213),
-    ("RECEIVE TOP (-1) * FROM dbo.TQ", 1060),
-    ("RECEIVE * FROM dbo.TQ WHERE conversation_handle = 'A0000000-0000-4000-8000-000000000000'",
-     8426),
-    ("""DECLARE @g uniqueidentifier = NEWID();
-        RECEIVE * FROM dbo.TQ WHERE conversation_group_id = @g""", 8436),
-])
+@pytest.mark.parametrize(
+    "sql, number",
+    [
+        ("RECEIVE * FROM dbo.nope", 208),
+        ("CREATE TABLE dbo.tab (a int); EXEC('RECEIVE * FROM dbo.tab')", 208),
+        ("RECEIVE nope FROM dbo.TQ", 207),
+        (
+            """DECLARE @h uniqueidentifier; DECLARE @t TABLE (a uniqueidentifier);
+        RECEIVE @h = conversation_handle FROM dbo.TQ INTO @t""",
+            8450,
+        ),
+        ("DECLARE @t TABLE (a int); RECEIVE status, priority FROM dbo.TQ INTO @t", 213),
+        ("RECEIVE TOP (-1) * FROM dbo.TQ", 1060),
+        (
+            "RECEIVE * FROM dbo.TQ WHERE conversation_handle = 'A0000000-0000-4000-8000-000000000000'",
+            8426,
+        ),
+        (
+            """DECLARE @g uniqueidentifier = NEWID();
+        RECEIVE * FROM dbo.TQ WHERE conversation_group_id = @g""",
+            8436,
+        ),
+    ],
+)
 def test_what_is_refused(client, sql, number):
     assert client.error(sql).number == number
 
@@ -143,8 +161,11 @@ def test_get_conversation_group(client):
     send(client, "x")
     found = client.value("""DECLARE @g uniqueidentifier; BEGIN TRAN;
         GET CONVERSATION GROUP @g FROM dbo.TQ; SELECT @g""")
-    assert client.other().value("""DECLARE @g uniqueidentifier;
-        WAITFOR (GET CONVERSATION GROUP @g FROM dbo.TQ), TIMEOUT 0; SELECT @g""") is None
+    assert (
+        client.other().value("""DECLARE @g uniqueidentifier;
+        WAITFOR (GET CONVERSATION GROUP @g FROM dbo.TQ), TIMEOUT 0; SELECT @g""")
+        is None
+    )
     client.run("COMMIT")
     assert client.value("SELECT conversation_group_id FROM dbo.TQ") == found
 
@@ -156,17 +177,22 @@ def test_insert_exec_takes_a_receive(client):
         SELECT n FROM @t""") == [(0,)]
 
 
-@pytest.mark.parametrize("change, number", [
-    ("DROP SERVICE [//t]", 8426),
-    ("CREATE QUEUE dbo.other; ALTER SERVICE [//t] ON QUEUE dbo.other", 8426),
-    ("ALTER QUEUE dbo.TQ WITH STATUS = OFF", 9617),
-])
+@pytest.mark.parametrize(
+    "change, number",
+    [
+        ("DROP SERVICE [//t]", 8426),
+        ("CREATE QUEUE dbo.other; ALTER SERVICE [//t] ON QUEUE dbo.other", 8426),
+        ("ALTER QUEUE dbo.TQ WITH STATUS = OFF", 9617),
+    ],
+)
 def test_a_receive_that_waits_for_one_conversation_fails_when_it_has_left_the_queue(
-        client, change, number):
+    client, change, number
+):
     """RECEIVE page: the service is dropped or moved to another queue, the queue switched off."""
     client.dialog("SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x')")
-    handle = client.value("DECLARE @t uniqueidentifier; "
-                          "RECEIVE @t = conversation_handle FROM dbo.TQ; SELECT @t")
+    handle = client.value(
+        "DECLARE @t uniqueidentifier; RECEIVE @t = conversation_handle FROM dbo.TQ; SELECT @t"
+    )
     reader = client.other()
     reader.send(f"WAITFOR (RECEIVE * FROM dbo.TQ WHERE conversation_handle = '{handle}')")
     assert reader.session.wait is not None
@@ -176,7 +202,8 @@ def test_a_receive_that_waits_for_one_conversation_fails_when_it_has_left_the_qu
 
 def test_an_alias_may_stand_before_its_expression(client):
     client.dialog("SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x')")
-    sink = client.run("RECEIVE body = CAST(message_body AS nvarchar(9)), kind = message_type_name "
-                      "FROM dbo.TQ")
+    sink = client.run(
+        "RECEIVE body = CAST(message_body AS nvarchar(9)), kind = message_type_name FROM dbo.TQ"
+    )
     assert [c.name for c in sink.result_sets[0].columns] == ["body", "kind"]
     assert sink.result_sets[0].rows == [("x", "//m")]

@@ -14,28 +14,42 @@ def far_dialog(client, to="//far", encryption="OFF", more="") -> str:
             WITH ENCRYPTION = {encryption};
         SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x'); SELECT @h""")
     status = client.value(f"SELECT GET_TRANSMISSION_STATUS('{handle}')")
-    assert client.rows("SELECT transmission_status FROM sys.transmission_queue "
-                       f"WHERE conversation_handle = '{handle}'") in ([(status,)], [])
+    assert client.rows(
+        "SELECT transmission_status FROM sys.transmission_queue "
+        f"WHERE conversation_handle = '{handle}'"
+    ) in ([(status,)], [])
     return status
 
 
-@pytest.mark.parametrize("options, number", [
-    ("ADDRESS = ''", 9659),
-    ("SERVICE_NAME = '', ADDRESS = 'LOCAL'", 9659),
-    (f"SERVICE_NAME = '{'s' * 257}', ADDRESS = 'LOCAL'", 9660),
-    ("SERVICE_NAME = 's', BROKER_INSTANCE = 'g', ADDRESS = 'LOCAL', "
-     "MIRROR_ADDRESS = 'TCP://m:1'", 9743),
-    ("SERVICE_NAME = 's', ADDRESS = 'TCP://a:1', MIRROR_ADDRESS = 'TCP://m:1'", 9661),
-    ("BROKER_INSTANCE = 'g', ADDRESS = 'LOCAL'", 9662),
-    ("SERVICE_NAME = 's', BROKER_INSTANCE = 'g', ADDRESS = 'TCP://a:1', "
-     "MIRROR_ADDRESS = 'TRANSPORT'", 9743),
-    ("ADDRESS = 'http://a:1'", 9744),
-    ("ADDRESS = 'TCP://'", 9744),
-    ("SERVICE_NAME = 's', ADDRESS = 'TRANSPORT'", 9745),
-    ("LIFETIME = 0, ADDRESS = 'LOCAL'", 9746),
-    ("SERVICE_NAME = 's', BROKER_INSTANCE = 'g', ADDRESS = 'TCP://a:1', "
-     "MIRROR_ADDRESS = 'tcp://A:1'", 9747),
-])
+@pytest.mark.parametrize(
+    "options, number",
+    [
+        ("ADDRESS = ''", 9659),
+        ("SERVICE_NAME = '', ADDRESS = 'LOCAL'", 9659),
+        (f"SERVICE_NAME = '{'s' * 257}', ADDRESS = 'LOCAL'", 9660),
+        (
+            "SERVICE_NAME = 's', BROKER_INSTANCE = 'g', ADDRESS = 'LOCAL', "
+            "MIRROR_ADDRESS = 'TCP://m:1'",
+            9743,
+        ),
+        ("SERVICE_NAME = 's', ADDRESS = 'TCP://a:1', MIRROR_ADDRESS = 'TCP://m:1'", 9661),
+        ("BROKER_INSTANCE = 'g', ADDRESS = 'LOCAL'", 9662),
+        (
+            "SERVICE_NAME = 's', BROKER_INSTANCE = 'g', ADDRESS = 'TCP://a:1', "
+            "MIRROR_ADDRESS = 'TRANSPORT'",
+            9743,
+        ),
+        ("ADDRESS = 'http://a:1'", 9744),
+        ("ADDRESS = 'TCP://'", 9744),
+        ("SERVICE_NAME = 's', ADDRESS = 'TRANSPORT'", 9745),
+        ("LIFETIME = 0, ADDRESS = 'LOCAL'", 9746),
+        (
+            "SERVICE_NAME = 's', BROKER_INSTANCE = 'g', ADDRESS = 'TCP://a:1', "
+            "MIRROR_ADDRESS = 'tcp://A:1'",
+            9747,
+        ),
+    ],
+)
 def test_each_rule_of_a_route_has_its_error(client, options, number):
     assert client.error(f"CREATE ROUTE r WITH {options}").number == number
 
@@ -47,7 +61,8 @@ def test_alter_route_keeps_what_it_does_not_state_and_obeys_the_rules(client):
     client.run("ALTER ROUTE r WITH MIRROR_ADDRESS = 'TCP://other:4022'")
     assert client.rows("""SELECT remote_service_name, broker_instance, lifetime, address,
         mirror_address FROM sys.routes WHERE name = 'r'""") == [
-        ("//far", "AAAA", None, "TCP://elsewhere:4022", "TCP://other:4022")]
+        ("//far", "AAAA", None, "TCP://elsewhere:4022", "TCP://other:4022")
+    ]
 
 
 def test_without_an_endpoint_a_remote_message_waits_for_the_transport(client):
@@ -60,15 +75,16 @@ def test_a_stopped_endpoint_and_a_started_one_have_their_own_texts(client):
     client.run("CREATE ENDPOINT e AS TCP (LISTENER_PORT = 4022) FOR SERVICE_BROKER ()")
     assert far_dialog(client) == "The Service Broker endpoint is in disabled or stopped state."
     client.run("ALTER ENDPOINT e STATE = STARTED")
-    assert {row[0] for row in client.rows(
-        "SELECT transmission_status FROM sys.transmission_queue")} == {
-        "The target service broker is unreachable."}
+    assert {
+        row[0] for row in client.rows("SELECT transmission_status FROM sys.transmission_queue")
+    } == {"The target service broker is unreachable."}
     client.run("DROP ENDPOINT e")
     assert far_dialog(client) == NOWHERE
 
 
 def test_an_encrypted_dialog_to_another_instance_needs_a_binding_then_a_key_then_a_certificate(
-        client):
+    client,
+):
     client.run(TCP)
     assert far_dialog(client, encryption="ON").startswith(NO_BINDING)
     client.run("""CREATE USER proxy WITHOUT LOGIN;
@@ -106,8 +122,10 @@ def test_a_local_route_with_a_broker_instance_leads_to_that_database_only(client
     client.run("DROP ROUTE AutoCreatedLocal")
     client.run("""CREATE ROUTE r WITH SERVICE_NAME = '//t',
         BROKER_INSTANCE = '11111111-2222-4333-8444-555555555555', ADDRESS = 'LOCAL'""")
-    assert far_dialog(client, "//t") == \
-        "Could not find the target broker in the local SQL Server instance."
+    assert (
+        far_dialog(client, "//t")
+        == "Could not find the target broker in the local SQL Server instance."
+    )
     guid = client.value("SELECT service_broker_guid FROM sys.databases WHERE name = 'sales'")
     client.run(f"ALTER ROUTE r WITH BROKER_INSTANCE = '{guid}'")
     assert client.value("SELECT COUNT(*) FROM dbo.TQ") == 1
@@ -143,8 +161,10 @@ def test_a_mirrored_route_is_chosen_before_a_local_one(client):
 
 
 def test_dynamic_routing_is_refused_by_name(client):
-    error = client.error("CREATE ROUTE r WITH SERVICE_NAME = "
-                         "'SQL/ServiceBroker/BrokerConfiguration', ADDRESS = 'LOCAL'")
+    error = client.error(
+        "CREATE ROUTE r WITH SERVICE_NAME = "
+        "'SQL/ServiceBroker/BrokerConfiguration', ADDRESS = 'LOCAL'"
+    )
     assert error.number == 60001 and "dynamic routing" in error.text
 
 
@@ -164,14 +184,17 @@ def test_remote_service_bindings_are_in_the_catalog(client):
     assert client.rows(look) == []
 
 
-@pytest.mark.parametrize("sql, number", [
-    ("CREATE REMOTE SERVICE BINDING b TO SERVICE '//other' WITH USER = u", 2714),
-    ("CREATE REMOTE SERVICE BINDING c TO SERVICE '//far' WITH USER = u", 9619),
-    ("CREATE REMOTE SERVICE BINDING c TO SERVICE '//x' WITH USER = nobody", 15151),
-    ("CREATE REMOTE SERVICE BINDING c TO SERVICE '//x' WITH USER = clerks", 28083),
-    ("ALTER REMOTE SERVICE BINDING nope WITH USER = u", 15151),
-    ("DROP REMOTE SERVICE BINDING nope", 15151),
-])
+@pytest.mark.parametrize(
+    "sql, number",
+    [
+        ("CREATE REMOTE SERVICE BINDING b TO SERVICE '//other' WITH USER = u", 2714),
+        ("CREATE REMOTE SERVICE BINDING c TO SERVICE '//far' WITH USER = u", 9619),
+        ("CREATE REMOTE SERVICE BINDING c TO SERVICE '//x' WITH USER = nobody", 15151),
+        ("CREATE REMOTE SERVICE BINDING c TO SERVICE '//x' WITH USER = clerks", 28083),
+        ("ALTER REMOTE SERVICE BINDING nope WITH USER = u", 15151),
+        ("DROP REMOTE SERVICE BINDING nope", 15151),
+    ],
+)
 def test_errors_of_remote_service_bindings(client, sql, number):
     client.run("""CREATE USER u WITHOUT LOGIN; CREATE ROLE clerks;
         CREATE REMOTE SERVICE BINDING b TO SERVICE '//far' WITH USER = u""")
@@ -189,19 +212,23 @@ def test_the_endpoint_is_in_the_catalog(client):
             b.encryption_algorithm, b.is_message_forwarding_enabled, b.message_forwarding_size
         FROM sys.service_broker_endpoints AS b
         JOIN sys.tcp_endpoints AS t ON t.endpoint_id = b.endpoint_id""") == [
-        ("e", 4022, "STARTED", "KERBEROS", 8, 1, 20)]
+        ("e", 4022, "STARTED", "KERBEROS", 8, 1, 20)
+    ]
     assert client.value("SELECT COUNT(*) FROM sys.endpoints") == 2
 
 
-@pytest.mark.parametrize("sql, number", [
-    ("CREATE ENDPOINT f AS TCP (LISTENER_PORT = 1) FOR SERVICE_BROKER ()", 7862),
-    ("ALTER ENDPOINT e", 7863),
-    ("ALTER ENDPOINT nope STATE = STOPPED", 15151),
-    ("DROP ENDPOINT nope", 15151),
-    ("BEGIN TRAN; ALTER ENDPOINT e STATE = STOPPED", 226),
-    ("CREATE ENDPOINT t AS TCP (LISTENER_PORT = 1) FOR TSQL ()", 60001),
-    ("ALTER ENDPOINT e FOR SERVICE_BROKER (AUTHENTICATION = CERTIFICATE c)", 15151),
-])
+@pytest.mark.parametrize(
+    "sql, number",
+    [
+        ("CREATE ENDPOINT f AS TCP (LISTENER_PORT = 1) FOR SERVICE_BROKER ()", 7862),
+        ("ALTER ENDPOINT e", 7863),
+        ("ALTER ENDPOINT nope STATE = STOPPED", 15151),
+        ("DROP ENDPOINT nope", 15151),
+        ("BEGIN TRAN; ALTER ENDPOINT e STATE = STOPPED", 226),
+        ("CREATE ENDPOINT t AS TCP (LISTENER_PORT = 1) FOR TSQL ()", 60001),
+        ("ALTER ENDPOINT e FOR SERVICE_BROKER (AUTHENTICATION = CERTIFICATE c)", 15151),
+    ],
+)
 def test_errors_of_the_endpoint(client, sql, number):
     client.run("CREATE ENDPOINT e AS TCP (LISTENER_PORT = 4022) FOR SERVICE_BROKER ()")
     assert client.error(sql).number == number

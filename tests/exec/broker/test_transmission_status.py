@@ -31,7 +31,8 @@ def talking(client) -> tuple[str, str]:
     """Handles of both ends of a dialog whose first message was received."""
     handle = client.dialog(SEND)
     return handle, client.value(
-        "DECLARE @t uniqueidentifier; RECEIVE @t = conversation_handle FROM dbo.TQ; SELECT @t")
+        "DECLARE @t uniqueidentifier; RECEIVE @t = conversation_handle FROM dbo.TQ; SELECT @t"
+    )
 
 
 def test_a_delivered_message_has_none(client):
@@ -43,12 +44,18 @@ def test_an_unknown_handle_has_none(client, handle):
     assert client.value(f"SELECT GET_TRANSMISSION_STATUS({handle})") in {"", None}
 
 
-@pytest.mark.parametrize("choice, text", [
-    ("engine", 'The service queue "TQ" is currently disabled.'),
-    ("documentation", "Target queue is disabled."),
-    ("undelivered", "One or more messages could not be delivered to the local service targeted by "
-                    "this dialog."),
-])
+@pytest.mark.parametrize(
+    "choice, text",
+    [
+        ("engine", 'The service queue "TQ" is currently disabled.'),
+        ("documentation", "Target queue is disabled."),
+        (
+            "undelivered",
+            "One or more messages could not be delivered to the local service targeted by "
+            "this dialog.",
+        ),
+    ],
+)
 def test_a_disabled_target_queue(choice, text):
     client = with_switch(target_queue_off_status=choice)
     client.run("ALTER QUEUE dbo.TQ WITH STATUS = OFF")
@@ -67,14 +74,22 @@ def test_a_queue_that_is_being_altered_is_busy_9749(client):
     assert status(client, handle) == ""
 
 
-@pytest.mark.parametrize("end, text", [
-    ("", "Service Broker received an END CONVERSATION message on this conversation. Service Broker "
-         "will not transmit the message; it will be held until the application ends the "
-         "conversation."),
-    ("WITH ERROR = 5 DESCRIPTION = 'd'",
-     "Service Broker received an error message on this conversation. Service Broker will not "
-     "transmit the message; it will be held until the application ends the conversation."),
-])
+@pytest.mark.parametrize(
+    "end, text",
+    [
+        (
+            "",
+            "Service Broker received an END CONVERSATION message on this conversation. Service Broker "
+            "will not transmit the message; it will be held until the application ends the "
+            "conversation.",
+        ),
+        (
+            "WITH ERROR = 5 DESCRIPTION = 'd'",
+            "Service Broker received an error message on this conversation. Service Broker will not "
+            "transmit the message; it will be held until the application ends the conversation.",
+        ),
+    ],
+)
 def test_the_peer_has_ended_while_rows_wait_9779_and_9784(client, end, text):
     mine, theirs = talking(client)
     client.run("ALTER QUEUE dbo.TQ WITH STATUS = OFF")
@@ -94,12 +109,21 @@ def test_the_senders_broker_is_off_9791(client):
     assert status(client, handle) == ""
 
 
-@pytest.mark.parametrize("number, text", [
-    (9750, "No route matches the destination service name for this conversation. Create a route "
-           "to the destination service name for messages in this conversation to be delivered."),
-    (9793, "The target service name could not be found. Ensure that the service name is specified "
-           "correctly and/or the routing information has been supplied."),
-])
+@pytest.mark.parametrize(
+    "number, text",
+    [
+        (
+            9750,
+            "No route matches the destination service name for this conversation. Create a route "
+            "to the destination service name for messages in this conversation to be delivered.",
+        ),
+        (
+            9793,
+            "The target service name could not be found. Ensure that the service name is specified "
+            "correctly and/or the routing information has been supplied.",
+        ),
+    ],
+)
 def test_no_route(number, text):
     client = with_switch(no_route_status=number)
     client.run("DROP ROUTE AutoCreatedLocal")
@@ -108,23 +132,35 @@ def test_no_route(number, text):
 
 def test_no_such_service_is_no_error_9796(client):
     """Routing page: a service that may come later; the name is compared byte by byte."""
-    handle = client.value("""DECLARE @h uniqueidentifier;
+    handle = client.value(
+        """DECLARE @h uniqueidentifier;
         BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE N'//T' ON CONTRACT [//c]; """
-                          + SEND + "; SELECT @h")
-    assert status(client, handle) == "The target service name matched a LOCAL route, but there " \
+        + SEND
+        + "; SELECT @h"
+    )
+    assert (
+        status(client, handle) == "The target service name matched a LOCAL route, but there "
         "is no service by that name in the local SQL Server instance."
+    )
     assert client.rows("""SELECT is_initiator, state FROM sys.conversation_endpoints""") == [
-        (1, "CO")]
+        (1, "CO")
+    ]
     client.run("CREATE SERVICE [//T] ON QUEUE dbo.TQ ([//c])")
     assert status(client, handle) == ""
 
 
 def test_no_such_broker_9795(client):
-    handle = client.value("""DECLARE @h uniqueidentifier;
+    handle = client.value(
+        """DECLARE @h uniqueidentifier;
         BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE N'//t',
-            '11111111-2222-4333-8444-555555555555' ON CONTRACT [//c]; """ + SEND + "; SELECT @h")
-    assert status(client, handle) == \
-        "Could not find the target broker in the local SQL Server instance."
+            '11111111-2222-4333-8444-555555555555' ON CONTRACT [//c]; """
+        + SEND
+        + "; SELECT @h"
+    )
+    assert (
+        status(client, handle)
+        == "Could not find the target broker in the local SQL Server instance."
+    )
 
 
 def test_a_read_only_target_28014(client):
@@ -133,11 +169,17 @@ def test_a_read_only_target_28014(client):
     depot.run(SETUP.replace("//t]", "//far]"))
     depot.run("USE master; ALTER DATABASE depot SET READ_ONLY WITH ROLLBACK IMMEDIATE")
     guid = client.value("SELECT service_broker_guid FROM sys.databases WHERE name = 'depot'")
-    handle = client.value(f"""DECLARE @h uniqueidentifier;
+    handle = client.value(
+        f"""DECLARE @h uniqueidentifier;
         BEGIN DIALOG @h FROM SERVICE [//i] TO SERVICE N'//far', '{guid}' ON CONTRACT [//c]
-            WITH ENCRYPTION = OFF; """ + SEND + "; SELECT @h")
-    assert status(client, handle) == "The Service Broker in the target database is unavailable: " \
+            WITH ENCRYPTION = OFF; """
+        + SEND
+        + "; SELECT @h"
+    )
+    assert (
+        status(client, handle) == "The Service Broker in the target database is unavailable: "
         "'The database is in read-only mode.'."
+    )
     depot.run("ALTER DATABASE depot SET READ_WRITE")
     assert status(client, handle) == ""
     assert depot.value("SELECT COUNT(*) FROM depot.dbo.TQ") == 1
@@ -168,7 +210,8 @@ def test_only_a_db_owner_sees_the_transmission_queue(client):
 # ---------------------------------------------------------------------- order of transmission
 @pytest.mark.parametrize("honoured, first", [("ON", "high"), ("OFF", "low")])
 def test_priorities_order_the_transmission_queue_only_where_they_are_honoured(
-        client, instance, honoured, first):
+    client, instance, honoured, first
+):
     """Conversation priorities page. The low one was sent first; both arrive when the queue is on.
 
     The target's end has the default priority, so its queue keeps the order of arrival.
@@ -184,7 +227,13 @@ def test_priorities_order_the_transmission_queue_only_where_they_are_honoured(
             SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'{body}')""")
         instance.advance(1)
     assert client.rows("SELECT priority FROM sys.transmission_queue ORDER BY priority") == [
-        (5,), (9,)]
+        (5,),
+        (9,),
+    ]
     client.run("ALTER QUEUE dbo.TQ WITH STATUS = ON")
-    assert client.value("SELECT TOP (1) CAST(message_body AS nvarchar(9)) FROM dbo.TQ "
-                        "ORDER BY queuing_order") == first
+    assert (
+        client.value(
+            "SELECT TOP (1) CAST(message_body AS nvarchar(9)) FROM dbo.TQ ORDER BY queuing_order"
+        )
+        == first
+    )

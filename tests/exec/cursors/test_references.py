@@ -4,8 +4,10 @@ import pytest
 
 from tests.exec.lab import Lab
 
-OPEN_ONE = ("CREATE PROCEDURE give @c CURSOR VARYING OUTPUT AS BEGIN "
-            "SET @c = CURSOR LOCAL STATIC FOR SELECT k FROM t ORDER BY k; OPEN @c END")
+OPEN_ONE = (
+    "CREATE PROCEDURE give @c CURSOR VARYING OUTPUT AS BEGIN "
+    "SET @c = CURSOR LOCAL STATIC FOR SELECT k FROM t ORDER BY k; OPEN @c END"
+)
 
 
 @pytest.fixture
@@ -16,36 +18,46 @@ def lab():
 
 
 def test_a_variable_may_refer_to_a_cursor_by_name(lab):
-    assert lab.rows("DECLARE n CURSOR LOCAL STATIC FOR SELECT k FROM t; DECLARE @c CURSOR; "
-                    "SET @c = n; OPEN @c; FETCH n; FETCH @c") == [(2,)]
+    assert lab.rows(
+        "DECLARE n CURSOR LOCAL STATIC FOR SELECT k FROM t; DECLARE @c CURSOR; "
+        "SET @c = n; OPEN @c; FETCH n; FETCH @c"
+    ) == [(2,)]
 
 
 def test_the_cursor_lives_until_its_last_reference_is_gone(lab):
-    assert lab.rows("DECLARE n CURSOR LOCAL STATIC FOR SELECT k FROM t; DECLARE @c CURSOR, "
-                    "@d CURSOR; SET @c = n; SET @d = @c; OPEN n; DEALLOCATE n; DEALLOCATE @c; "
-                    "DECLARE n CURSOR LOCAL FOR SELECT 7; OPEN n; FETCH @d") == [(1,)]
+    assert lab.rows(
+        "DECLARE n CURSOR LOCAL STATIC FOR SELECT k FROM t; DECLARE @c CURSOR, "
+        "@d CURSOR; SET @c = n; SET @d = @c; OPEN n; DEALLOCATE n; DEALLOCATE @c; "
+        "DECLARE n CURSOR LOCAL FOR SELECT 7; OPEN n; FETCH @d"
+    ) == [(1,)]
     assert lab.session.cursors.keys() <= {"@@"}
 
 
 def test_a_procedure_hands_an_open_cursor_to_its_caller(lab):
     lab.run(OPEN_ONE)
-    assert lab.rows("DECLARE @mine CURSOR, @k int, @s int = 0; EXEC give @c = @mine OUTPUT; "
-                    "FETCH @mine INTO @k; WHILE @@FETCH_STATUS = 0 BEGIN SET @s += @k; "
-                    "FETCH @mine INTO @k END; SELECT @s, CURSOR_STATUS('variable', '@mine')") \
-        == [(3, 1)]
+    assert lab.rows(
+        "DECLARE @mine CURSOR, @k int, @s int = 0; EXEC give @c = @mine OUTPUT; "
+        "FETCH @mine INTO @k; WHILE @@FETCH_STATUS = 0 BEGIN SET @s += @k; "
+        "FETCH @mine INTO @k END; SELECT @s, CURSOR_STATUS('variable', '@mine')"
+    ) == [(3, 1)]
 
 
 def test_a_closed_cursor_is_not_handed_over(lab):
-    lab.run("CREATE PROCEDURE give @c CURSOR VARYING OUTPUT AS "
-            "SET @c = CURSOR FOR SELECT k FROM t")
-    assert lab.value("DECLARE @mine CURSOR; EXEC give @mine OUTPUT; "
-                     "SELECT CURSOR_STATUS('variable', '@mine')") == -2
+    lab.run("CREATE PROCEDURE give @c CURSOR VARYING OUTPUT AS SET @c = CURSOR FOR SELECT k FROM t")
+    assert (
+        lab.value(
+            "DECLARE @mine CURSOR; EXEC give @mine OUTPUT; "
+            "SELECT CURSOR_STATUS('variable', '@mine')"
+        )
+        == -2
+    )
 
 
 def test_a_variable_that_has_a_cursor_is_no_argument(lab):
     lab.run(OPEN_ONE)
-    assert lab.error("DECLARE @c CURSOR; SET @c = CURSOR FOR SELECT 1; EXEC give @c OUTPUT") \
-        == 16951
+    assert (
+        lab.error("DECLARE @c CURSOR; SET @c = CURSOR FOR SELECT 1; EXEC give @c OUTPUT") == 16951
+    )
 
 
 def test_local_comes_before_global_and_global_may_be_asked_for(lab):
@@ -66,8 +78,10 @@ def test_cursor_status_over_its_life(lab):
     assert lab.value(status) == 0
     lab.run("DEALLOCATE c; DECLARE c CURSOR DYNAMIC FOR SELECT k FROM t; OPEN c")
     assert lab.value(status) == 1
-    assert lab.rows("DECLARE @c CURSOR; SELECT CURSOR_STATUS('variable', '@c'), "
-                    "CURSOR_STATUS('variable', '@nope')") == [(-2, -3)]
+    assert lab.rows(
+        "DECLARE @c CURSOR; SELECT CURSOR_STATUS('variable', '@c'), "
+        "CURSOR_STATUS('variable', '@nope')"
+    ) == [(-2, -3)]
 
 
 def test_a_rewind_puts_cursors_back(lab):

@@ -8,11 +8,13 @@ from tests.exec.lab import Lab
 @pytest.fixture
 def lab():
     made = Lab()
-    made.run("CREATE TABLE t (k int NOT NULL PRIMARY KEY, a varchar(5) NULL); "
-             "CREATE TABLE heap (k int NOT NULL, a varchar(5) NULL); "
-             "CREATE TABLE u (id int NOT NULL PRIMARY KEY, k int NOT NULL); "
-             "INSERT t VALUES (1, 'x'), (2, 'y'), (3, 'z'); INSERT heap VALUES (1, 'h'); "
-             "INSERT u VALUES (10, 1), (30, 3)")
+    made.run(
+        "CREATE TABLE t (k int NOT NULL PRIMARY KEY, a varchar(5) NULL); "
+        "CREATE TABLE heap (k int NOT NULL, a varchar(5) NULL); "
+        "CREATE TABLE u (id int NOT NULL PRIMARY KEY, k int NOT NULL); "
+        "INSERT t VALUES (1, 'x'), (2, 'y'), (3, 'z'); INSERT heap VALUES (1, 'h'); "
+        "INSERT u VALUES (10, 1), (30, 3)"
+    )
     return made
 
 
@@ -96,29 +98,36 @@ def test_a_nonclustered_index_gives_the_order_of_a_dynamic_cursor(lab):
 
 
 def test_a_loop_that_inserts_into_its_own_table_sees_the_new_rows(lab):
-    assert lab.value(
-        "DECLARE @t TABLE (k int PRIMARY KEY); INSERT @t VALUES (1); DECLARE @k int, @n int = 0; "
-        "DECLARE l CURSOR LOCAL FOR SELECT k FROM @t; OPEN l; FETCH l INTO @k; "
-        "WHILE @@FETCH_STATUS = 0 BEGIN SET @n += 1; IF @k < 5 INSERT @t VALUES (@k + 1); "
-        "FETCH l INTO @k END; SELECT @n") == 5
+    assert (
+        lab.value(
+            "DECLARE @t TABLE (k int PRIMARY KEY); INSERT @t VALUES (1); DECLARE @k int, @n int = 0; "
+            "DECLARE l CURSOR LOCAL FOR SELECT k FROM @t; OPEN l; FETCH l INTO @k; "
+            "WHILE @@FETCH_STATUS = 0 BEGIN SET @n += 1; IF @k < 5 INSERT @t VALUES (@k + 1); "
+            "FETCH l INTO @k END; SELECT @n"
+        )
+        == 5
+    )
 
 
 # ---------------------------------------------------------------------- what they become
-@pytest.mark.parametrize(("declaration", "rows"), [
-    ("CURSOR FOR SELECT k FROM t", -1),
-    ("CURSOR FAST_FORWARD FOR SELECT k FROM t ORDER BY k", -1),
-    ("CURSOR KEYSET FOR SELECT k FROM t", 3),
-    ("CURSOR STATIC FOR SELECT k FROM t", 3),
-    ("INSENSITIVE CURSOR FOR SELECT k FROM t", 3),
-    ("CURSOR DYNAMIC FOR SELECT a FROM t ORDER BY a DESC", 3),
-    ("CURSOR DYNAMIC FOR SELECT TOP (2) a FROM t", 2),
-    ("CURSOR DYNAMIC FOR SELECT DISTINCT a FROM t", 3),
-    ("CURSOR DYNAMIC FOR SELECT COUNT(*) FROM t", 1),
-    ("CURSOR DYNAMIC FOR SELECT k FROM t UNION SELECT k FROM t", 3),
-    ("CURSOR DYNAMIC FOR SELECT 1", 1),
-    ("CURSOR KEYSET FOR SELECT k FROM heap", 1),
-    ("CURSOR DYNAMIC FOR SELECT k FROM heap", -1),
-])
+@pytest.mark.parametrize(
+    ("declaration", "rows"),
+    [
+        ("CURSOR FOR SELECT k FROM t", -1),
+        ("CURSOR FAST_FORWARD FOR SELECT k FROM t ORDER BY k", -1),
+        ("CURSOR KEYSET FOR SELECT k FROM t", 3),
+        ("CURSOR STATIC FOR SELECT k FROM t", 3),
+        ("INSENSITIVE CURSOR FOR SELECT k FROM t", 3),
+        ("CURSOR DYNAMIC FOR SELECT a FROM t ORDER BY a DESC", 3),
+        ("CURSOR DYNAMIC FOR SELECT TOP (2) a FROM t", 2),
+        ("CURSOR DYNAMIC FOR SELECT DISTINCT a FROM t", 3),
+        ("CURSOR DYNAMIC FOR SELECT COUNT(*) FROM t", 1),
+        ("CURSOR DYNAMIC FOR SELECT k FROM t UNION SELECT k FROM t", 3),
+        ("CURSOR DYNAMIC FOR SELECT 1", 1),
+        ("CURSOR KEYSET FOR SELECT k FROM heap", 1),
+        ("CURSOR DYNAMIC FOR SELECT k FROM heap", -1),
+    ],
+)
 def test_cursor_rows_tell_the_type_a_cursor_has_become(lab, declaration, rows):
     cursor(lab, declaration)
     assert lab.value("SELECT @@CURSOR_ROWS") == rows
@@ -180,8 +189,9 @@ def test_scroll_locks_keeps_update_locks_on_fetched_rows(lab):
 
 def test_a_rollback_closes_all_but_static_cursors(lab):
     for options, number in (("STATIC", None), ("KEYSET", 16917), ("", 16917)):
-        lab.run(f"BEGIN TRANSACTION; DECLARE c CURSOR {options} FOR SELECT k FROM t; OPEN c; "
-                "ROLLBACK")
+        lab.run(
+            f"BEGIN TRANSACTION; DECLARE c CURSOR {options} FOR SELECT k FROM t; OPEN c; ROLLBACK"
+        )
         sink = lab.send("FETCH c")
         assert [m.number for m in sink.errors] == ([] if number is None else [number])
         lab.run("DEALLOCATE c")
@@ -195,10 +205,18 @@ def test_a_commit_closes_cursors_only_with_cursor_close_on_commit(lab):
     assert lab.error("FETCH c") == 16917
 
 
-@pytest.mark.parametrize("options", [
-    "FORWARD_ONLY SCROLL", "FAST_FORWARD SCROLL", "STATIC KEYSET", "LOCAL GLOBAL",
-    "FAST_FORWARD OPTIMISTIC", "STATIC SCROLL_LOCKS", "READ_ONLY SCROLL_LOCKS",
-])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "FORWARD_ONLY SCROLL",
+        "FAST_FORWARD SCROLL",
+        "STATIC KEYSET",
+        "LOCAL GLOBAL",
+        "FAST_FORWARD OPTIMISTIC",
+        "STATIC SCROLL_LOCKS",
+        "READ_ONLY SCROLL_LOCKS",
+    ],
+)
 def test_options_that_exclude_each_other_are_1048(lab, options):
     assert lab.error(f"DECLARE c CURSOR {options} FOR SELECT k FROM t") == 1048
 
@@ -227,9 +245,14 @@ def test_where_reading_takes_locks_every_fetch_takes_them(lab):
         lab.run("COMMIT")
 
 
-@pytest.mark.parametrize("source", [
-    "v", "(SELECT k, a FROM t) AS d", "v JOIN u ON u.k = v.k",
-])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "v",
+        "(SELECT k, a FROM t) AS d",
+        "v JOIN u ON u.k = v.k",
+    ],
+)
 def test_a_view_of_one_table_is_followed_like_the_table(lab, source):
     lab.run("CREATE VIEW v AS SELECT k, a FROM t WHERE k > 0")
     lab.run("INSERT u VALUES (20, 2)")

@@ -22,6 +22,7 @@ def session(instance):
 @pytest.fixture
 def run(session):
     """run(sql) -> collector; fails the test on an error."""
+
     def execute(sql):
         answer = session.execute(sql)
         assert not answer.errors, answer.errors
@@ -33,6 +34,7 @@ def run(session):
 @pytest.fixture
 def error(session):
     """error(sql) -> number of the first error, None without one."""
+
     def execute(sql):
         found = session.execute(sql).error()
         return found.number if found else None

@@ -14,26 +14,30 @@ def test_values_follow_the_other_columns(table, run):
     assert run("SELECT * FROM dbo.T").rows() == [(1, 1, None, 2, 1, "X1"), (2, 5, 2, 10, 7, "X5")]
     run("UPDATE dbo.T SET a += 1 WHERE total = 7")
     assert run("SELECT twice, total, name FROM dbo.T WHERE id = 2").rows() == [(12, 8, "X6")]
-    assert run("UPDATE dbo.T SET b = 1 OUTPUT deleted.total, inserted.total WHERE id = 1"
-               ).rows() == [(1, 2)]
+    assert run(
+        "UPDATE dbo.T SET b = 1 OUTPUT deleted.total, inserted.total WHERE id = 1"
+    ).rows() == [(1, 2)]
 
 
-@pytest.mark.parametrize(("text", "number"), [
-    ("INSERT dbo.T (id, a, twice) VALUES (3, 1, 2)", 271),
-    ("UPDATE dbo.T SET total = 1", 271),
-    ("INSERT dbo.T VALUES (3, 1, 2, 3)", 213),
-    ("ALTER TABLE dbo.T ADD z AS twice + 1", 1759),
-    ("ALTER TABLE dbo.T ADD z AS z + 1", 1759),
-    ("ALTER TABLE dbo.T ADD z AS GETDATE() PERSISTED", 4936),
-    ("ALTER TABLE dbo.T ADD z AS NEWID()", 60001),
-    ("ALTER TABLE dbo.T ADD z AS (SELECT 1)", 1046),
-    ("ALTER TABLE dbo.T ADD z AS nope", 207),
-    ("ALTER TABLE dbo.T ADD z AS CAST(CONCAT(id, 1) AS date) PERSISTED", 4936),
-    ("ALTER TABLE dbo.T DROP COLUMN a", 5074),
-    ("ALTER TABLE dbo.T ALTER COLUMN b bigint", 5074),
-    ("ALTER TABLE dbo.T ALTER COLUMN twice bigint", 4928),
-    ("INSERT dbo.T VALUES (9, 2147483647, 1)", 60001),
-])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("INSERT dbo.T (id, a, twice) VALUES (3, 1, 2)", 271),
+        ("UPDATE dbo.T SET total = 1", 271),
+        ("INSERT dbo.T VALUES (3, 1, 2, 3)", 213),
+        ("ALTER TABLE dbo.T ADD z AS twice + 1", 1759),
+        ("ALTER TABLE dbo.T ADD z AS z + 1", 1759),
+        ("ALTER TABLE dbo.T ADD z AS GETDATE() PERSISTED", 4936),
+        ("ALTER TABLE dbo.T ADD z AS NEWID()", 60001),
+        ("ALTER TABLE dbo.T ADD z AS (SELECT 1)", 1046),
+        ("ALTER TABLE dbo.T ADD z AS nope", 207),
+        ("ALTER TABLE dbo.T ADD z AS CAST(CONCAT(id, 1) AS date) PERSISTED", 4936),
+        ("ALTER TABLE dbo.T DROP COLUMN a", 5074),
+        ("ALTER TABLE dbo.T ALTER COLUMN b bigint", 5074),
+        ("ALTER TABLE dbo.T ALTER COLUMN twice bigint", 4928),
+        ("INSERT dbo.T VALUES (9, 2147483647, 1)", 60001),
+    ],
+)
 def test_what_cannot_be_is_named_by_the_servers_number(table, error, text, number):
     assert error(text) == number
 
@@ -44,8 +48,10 @@ def test_one_can_be_added_indexed_and_dropped(table, run, error):
     assert run("SELECT id FROM dbo.T WHERE half = 2").rows() == [(2,)]
     run("UPDATE dbo.T SET a = 100 WHERE id = 2; INSERT dbo.T VALUES (3, 4, 4)")
     run("DROP INDEX IX ON dbo.T; ALTER TABLE dbo.T DROP COLUMN half")
-    run("ALTER TABLE dbo.T DROP COLUMN name; ALTER TABLE dbo.T DROP COLUMN twice;"
-        "ALTER TABLE dbo.T DROP COLUMN total; ALTER TABLE dbo.T DROP COLUMN a")
+    run(
+        "ALTER TABLE dbo.T DROP COLUMN name; ALTER TABLE dbo.T DROP COLUMN twice;"
+        "ALTER TABLE dbo.T DROP COLUMN total; ALTER TABLE dbo.T DROP COLUMN a"
+    )
     assert run("SELECT * FROM dbo.T").rows() == [(1, None), (2, 2), (3, 4)]
 
 
@@ -57,10 +63,14 @@ def test_columns_keep_their_meaning_when_others_before_them_go(run):
 
 
 def test_the_catalog_shows_it(table, run):
-    assert run("SELECT name, definition, is_persisted, is_nullable FROM sys.computed_columns "
-               "ORDER BY column_id").rows() == [
-        ("twice", "(a * 2)", 0, 1), ("total", "(a + ISNULL(b, 0))", 1, 1),
-        ("name", "(UPPER(CONCAT('x', a)))", 1, 0)]
+    assert run(
+        "SELECT name, definition, is_persisted, is_nullable FROM sys.computed_columns "
+        "ORDER BY column_id"
+    ).rows() == [
+        ("twice", "(a * 2)", 0, 1),
+        ("total", "(a + ISNULL(b, 0))", 1, 1),
+        ("name", "(UPPER(CONCAT('x', a)))", 1, 0),
+    ]
     assert run("SELECT COUNT(*) FROM sys.columns WHERE is_computed = 1").rows() == [(3,)]
 
 

@@ -88,24 +88,30 @@ def test_a_dropped_database_is_gone(run, instance):
     assert admin.execute("SELECT DB_ID('Gone')").one() is None
 
 
-@pytest.mark.parametrize("sql", [
-    "CREATE DATABASE n WITH CATALOG_COLLATION = DATABASE_DEFAULT, LEDGER = OFF",
-    "ALTER DATABASE db SET FILESTREAM( NON_TRANSACTED_ACCESS = OFF )",
-    "ALTER DATABASE db SET QUERY_STORE (OPERATION_MODE = READ_WRITE, CLEANUP_POLICY = "
-    "(STALE_QUERY_THRESHOLD_DAYS = 30), MAX_STORAGE_SIZE_MB = 1000)",
-])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE DATABASE n WITH CATALOG_COLLATION = DATABASE_DEFAULT, LEDGER = OFF",
+        "ALTER DATABASE db SET FILESTREAM( NON_TRANSACTED_ACCESS = OFF )",
+        "ALTER DATABASE db SET QUERY_STORE (OPERATION_MODE = READ_WRITE, CLEANUP_POLICY = "
+        "(STALE_QUERY_THRESHOLD_DAYS = 30), MAX_STORAGE_SIZE_MB = 1000)",
+    ],
+)
 def test_what_management_studio_scripts_for_a_database_is_taken(sql):
     session = Instance().connect()
     session.execute("CREATE DATABASE db").ok()
     session.execute(sql).ok()
 
 
-@pytest.mark.parametrize("sql, number", [
-    ("ALTER DATABASE db SET FILESTREAM( NON_TRANSACTED_ACCESS = FULL )", 60001),
-    ("ALTER DATABASE db SET QUERY_STORE CLEAR", 60001),
-    ("ALTER DATABASE db SET QUERY_STORE (NONSENSE = 1)", 102),
-    ("CREATE DATABASE n WITH LEDGER = ON", 60001),
-])
+@pytest.mark.parametrize(
+    "sql, number",
+    [
+        ("ALTER DATABASE db SET FILESTREAM( NON_TRANSACTED_ACCESS = FULL )", 60001),
+        ("ALTER DATABASE db SET QUERY_STORE CLEAR", 60001),
+        ("ALTER DATABASE db SET QUERY_STORE (NONSENSE = 1)", 102),
+        ("CREATE DATABASE n WITH LEDGER = ON", 60001),
+    ],
+)
 def test_what_would_have_an_effect_that_nobody_sees_is_refused(sql, number):
     session = Instance().connect()
     session.execute("CREATE DATABASE db").ok()
@@ -121,11 +127,15 @@ def test_whether_the_query_store_is_on_shows_in_sys_databases():
     assert session.execute(asked).rows() == [(0,)]
 
 
-@pytest.mark.parametrize("query", [
-    "SELECT k FROM two.dbo.t",
-    "SELECT k FROM v",
-    "SELECT k FROM s",
-], ids=["table", "view", "synonym"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k FROM two.dbo.t",
+        "SELECT k FROM v",
+        "SELECT k FROM s",
+    ],
+    ids=["table", "view", "synonym"],
+)
 def test_a_new_definition_in_another_database_is_seen_at_once(query):
     """A statement is compiled again when what it reads elsewhere has changed, or is not there."""
     instance = Instance()

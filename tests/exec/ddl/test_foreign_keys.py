@@ -21,16 +21,21 @@ def tables(run):
     return make
 
 
-CONFLICT = ('The {} statement conflicted with the {} constraint "{}". The conflict occurred in '
-            'database "App", table "{}", column \'{}\'.')
+CONFLICT = (
+    'The {} statement conflicted with the {} constraint "{}". The conflict occurred in '
+    'database "App", table "{}", column \'{}\'.'
+)
 
 
-@pytest.mark.parametrize(("statement", "text"), [
-    ("INSERT dbo.C VALUES (20, 9)", ("INSERT", "FOREIGN KEY", "FK_C", "dbo.P", "id")),
-    ("UPDATE dbo.C SET p = 9 WHERE id = 10", ("UPDATE", "FOREIGN KEY", "FK_C", "dbo.P", "id")),
-    ("DELETE dbo.P WHERE id = 1", ("DELETE", "REFERENCE", "FK_C", "dbo.C", "p")),
-    ("UPDATE dbo.P SET id = 9 WHERE id = 2", ("UPDATE", "REFERENCE", "FK_C", "dbo.C", "p")),
-])
+@pytest.mark.parametrize(
+    ("statement", "text"),
+    [
+        ("INSERT dbo.C VALUES (20, 9)", ("INSERT", "FOREIGN KEY", "FK_C", "dbo.P", "id")),
+        ("UPDATE dbo.C SET p = 9 WHERE id = 10", ("UPDATE", "FOREIGN KEY", "FK_C", "dbo.P", "id")),
+        ("DELETE dbo.P WHERE id = 1", ("DELETE", "REFERENCE", "FK_C", "dbo.C", "p")),
+        ("UPDATE dbo.P SET id = 9 WHERE id = 2", ("UPDATE", "REFERENCE", "FK_C", "dbo.C", "p")),
+    ],
+)
 def test_each_direction_is_refused_in_its_own_words(tables, session, run, statement, text):
     tables()
     answer = session.execute(statement)
@@ -100,24 +105,41 @@ def test_a_table_may_refer_to_itself(run, session):
     assert run("DROP TABLE dbo.T").messages == []
 
 
-@pytest.mark.parametrize(("text", "number"), [
-    ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES dbo.Nope (id))", 1767),
-    ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES dbo.P (nope))", 1770),
-    ("CREATE TABLE dbo.X (p int, CONSTRAINT F FOREIGN KEY (q) REFERENCES dbo.P (id))", 1769),
-    ("CREATE TABLE dbo.X (p varchar(9) CONSTRAINT F REFERENCES dbo.P (note))", 1776),
-    ("CREATE TABLE dbo.X (p bigint CONSTRAINT F REFERENCES dbo.P (id))", 1778),
-    ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES dbo.H)", 1773),
-    ("CREATE TABLE dbo.X (p varchar(8) CONSTRAINT F REFERENCES dbo.S (n))", 1753),
-    ("CREATE TABLE dbo.X (p int, q int, CONSTRAINT F FOREIGN KEY (p, q) REFERENCES dbo.P)", 1774),
-    ("CREATE TABLE dbo.X (p int NOT NULL CONSTRAINT F REFERENCES dbo.P ON DELETE SET NULL)", 1761),
-    ("CREATE TABLE dbo.X (p int NOT NULL CONSTRAINT F REFERENCES dbo.P ON DELETE SET DEFAULT)",
-     1762),
-    ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES master.dbo.P (id))", 1763),
-    ("CREATE TABLE dbo.X (p int PRIMARY KEY, q int CONSTRAINT F REFERENCES dbo.X"
-     " ON DELETE CASCADE)", 1785),
-    ("CREATE TABLE dbo.X (p int REFERENCES dbo.P ON DELETE CASCADE,"
-     " q int REFERENCES dbo.P ON DELETE CASCADE)", 1785),
-])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES dbo.Nope (id))", 1767),
+        ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES dbo.P (nope))", 1770),
+        ("CREATE TABLE dbo.X (p int, CONSTRAINT F FOREIGN KEY (q) REFERENCES dbo.P (id))", 1769),
+        ("CREATE TABLE dbo.X (p varchar(9) CONSTRAINT F REFERENCES dbo.P (note))", 1776),
+        ("CREATE TABLE dbo.X (p bigint CONSTRAINT F REFERENCES dbo.P (id))", 1778),
+        ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES dbo.H)", 1773),
+        ("CREATE TABLE dbo.X (p varchar(8) CONSTRAINT F REFERENCES dbo.S (n))", 1753),
+        (
+            "CREATE TABLE dbo.X (p int, q int, CONSTRAINT F FOREIGN KEY (p, q) REFERENCES dbo.P)",
+            1774,
+        ),
+        (
+            "CREATE TABLE dbo.X (p int NOT NULL CONSTRAINT F REFERENCES dbo.P ON DELETE SET NULL)",
+            1761,
+        ),
+        (
+            "CREATE TABLE dbo.X (p int NOT NULL CONSTRAINT F REFERENCES dbo.P ON DELETE SET DEFAULT)",
+            1762,
+        ),
+        ("CREATE TABLE dbo.X (p int CONSTRAINT F REFERENCES master.dbo.P (id))", 1763),
+        (
+            "CREATE TABLE dbo.X (p int PRIMARY KEY, q int CONSTRAINT F REFERENCES dbo.X"
+            " ON DELETE CASCADE)",
+            1785,
+        ),
+        (
+            "CREATE TABLE dbo.X (p int REFERENCES dbo.P ON DELETE CASCADE,"
+            " q int REFERENCES dbo.P ON DELETE CASCADE)",
+            1785,
+        ),
+    ],
+)
 def test_a_definition_that_cannot_be_is_followed_by_1750(tables, run, session, text, number):
     tables()
     run("CREATE TABLE dbo.H (id int); CREATE TABLE dbo.S (n varchar(9) UNIQUE)")
@@ -128,14 +150,17 @@ def test_a_definition_that_cannot_be_is_followed_by_1750(tables, run, session, t
     assert caught.rows() == [(1750,)]
 
 
-@pytest.mark.parametrize(("text", "numbers"), [
-    ("DROP TABLE dbo.P", [3726]),
-    ("TRUNCATE TABLE dbo.P", [4712]),
-    ("ALTER TABLE dbo.P DROP CONSTRAINT PK_P", [3725, 3727]),
-    ("ALTER TABLE dbo.C DROP COLUMN p", [5074, 4922]),
-    ("ALTER TABLE dbo.C ALTER COLUMN p bigint", [5074, 4922]),
-    ("INSERT dbo.P OUTPUT inserted.id, 1 INTO dbo.C VALUES (30, 'x')", [332]),
-])
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("DROP TABLE dbo.P", [3726]),
+        ("TRUNCATE TABLE dbo.P", [4712]),
+        ("ALTER TABLE dbo.P DROP CONSTRAINT PK_P", [3725, 3727]),
+        ("ALTER TABLE dbo.C DROP COLUMN p", [5074, 4922]),
+        ("ALTER TABLE dbo.C ALTER COLUMN p bigint", [5074, 4922]),
+        ("INSERT dbo.P OUTPUT inserted.id, 1 INTO dbo.C VALUES (30, 'x')", [332]),
+    ],
+)
 def test_what_is_referenced_is_protected(tables, session, text, numbers):
     tables()
     assert [m.number for m in session.execute(text).errors] == numbers
@@ -175,8 +200,7 @@ def test_the_catalog_shows_it(tables, run):
     tables(" ON DELETE CASCADE ON UPDATE SET NULL")
     assert run("""SELECT f.name, OBJECT_NAME(parent_object_id), OBJECT_NAME(referenced_object_id),
         key_index_id, delete_referential_action, update_referential_action_desc, f.type
-        FROM sys.foreign_keys AS f""").rows() == [
-            ("FK_C", "C", "P", 1, 1, "SET_NULL", "F ")]
+        FROM sys.foreign_keys AS f""").rows() == [("FK_C", "C", "P", 1, 1, "SET_NULL", "F ")]
     assert run("""SELECT constraint_column_id, parent_column_id, referenced_column_id
         FROM sys.foreign_key_columns""").rows() == [(1, 2, 1)]
 
@@ -242,12 +266,13 @@ def test_row_versions_do_not_hide_an_uncommitted_delete(two, option):
 
 def test_serializable_keeps_the_parents_key_locked(two):
     one, other = two
-    one.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRAN; "
-            "INSERT dbo.C VALUES (20, 3)")
+    one.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; BEGIN TRAN; INSERT dbo.C VALUES (20, 3)")
     other.run("SET LOCK_TIMEOUT 0")
     assert other.send("UPDATE dbo.P SET note = 'x' WHERE id = 3").errors[0].number == 1222
-    one.run("ROLLBACK; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN TRAN; "
-            "INSERT dbo.C VALUES (20, 3)")
+    one.run(
+        "ROLLBACK; SET TRANSACTION ISOLATION LEVEL READ COMMITTED; BEGIN TRAN; "
+        "INSERT dbo.C VALUES (20, 3)"
+    )
     other.run("UPDATE dbo.P SET note = 'x' WHERE id = 3")
 
 

@@ -54,7 +54,9 @@ def test_a_table_type_is_used_by_variables_and_parameters(run, error):
     run("CREATE TYPE dbo.Row AS TABLE (a int PRIMARY KEY, b nvarchar(5) DEFAULT N'd')")
     run("CREATE PROCEDURE dbo.p @rows dbo.Row READONLY AS SELECT * FROM @rows")
     assert run("DECLARE @t dbo.Row; INSERT @t (a) VALUES (2), (1); EXEC dbo.p @t").rows() == [
-        (1, "d"), (2, "d")]
+        (1, "d"),
+        (2, "d"),
+    ]
     assert error("DROP TYPE dbo.Row") == 3732
     run("DROP PROCEDURE dbo.p; DROP TYPE dbo.Row")
 
@@ -69,8 +71,9 @@ def test_an_alias_type_is_what_it_stands_for(run, error):
 
 def test_sequences_are_defined_restarted_and_shown(run):
     run("CREATE SEQUENCE dbo.s AS int START WITH 5 INCREMENT BY 5 MAXVALUE 20 CYCLE")
-    (row,) = run("SELECT start_value, increment, maximum_value, current_value, is_cycling "
-                 "FROM sys.sequences").rows()
+    (row,) = run(
+        "SELECT start_value, increment, maximum_value, current_value, is_cycling FROM sys.sequences"
+    ).rows()
     assert [getattr(value, "value", value) for value in row] == [5, 5, 20, 5, 1]
     run("ALTER SEQUENCE dbo.s RESTART WITH 10; DROP SEQUENCE dbo.s")
 
@@ -89,11 +92,14 @@ def test_a_rollback_brings_the_old_definition_back(run):
     assert run("EXEC dbo.p").rows() == [(1,)]
 
 
-@pytest.mark.parametrize("statement", [
-    "SELECT * FROM dbo.T TABLESAMPLE (10 PERCENT)",
-    "IF EXISTS (SELECT * FROM dbo.T TABLESAMPLE (10 PERCENT)) RETURN",
-    "CREATE TABLE dbo.U (a geography)",
-])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM dbo.T TABLESAMPLE (10 PERCENT)",
+        "IF EXISTS (SELECT * FROM dbo.T TABLESAMPLE (10 PERCENT)) RETURN",
+        "CREATE TABLE dbo.U (a geography)",
+    ],
+)
 def test_what_is_not_supported_is_refused_when_the_module_is_made(run, session, statement):
     run("CREATE TABLE dbo.T (a int)")
     refused = session.execute(f"CREATE PROCEDURE dbo.P AS\n{statement}").error()

@@ -37,9 +37,15 @@ def seen(lab):
         content = item.content() if isinstance(item, Part) else None
         found.append((key, type(item).__name__, repr(content)))
     server = database.server
-    return repr((found, sorted(server.configuration.items()),
-                 sorted(lab.session.temp_procedures), sorted(server.databases["tempdb"].objects),
-                 sorted(database.ddl_triggers)))
+    return repr(
+        (
+            found,
+            sorted(server.configuration.items()),
+            sorted(lab.session.temp_procedures),
+            sorted(server.databases["tempdb"].objects),
+            sorted(database.ddl_triggers),
+        )
+    )
 
 
 @pytest.mark.parametrize("batch", BATCHES)

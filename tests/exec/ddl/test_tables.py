@@ -97,8 +97,9 @@ def test_altering_waits_for_a_transaction_that_uses_the_table(run, session, inst
 
 
 def test_a_key_that_may_be_too_long_is_warned_about(session):
-    answer = session.execute("CREATE TABLE dbo.T (a sysname, b sysname, c sysname, d sysname, "
-                             "PRIMARY KEY (a, b, c, d))")
+    answer = session.execute(
+        "CREATE TABLE dbo.T (a sysname, b sysname, c sysname, d sysname, PRIMARY KEY (a, b, c, d))"
+    )
     assert not answer.errors
     assert "900 bytes" in answer.infos[0].text and "1024 bytes" in answer.infos[0].text
 
@@ -118,14 +119,18 @@ def test_temporary_tables_belong_to_the_session(run, session, instance):
 
 
 def test_an_error_inside_a_definition_can_be_caught(run):
-    found = run("BEGIN TRY CREATE TABLE dbo.U (a int, a int) END TRY "
-                "BEGIN CATCH SELECT ERROR_NUMBER() END CATCH")
+    found = run(
+        "BEGIN TRY CREATE TABLE dbo.U (a int, a int) END TRY "
+        "BEGIN CATCH SELECT ERROR_NUMBER() END CATCH"
+    )
     assert found.rows() == [(2705,)]
 
 
 def test_a_copy_of_a_database_has_the_definitions_and_no_rows(run, instance):
-    run("CREATE TABLE dbo.T (a int IDENTITY PRIMARY KEY, b int CHECK (b > 0)); "
-        "INSERT dbo.T VALUES (1)")
+    run(
+        "CREATE TABLE dbo.T (a int IDENTITY PRIMARY KEY, b int CHECK (b > 0)); "
+        "INSERT dbo.T VALUES (1)"
+    )
     run("CREATE PROCEDURE dbo.usp AS INSERT dbo.T VALUES (9); SELECT a, b FROM dbo.T")
     run("EXEC dbo.usp")
     server = instance.server
@@ -137,8 +142,10 @@ def test_a_copy_of_a_database_has_the_definitions_and_no_rows(run, instance):
 
 
 def test_sequential_guids_grow_and_are_for_defaults_only(run, error):
-    run("CREATE TABLE dbo.G (g uniqueidentifier ROWGUIDCOL NOT NULL DEFAULT (NEWSEQUENTIALID()), "
-        "n int IDENTITY); INSERT dbo.G DEFAULT VALUES")
+    run(
+        "CREATE TABLE dbo.G (g uniqueidentifier ROWGUIDCOL NOT NULL DEFAULT (NEWSEQUENTIALID()), "
+        "n int IDENTITY); INSERT dbo.G DEFAULT VALUES"
+    )
     for _ in range(300):
         run("INSERT dbo.G DEFAULT VALUES")
     assert run("SELECT n FROM dbo.G ORDER BY g").rows() == [(n,) for n in range(1, 302)]
@@ -151,16 +158,20 @@ def test_a_key_on_a_nullable_column_is_refused_in_two_messages(session):
 
 
 def test_identity_insert_stays_on_for_a_table_that_is_altered(run, error):
-    run("CREATE TABLE dbo.I (id int IDENTITY, a int); SET IDENTITY_INSERT dbo.I ON; "
-        "CREATE INDEX X ON dbo.I (a); ALTER TABLE dbo.I ADD b int")
+    run(
+        "CREATE TABLE dbo.I (id int IDENTITY, a int); SET IDENTITY_INSERT dbo.I ON; "
+        "CREATE INDEX X ON dbo.I (a); ALTER TABLE dbo.I ADD b int"
+    )
     run("INSERT dbo.I (id) VALUES (7); SET IDENTITY_INSERT dbo.I OFF")
     assert error("INSERT dbo.I (id) VALUES (8)") == 544
     run("CREATE TABLE #i (id int IDENTITY); SET IDENTITY_INSERT #i ON; INSERT #i (id) VALUES (3)")
 
 
 def test_a_column_is_added_with_its_foreign_key(run, error):
-    run("CREATE TABLE dbo.P (id int PRIMARY KEY); CREATE TABLE dbo.C (x int); "
-        "INSERT dbo.C VALUES (1); INSERT dbo.P VALUES (5)")
+    run(
+        "CREATE TABLE dbo.P (id int PRIMARY KEY); CREATE TABLE dbo.C (x int); "
+        "INSERT dbo.C VALUES (1); INSERT dbo.P VALUES (5)"
+    )
     run("ALTER TABLE dbo.C ADD p int NULL CONSTRAINT F REFERENCES dbo.P (id) ON DELETE SET NULL")
     assert error("INSERT dbo.C VALUES (2, 6)") == 547
     run("INSERT dbo.C VALUES (2, 5); DELETE dbo.P")

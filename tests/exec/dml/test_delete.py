@@ -39,8 +39,10 @@ def test_output_and_top(lab):
 
 
 def test_not_exists_as_the_condition(lab):
-    lab.run("INSERT log (k) VALUES (1), (3); "
-            "DELETE t WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.k = t.k)")
+    lab.run(
+        "INSERT log (k) VALUES (1), (3); "
+        "DELETE t WHERE NOT EXISTS (SELECT 1 FROM log WHERE log.k = t.k)"
+    )
     assert left(lab) == [1, 3]
 
 

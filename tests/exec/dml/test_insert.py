@@ -29,14 +29,17 @@ def test_select_as_the_source_with_top(lab):
 
 
 def test_a_statement_inserts_what_was_there_before_it(lab):
-    lab.run("INSERT log (k) VALUES (1); INSERT log (k) SELECT k FROM log; "
-            "INSERT log (k) SELECT k FROM log")
+    lab.run(
+        "INSERT log (k) VALUES (1); INSERT log (k) SELECT k FROM log; "
+        "INSERT log (k) SELECT k FROM log"
+    )
     assert lab.value("SELECT COUNT(*) FROM log") == 4
 
 
 def test_rowcount_and_identity_functions(lab):
-    assert lab.rows("INSERT t (k) VALUES (1), (2); SELECT @@ROWCOUNT, SCOPE_IDENTITY(), "
-                    "@@IDENTITY") == [(2, 15, 15)]
+    assert lab.rows(
+        "INSERT t (k) VALUES (1), (2); SELECT @@ROWCOUNT, SCOPE_IDENTITY(), @@IDENTITY"
+    ) == [(2, 15, 15)]
     assert lab.rows("INSERT log (k) VALUES (1); SELECT SCOPE_IDENTITY(), @@IDENTITY")[0][1] is None
 
 
@@ -54,8 +57,10 @@ def test_output_to_the_client_and_into_a_table(lab):
 
 
 def test_output_star_and_both_targets_at_once(lab):
-    rows = lab.rows("DECLARE @o TABLE (k int); INSERT log (k) OUTPUT inserted.k INTO @o "
-                    "OUTPUT inserted.* VALUES (4); SELECT k FROM @o")
+    rows = lab.rows(
+        "DECLARE @o TABLE (k int); INSERT log (k) OUTPUT inserted.k INTO @o "
+        "OUTPUT inserted.* VALUES (4); SELECT k FROM @o"
+    )
     assert rows == [(4,)]
 
 
@@ -75,11 +80,15 @@ def test_identity_insert_is_for_one_table_at_a_time(lab):
 
 def test_a_value_ahead_of_the_identity_becomes_the_current_one(lab):
     lab.run("CREATE TABLE up (id int IDENTITY, k int); CREATE TABLE down (id int IDENTITY(0, -2))")
-    lab.run("SET IDENTITY_INSERT up ON; INSERT up (id, k) VALUES (50, 0), (20, 0); "
-            "SET IDENTITY_INSERT up OFF; INSERT up (k) VALUES (1)")
+    lab.run(
+        "SET IDENTITY_INSERT up ON; INSERT up (id, k) VALUES (50, 0), (20, 0); "
+        "SET IDENTITY_INSERT up OFF; INSERT up (k) VALUES (1)"
+    )
     assert lab.value("SELECT id FROM up WHERE k = 1") == 51
-    lab.run("SET IDENTITY_INSERT down ON; INSERT down (id) VALUES (-10), (8); "
-            "SET IDENTITY_INSERT down OFF; INSERT down DEFAULT VALUES")
+    lab.run(
+        "SET IDENTITY_INSERT down ON; INSERT down (id) VALUES (-10), (8); "
+        "SET IDENTITY_INSERT down OFF; INSERT down DEFAULT VALUES"
+    )
     assert lab.value("SELECT MIN(id) FROM down") == -12
 
 
@@ -101,24 +110,27 @@ def test_exec_as_a_source_does_not_nest_and_must_fit(lab):
     assert lab.rows("SELECT 6") == [(6,)]
 
 
-@pytest.mark.parametrize(("sql", "number"), [
-    ("INSERT t (k) VALUES (NULL)", 515),
-    ("INSERT t (a) VALUES ('x')", 515),
-    ("INSERT t (k, a) VALUES (1, 'too long')", 2628),
-    ("INSERT t (k, d) VALUES (1, 100)", 547),
-    ("INSERT t (k) VALUES (1), (1)", 2627),
-    ("INSERT t (k) VALUES ('x')", 245),
-    ("INSERT t (k) VALUES (3000000000)", 8115),
-    ("INSERT t (k, nothing) VALUES (1, 2)", 207),
-    ("INSERT t (k, k) VALUES (1, 2)", 264),
-    ("INSERT t (k, a) VALUES (1)", 109),
-    ("INSERT t (k) VALUES (1, 2)", 110),
-    ("INSERT t (k, a) SELECT 1", 120),
-    ("INSERT t (k) SELECT 1, 2", 121),
-    ("INSERT t (k, v) VALUES (1, 0x01)", 273),
-    ("INSERT nothing VALUES (1)", 208),
-    ("INSERT @t VALUES (1)", 1087),
-])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("INSERT t (k) VALUES (NULL)", 515),
+        ("INSERT t (a) VALUES ('x')", 515),
+        ("INSERT t (k, a) VALUES (1, 'too long')", 2628),
+        ("INSERT t (k, d) VALUES (1, 100)", 547),
+        ("INSERT t (k) VALUES (1), (1)", 2627),
+        ("INSERT t (k) VALUES ('x')", 245),
+        ("INSERT t (k) VALUES (3000000000)", 8115),
+        ("INSERT t (k, nothing) VALUES (1, 2)", 207),
+        ("INSERT t (k, k) VALUES (1, 2)", 264),
+        ("INSERT t (k, a) VALUES (1)", 109),
+        ("INSERT t (k) VALUES (1, 2)", 110),
+        ("INSERT t (k, a) SELECT 1", 120),
+        ("INSERT t (k) SELECT 1, 2", 121),
+        ("INSERT t (k, v) VALUES (1, 0x01)", 273),
+        ("INSERT nothing VALUES (1)", 208),
+        ("INSERT @t VALUES (1)", 1087),
+    ],
+)
 def test_a_wrong_insert_is_an_error_and_leaves_nothing(lab, sql, number):
     assert lab.error(sql) in {number, 137 if number == 1087 else number}
     assert lab.value("SELECT COUNT(*) FROM t") == 0
@@ -145,6 +157,8 @@ def test_a_second_insert_of_an_uncommitted_key_waits_for_its_fate(lab):
 
 
 def test_nothing_is_inserted_in_a_doomed_transaction(lab):
-    sql = ("SET XACT_ABORT ON; BEGIN TRAN; BEGIN TRY INSERT t (k) VALUES (1), (1) END TRY "
-           "BEGIN CATCH INSERT log (k) VALUES (1) END CATCH")
+    sql = (
+        "SET XACT_ABORT ON; BEGIN TRAN; BEGIN TRY INSERT t (k) VALUES (1), (1) END TRY "
+        "BEGIN CATCH INSERT log (k) VALUES (1) END CATCH"
+    )
     assert lab.error(sql) == 3930

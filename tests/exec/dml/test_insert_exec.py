@@ -9,9 +9,11 @@ from tests.exec.lab import Lab
 def lab():
     made = Lab()
     made.run("CREATE TABLE t (k int NOT NULL PRIMARY KEY); CREATE TABLE log (what varchar(20))")
-    made.run("CREATE PROCEDURE p @fail int = 0 AS BEGIN INSERT log VALUES ('in'); "
-             "IF @fail = 1 THROW 50001, 'no', 1; IF @fail = 2 ROLLBACK; IF @fail = 3 COMMIT; "
-             "SELECT 1 AS k; SELECT 2 END")
+    made.run(
+        "CREATE PROCEDURE p @fail int = 0 AS BEGIN INSERT log VALUES ('in'); "
+        "IF @fail = 1 THROW 50001, 'no', 1; IF @fail = 2 ROLLBACK; IF @fail = 3 COMMIT; "
+        "SELECT 1 AS k; SELECT 2 END"
+    )
     return made
 
 
@@ -35,15 +37,18 @@ def test_a_row_that_does_not_fit_undoes_what_the_call_did(lab):
 def test_an_error_in_the_call_undoes_it_too(lab):
     assert lab.error("INSERT t EXEC p 1") == 50001
     assert logged(lab) == 0
-    assert lab.rows("BEGIN TRY INSERT t EXEC p 1 END TRY BEGIN CATCH "
-                    "SELECT ERROR_NUMBER(), XACT_STATE(), @@TRANCOUNT END CATCH") \
-        == [(50001, 0, 0)]
+    assert lab.rows(
+        "BEGIN TRY INSERT t EXEC p 1 END TRY BEGIN CATCH "
+        "SELECT ERROR_NUMBER(), XACT_STATE(), @@TRANCOUNT END CATCH"
+    ) == [(50001, 0, 0)]
     assert logged(lab) == 0
 
 
 def test_nobody_sees_the_call_before_the_end(lab):
-    lab.run("CREATE PROCEDURE slow AS BEGIN INSERT log VALUES ('slow'); "
-            "WAITFOR DELAY '00:00:01'; SELECT 5 END")
+    lab.run(
+        "CREATE PROCEDURE slow AS BEGIN INSERT log VALUES ('slow'); "
+        "WAITFOR DELAY '00:00:01'; SELECT 5 END"
+    )
     lab.send("INSERT t EXEC slow")
     assert lab.session.wait is not None
     other = lab.other()
@@ -60,8 +65,10 @@ def test_the_call_cannot_end_the_statements_transaction(lab, fail, number):
 
 
 def test_a_transaction_of_its_own_inside_is_allowed(lab):
-    lab.run("CREATE PROCEDURE own AS BEGIN BEGIN TRANSACTION; INSERT log VALUES ('own'); "
-            "COMMIT; SELECT @@TRANCOUNT END")
+    lab.run(
+        "CREATE PROCEDURE own AS BEGIN BEGIN TRANSACTION; INSERT log VALUES ('own'); "
+        "COMMIT; SELECT @@TRANCOUNT END"
+    )
     lab.run("INSERT t EXEC own")
     assert lab.rows("SELECT k FROM t") == [(1,)]
     assert logged(lab) == 1

@@ -37,8 +37,10 @@ def _model(target, source, limit):
 @given(ROWS, ROWS, st.integers(0, 3))
 def test_each_row_meets_its_clause(target, source, limit):
     lab = Lab()
-    lab.run("CREATE TABLE t (k int NOT NULL PRIMARY KEY, v int NOT NULL); "
-            "CREATE TABLE s (k int NOT NULL, v int NOT NULL)")
+    lab.run(
+        "CREATE TABLE t (k int NOT NULL PRIMARY KEY, v int NOT NULL); "
+        "CREATE TABLE s (k int NOT NULL, v int NOT NULL)"
+    )
     for name, rows in (("t", target), ("s", source)):
         if rows:
             lab.run(f"INSERT {name} VALUES {_values(rows)}")
@@ -47,9 +49,12 @@ def test_each_row_meets_its_clause(target, source, limit):
         "MERGE t USING s ON s.k = t.k WHEN MATCHED AND t.v < 2 THEN UPDATE SET v = s.v "
         "WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND s.v > 0 THEN INSERT VALUES (s.k, s.v) "
         f"WHEN NOT MATCHED BY SOURCE AND t.v = {limit} THEN DELETE "
-        "OUTPUT $action, COALESCE(inserted.k, deleted.k);")
+        "OUTPUT $action, COALESCE(inserted.k, deleted.k);"
+    )
     assert sorted(found) == sorted(actions)
     assert dict(lab.rows("SELECT k, v FROM t")) == after
-    lab.run("BEGIN TRANSACTION; MERGE t USING s ON 1 = 0 WHEN NOT MATCHED BY SOURCE THEN DELETE; "
-            "ROLLBACK")
+    lab.run(
+        "BEGIN TRANSACTION; MERGE t USING s ON 1 = 0 WHEN NOT MATCHED BY SOURCE THEN DELETE; "
+        "ROLLBACK"
+    )
     assert dict(lab.rows("SELECT k, v FROM t")) == after

@@ -33,8 +33,12 @@ def lab():
 
 
 def test_an_update_of_a_view_changes_only_rows_the_view_shows(lab):
-    assert lab.value("UPDATE v SET letter = 'z', number = number + 10 WHERE number < 4; "
-                     "SELECT @@ROWCOUNT") == 2
+    assert (
+        lab.value(
+            "UPDATE v SET letter = 'z', number = number + 10 WHERE number < 4; SELECT @@ROWCOUNT"
+        )
+        == 2
+    )
     assert lab.rows(ALL) == [(1, "a", 1), (4, "d", 4), (12, "z", 2), (13, "z", 3)]
 
 
@@ -56,34 +60,40 @@ def test_a_join_view_takes_updates_of_one_of_its_tables_at_a_time(lab):
     assert lab.rows("SELECT x FROM u ORDER BY id") == [("K",), ("y",)]
 
 
-@pytest.mark.parametrize(("sql", "number"), [
-    ("UPDATE joined SET a = '1', x = '2'", 4405),
-    ("DELETE joined", 4405),
-    ("UPDATE v SET twice = 1", 4406),
-    ("INSERT v VALUES (9, 'x', 2)", 4406),
-    ("UPDATE counted SET a = 'q'", 4403),
-    ("DELETE counted", 4403),
-    ("DELETE both_ways", 4426),
-    ("UPDATE v SET nope = 1", 207),
-    ("INSERT v (nope) VALUES (1)", 207),
-    ("WITH c AS (SELECT k * 2 AS k FROM t) UPDATE c SET k = 1", 4406),
-    ("UPDATE x SET n = 1 FROM (SELECT d + 1 AS n FROM t) AS x", 4421),
-    ("DELETE x FROM (SELECT DISTINCT a FROM t) AS x", 4418),
-    ("DELETE x FROM (SELECT t.k FROM t JOIN u ON u.k = t.k) AS x", 4420),
-    ("SELECT * FROM v WITH (NOEXPAND)", 8171),
-])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("UPDATE joined SET a = '1', x = '2'", 4405),
+        ("DELETE joined", 4405),
+        ("UPDATE v SET twice = 1", 4406),
+        ("INSERT v VALUES (9, 'x', 2)", 4406),
+        ("UPDATE counted SET a = 'q'", 4403),
+        ("DELETE counted", 4403),
+        ("DELETE both_ways", 4426),
+        ("UPDATE v SET nope = 1", 207),
+        ("INSERT v (nope) VALUES (1)", 207),
+        ("WITH c AS (SELECT k * 2 AS k FROM t) UPDATE c SET k = 1", 4406),
+        ("UPDATE x SET n = 1 FROM (SELECT d + 1 AS n FROM t) AS x", 4421),
+        ("DELETE x FROM (SELECT DISTINCT a FROM t) AS x", 4418),
+        ("DELETE x FROM (SELECT t.k FROM t JOIN u ON u.k = t.k) AS x", 4420),
+        ("SELECT * FROM v WITH (NOEXPAND)", 8171),
+    ],
+)
 def test_what_cannot_be_written_through_is_refused(lab, sql, number):
     assert lab.error(sql) == number
     assert len(lab.rows(ALL)) == 4
 
 
 # ---------------------------------------------------------------------- WITH CHECK OPTION
-@pytest.mark.parametrize("sql", [
-    "UPDATE few SET d = 10 WHERE k = 1",
-    "INSERT few VALUES (9, 99)",
-    "UPDATE fewer SET d = 10 WHERE k = 1",
-    "MERGE few USING (SELECT 1 AS k) s ON s.k = few.k WHEN MATCHED THEN UPDATE SET d = 11;",
-])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "UPDATE few SET d = 10 WHERE k = 1",
+        "INSERT few VALUES (9, 99)",
+        "UPDATE fewer SET d = 10 WHERE k = 1",
+        "MERGE few USING (SELECT 1 AS k) s ON s.k = few.k WHEN MATCHED THEN UPDATE SET d = 11;",
+    ],
+)
 def test_check_option_refuses_rows_that_would_leave_the_view(lab, sql):
     assert lab.error(sql) == 550
     assert lab.rows("SELECT COUNT(*), SUM(d) FROM t") == [(4, 10)]
@@ -101,14 +111,18 @@ def test_top_in_a_view_with_check_option_is_4427(lab):
 
 # ---------------------------------------------------------------------- common tables
 def test_deleting_the_first_rows_of_a_common_table_is_a_queue(lab):
-    assert lab.rows("WITH next AS (SELECT TOP (2) * FROM t WITH (ROWLOCK, READPAST) ORDER BY k) "
-                    "DELETE FROM next OUTPUT deleted.k, deleted.a") == [(1, "a"), (2, "b")]
+    assert lab.rows(
+        "WITH next AS (SELECT TOP (2) * FROM t WITH (ROWLOCK, READPAST) ORDER BY k) "
+        "DELETE FROM next OUTPUT deleted.k, deleted.a"
+    ) == [(1, "a"), (2, "b")]
     assert [k for k, *_ in lab.rows(ALL)] == [3, 4]
 
 
 def test_two_readers_of_such_a_queue_skip_each_others_rows(lab):
-    take = ("BEGIN TRANSACTION; WITH next AS (SELECT TOP (1) * FROM t WITH (ROWLOCK, READPAST) "
-            "ORDER BY k) DELETE FROM next OUTPUT deleted.k")
+    take = (
+        "BEGIN TRANSACTION; WITH next AS (SELECT TOP (1) * FROM t WITH (ROWLOCK, READPAST) "
+        "ORDER BY k) DELETE FROM next OUTPUT deleted.k"
+    )
     assert lab.rows(take) == [(1,)]
     other = lab.other()
     assert other.rows(take) == [(2,)]
@@ -119,44 +133,54 @@ def test_two_readers_of_such_a_queue_skip_each_others_rows(lab):
 
 def test_duplicates_go_by_their_row_number(lab):
     lab.run("INSERT t VALUES (5, 'a', 9), (6, 'a', 9)")
-    lab.run("WITH c AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY k) AS n FROM t) "
-            "DELETE c WHERE n > 1")
+    lab.run(
+        "WITH c AS (SELECT *, ROW_NUMBER() OVER (PARTITION BY a ORDER BY k) AS n FROM t) "
+        "DELETE c WHERE n > 1"
+    )
     assert [k for k, *_ in lab.rows(ALL)] == [1, 2, 3, 4]
 
 
 def test_output_cannot_name_a_column_made_by_a_window_function(lab):
-    sql = ("WITH c AS (SELECT k, d + 1 AS e, ROW_NUMBER() OVER (ORDER BY k) AS n, "
-           "(SELECT 1) AS q FROM t) UPDATE c SET k = k OUTPUT ")
+    sql = (
+        "WITH c AS (SELECT k, d + 1 AS e, ROW_NUMBER() OVER (ORDER BY k) AS n, "
+        "(SELECT 1) AS q FROM t) UPDATE c SET k = k OUTPUT "
+    )
     assert lab.error(sql + "inserted.n") == 4196
     assert lab.error(sql + "deleted.q") == 4186
     assert lab.rows(sql + "inserted.e WHERE n = 2") == [(3,)]
 
 
 def test_a_common_table_may_be_updated_from_a_join_with_another_table(lab):
-    lab.run("WITH c AS (SELECT k AS id, a FROM t WHERE d < 3) "
-            "UPDATE c SET a = u.x FROM c JOIN u ON u.k = c.id WHERE u.id > 10")
+    lab.run(
+        "WITH c AS (SELECT k AS id, a FROM t WHERE d < 3) "
+        "UPDATE c SET a = u.x FROM c JOIN u ON u.k = c.id WHERE u.id > 10"
+    )
     assert lab.rows("SELECT a FROM t ORDER BY k") == [("a",), ("y",), ("c",), ("d",)]
 
 
 def test_a_derived_table_is_a_target_by_its_alias(lab):
-    lab.run("UPDATE x SET d = n FROM (SELECT k, d, k * 100 AS n FROM t) AS x WHERE x.k = 2; "
-            "DELETE y FROM (SELECT TOP (1) * FROM t ORDER BY k DESC) AS y")
+    lab.run(
+        "UPDATE x SET d = n FROM (SELECT k, d, k * 100 AS n FROM t) AS x WHERE x.k = 2; "
+        "DELETE y FROM (SELECT TOP (1) * FROM t ORDER BY k DESC) AS y"
+    )
     assert lab.rows("SELECT k, d FROM t ORDER BY k") == [(1, 1), (2, 200), (3, 3)]
 
 
 def test_compound_assignment_and_output_use_the_views_names(lab):
-    assert lab.rows("UPDATE v SET number += 100, letter += '!' OUTPUT deleted.*, "
-                    "inserted.letter, inserted.twice WHERE number = 4") \
-        == [(4, "d", 8, "d!", 8)]
+    assert lab.rows(
+        "UPDATE v SET number += 100, letter += '!' OUTPUT deleted.*, "
+        "inserted.letter, inserted.twice WHERE number = 4"
+    ) == [(4, "d", 8, "d!", 8)]
 
 
 def test_merge_into_a_view_changes_its_table(lab):
-    lab.run("MERGE v USING (VALUES (2), (9)) s(k) ON s.k = v.number "
-            "WHEN MATCHED THEN UPDATE SET letter = 'm' "
-            "WHEN NOT MATCHED THEN INSERT (number, letter) VALUES (s.k, 'i') "
-            "WHEN NOT MATCHED BY SOURCE AND v.number = 3 THEN DELETE;")
-    assert lab.rows("SELECT k, a FROM t ORDER BY k") \
-        == [(1, "a"), (2, "m"), (4, "d"), (9, "i")]
+    lab.run(
+        "MERGE v USING (VALUES (2), (9)) s(k) ON s.k = v.number "
+        "WHEN MATCHED THEN UPDATE SET letter = 'm' "
+        "WHEN NOT MATCHED THEN INSERT (number, letter) VALUES (s.k, 'i') "
+        "WHEN NOT MATCHED BY SOURCE AND v.number = 3 THEN DELETE;"
+    )
+    assert lab.rows("SELECT k, a FROM t ORDER BY k") == [(1, "a"), (2, "m"), (4, "d"), (9, "i")]
 
 
 # ---------------------------------------------------------------------- triggers, undo, locks
@@ -167,8 +191,9 @@ def test_triggers_of_the_base_table_fire(lab):
 
 
 def test_an_instead_of_trigger_of_the_view_takes_its_event_only(lab):
-    lab.run("CREATE TRIGGER tr ON v INSTEAD OF DELETE AS INSERT log SELECT number, 'gone' "
-            "FROM deleted")
+    lab.run(
+        "CREATE TRIGGER tr ON v INSTEAD OF DELETE AS INSERT log SELECT number, 'gone' FROM deleted"
+    )
     lab.run("DELETE v WHERE number = 2; UPDATE v SET letter = 'u' WHERE number = 3")
     assert lab.rows("SELECT * FROM log") == [(2, "gone")]
     assert lab.rows("SELECT a FROM t WHERE k = 3") == [("u",)]
@@ -176,18 +201,24 @@ def test_an_instead_of_trigger_of_the_view_takes_its_event_only(lab):
 
 
 def test_a_rollback_takes_changes_through_a_view_back(lab):
-    lab.run("BEGIN TRANSACTION; DELETE v; UPDATE few SET d = 0; INSERT v (number) VALUES (77); "
-            "ROLLBACK")
+    lab.run(
+        "BEGIN TRANSACTION; DELETE v; UPDATE few SET d = 0; INSERT v (number) VALUES (77); ROLLBACK"
+    )
     assert lab.rows(ALL) == [(1, "a", 1), (2, "b", 2), (3, "c", 3), (4, "d", 4)]
 
 
 def test_only_the_row_asked_for_is_locked(lab):
     lab.watch("t")
-    assert lab.locks("BEGIN TRANSACTION; UPDATE v SET letter = 'l' WHERE number = 2") \
-        == ["IX T", "U C(2)", "X C(2)"]
+    assert lab.locks("BEGIN TRANSACTION; UPDATE v SET letter = 'l' WHERE number = 2") == [
+        "IX T",
+        "U C(2)",
+        "X C(2)",
+    ]
     lab.run("ROLLBACK")
-    assert lab.locks("BEGIN TRANSACTION; SELECT * FROM v WITH (UPDLOCK) WHERE number = 3") \
-        == ["IX T", "U C(3)"]
+    assert lab.locks("BEGIN TRANSACTION; SELECT * FROM v WITH (UPDLOCK) WHERE number = 3") == [
+        "IX T",
+        "U C(3)",
+    ]
     assert lab.error("SELECT * FROM v WITH (UPDLOCK, XLOCK)") == 1047
 
 
@@ -197,20 +228,29 @@ def test_a_hint_on_a_view_that_contradicts_one_inside_is_4138(lab):
 
 
 # ---------------------------------------------------------------------- ownership chain
-@pytest.mark.parametrize("change", [
-    "SELECT * FROM v", "UPDATE v SET letter = 'o' WHERE number = 2", "DELETE v",
-    "INSERT v (number) VALUES (50)",
-])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "SELECT * FROM v",
+        "UPDATE v SET letter = 'o' WHERE number = 2",
+        "DELETE v",
+        "INSERT v (number) VALUES (50)",
+    ],
+)
 def test_a_right_on_the_view_is_enough_where_one_principal_owns_view_and_table(lab, change):
-    lab.run("CREATE USER guy WITHOUT LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON v TO guy; "
-            "EXECUTE AS USER = 'guy'")
+    lab.run(
+        "CREATE USER guy WITHOUT LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON v TO guy; "
+        "EXECUTE AS USER = 'guy'"
+    )
     lab.run(change)
     assert lab.error("SELECT * FROM t") == 229
 
 
 def test_no_right_on_the_view_is_229(lab):
-    lab.run("CREATE USER guy WITHOUT LOGIN; GRANT SELECT ON v TO guy; "
-            "GRANT SELECT, UPDATE ON t TO guy; EXECUTE AS USER = 'guy'")
+    lab.run(
+        "CREATE USER guy WITHOUT LOGIN; GRANT SELECT ON v TO guy; "
+        "GRANT SELECT, UPDATE ON t TO guy; EXECUTE AS USER = 'guy'"
+    )
     assert lab.error("UPDATE v SET letter = 'o'") == 229
 
 

@@ -33,8 +33,9 @@ def test_keys_may_trade_places(lab):
 
 
 def test_from_joins_the_target_by_alias_or_by_name(lab):
-    lab.run("UPDATE x SET a = v.a FROM t AS x JOIN (VALUES (1, 'p'), (3, 'q')) v(k, a) "
-            "ON v.k = x.k")
+    lab.run(
+        "UPDATE x SET a = v.a FROM t AS x JOIN (VALUES (1, 'p'), (3, 'q')) v(k, a) ON v.k = x.k"
+    )
     assert lab.rows("SELECT a FROM t ORDER BY k") == [("p",), ("b",), ("q",)]
     lab.run("UPDATE t SET a = 'z' FROM t JOIN t AS other ON other.k = t.k + 1 WHERE other.k = 3")
     assert lab.rows("SELECT k FROM t WHERE a = 'z'") == [(2,)]
@@ -48,13 +49,17 @@ def test_from_without_the_target_in_it_is_a_cross_join(lab):
 def test_a_row_matched_twice_is_changed_once(lab):
     lab.run("UPDATE t SET d = d + v.x FROM t CROSS JOIN (VALUES (1), (2)) v(x) WHERE t.k = 1")
     assert lab.value("SELECT d FROM t WHERE k = 1") == 8
-    assert lab.value("UPDATE t SET d = 1 FROM t CROSS JOIN (VALUES (1), (2)) v(x); "
-                     "SELECT @@ROWCOUNT") == 3
+    assert (
+        lab.value("UPDATE t SET d = 1 FROM t CROSS JOIN (VALUES (1), (2)) v(x); SELECT @@ROWCOUNT")
+        == 3
+    )
 
 
 def test_a_variable_takes_the_new_value_or_an_expression_over_the_old_row(lab):
-    assert lab.rows("DECLARE @new int, @old varchar(5); UPDATE t SET @old = a, @new = d = d + 1 "
-                    "WHERE k = 2; SELECT @new, @old") == [(8, "b")]
+    assert lab.rows(
+        "DECLARE @new int, @old varchar(5); UPDATE t SET @old = a, @new = d = d + 1 "
+        "WHERE k = 2; SELECT @new, @old"
+    ) == [(8, "b")]
 
 
 def test_variables_count_through_the_rows(lab):
@@ -63,8 +68,10 @@ def test_variables_count_through_the_rows(lab):
 
 
 def test_output_shows_both_images_and_the_joined_row(lab):
-    assert lab.rows("UPDATE t SET a = 'n' OUTPUT deleted.a, inserted.a, v.x FROM t "
-                    "JOIN (VALUES (2, 'j')) v(k, x) ON v.k = t.k") == [("b", "n", "j")]
+    assert lab.rows(
+        "UPDATE t SET a = 'n' OUTPUT deleted.a, inserted.a, v.x FROM t "
+        "JOIN (VALUES (2, 'j')) v(k, x) ON v.k = t.k"
+    ) == [("b", "n", "j")]
 
 
 def test_top_limits_the_rows(lab):
@@ -76,18 +83,21 @@ def test_a_subquery_as_the_value(lab):
     assert lab.rows("SELECT d FROM t ORDER BY k") == [(1,), (2,), (3,)]
 
 
-@pytest.mark.parametrize(("sql", "number"), [
-    ("UPDATE t SET d = NULL", 515),
-    ("UPDATE t SET d = 100", 547),
-    ("UPDATE t SET a = 'too long'", 2628),
-    ("UPDATE t SET k = 1", 2627),
-    ("UPDATE t SET id = 1", 8102),
-    ("UPDATE t SET v = 0x01", 272),
-    ("UPDATE t SET nothing = 1", 207),
-    ("UPDATE t SET a = 1, a = 2", 264),
-    ("UPDATE nothing SET a = 1", 208),
-    ("UPDATE t SET a = 'x' FROM t AS x, t AS y", 8154),
-])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("UPDATE t SET d = NULL", 515),
+        ("UPDATE t SET d = 100", 547),
+        ("UPDATE t SET a = 'too long'", 2628),
+        ("UPDATE t SET k = 1", 2627),
+        ("UPDATE t SET id = 1", 8102),
+        ("UPDATE t SET v = 0x01", 272),
+        ("UPDATE t SET nothing = 1", 207),
+        ("UPDATE t SET a = 1, a = 2", 264),
+        ("UPDATE nothing SET a = 1", 208),
+        ("UPDATE t SET a = 'x' FROM t AS x, t AS y", 8154),
+    ],
+)
 def test_a_wrong_update_is_an_error_and_changes_nothing(lab, sql, number):
     before = lab.rows("SELECT k, a, d FROM t ORDER BY k")
     assert lab.error(sql) == number
@@ -100,5 +110,3 @@ def test_an_update_that_waits_reads_the_row_again_when_it_runs(lab):
     lab.send("UPDATE t SET d += 1 WHERE k = 1")
     other.run("COMMIT")
     assert lab.value("SELECT d FROM t WHERE k = 1") == 51
-
-

@@ -137,9 +137,7 @@ def test_a_datetime_takes_days_but_newer_types_do_not():
     when = {"@d": (DATETIME, datetime(2026, 1, 31)), "@n": (DATE, datetime(2026, 1, 31).date())}
     assert value("@d + 1", when) == datetime(2026, 2, 1)
     assert value("@d - 0.5", when) == datetime(2026, 1, 30, 12)
-    assert fails("@n + 1", when).text == (
-        "Operand type clash: date is incompatible with int"
-    )
+    assert fails("@n + 1", when).text == ("Operand type clash: date is incompatible with int")
 
 
 @pytest.mark.parametrize(

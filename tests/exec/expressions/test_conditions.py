@@ -62,8 +62,17 @@ def test_not_unknown_is_unknown():
 @given(st.one_of(st.none(), st.integers(-3, 3)), st.one_of(st.none(), st.integers(-3, 3)))
 def test_every_comparison_of_integers(a, b):
     given_ = {"@a": (INT, a), "@b": (INT, b)}
-    python = {"=": "==", "<>": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">=", "!<": ">=",
-              "!>": "<=", "!=": "!="}
+    python = {
+        "=": "==",
+        "<>": "!=",
+        "<": "<",
+        ">": ">",
+        "<=": "<=",
+        ">=": ">=",
+        "!<": ">=",
+        "!>": "<=",
+        "!=": "!=",
+    }
     for op, meaning in python.items():
         expected = None if a is None or b is None else eval(f"{a} {meaning} {b}")
         assert holds(f"@a {op} @b", given_) is expected
@@ -71,10 +80,22 @@ def test_every_comparison_of_integers(a, b):
             assert holds(f"@a {op} {b}", given_) is expected
 
 
-@pytest.mark.parametrize("text", [
-    "'abc' = 'ABC'", "'abc  ' = 'abc'", "N'É' = N'é'", "'a' < 'B'", "'B' > 'a'", "'_' < '0'",
-    "'9' < 'a'", "'e' < N'é'", "N'é' < 'f'", "'a' <> 'b'", "'' = '   '",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'abc' = 'ABC'",
+        "'abc  ' = 'abc'",
+        "N'É' = N'é'",
+        "'a' < 'B'",
+        "'B' > 'a'",
+        "'_' < '0'",
+        "'9' < 'a'",
+        "'e' < N'é'",
+        "N'é' < 'f'",
+        "'a' <> 'b'",
+        "'' = '   '",
+    ],
+)
 def test_strings_compare_by_the_default_collation(text):
     assert holds(text) is True
 
@@ -98,8 +119,11 @@ def test_a_variable_against_a_constant_of_other_case_is_equal():
 
 
 def test_numbers_of_different_types_compare_by_value():
-    given_ = {"@i": (INT, 2), "@d": (decimal_type(9, 2), __import__("decimal").Decimal("2.00")),
-              "@b": (BIGINT, 2)}
+    given_ = {
+        "@i": (INT, 2),
+        "@d": (decimal_type(9, 2), __import__("decimal").Decimal("2.00")),
+        "@b": (BIGINT, 2),
+    }
     assert holds("@i = @d and @d = @b and @i = 2.0 and @i = 2e0", given_) is True
 
 
@@ -119,12 +143,18 @@ def test_text_beside_a_guid_becomes_a_guid():
 
 # The published order: last six bytes first, then each group leftwards, bytes as stored.
 GUIDS_IN_ORDER = [
-    "01000000-0000-0000-0000-000000000000", "00010000-0000-0000-0000-000000000000",
-    "00000100-0000-0000-0000-000000000000", "00000001-0000-0000-0000-000000000000",
-    "00000000-0100-0000-0000-000000000000", "00000000-0001-0000-0000-000000000000",
-    "00000000-0000-0100-0000-000000000000", "00000000-0000-0001-0000-000000000000",
-    "00000000-0000-0000-0001-000000000000", "00000000-0000-0000-0100-000000000000",
-    "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-010000000000",
+    "01000000-0000-0000-0000-000000000000",
+    "00010000-0000-0000-0000-000000000000",
+    "00000100-0000-0000-0000-000000000000",
+    "00000001-0000-0000-0000-000000000000",
+    "00000000-0100-0000-0000-000000000000",
+    "00000000-0001-0000-0000-000000000000",
+    "00000000-0000-0100-0000-000000000000",
+    "00000000-0000-0001-0000-000000000000",
+    "00000000-0000-0000-0001-000000000000",
+    "00000000-0000-0000-0100-000000000000",
+    "00000000-0000-0000-0000-000000000001",
+    "00000000-0000-0000-0000-010000000000",
 ]
 
 
@@ -174,9 +204,13 @@ def test_is_distinct_from_treats_nulls_as_equal():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("2 between 1 and 3", True), ("1 between 1 and 1", True), ("0 between 1 and 3", False),
-        ("0 not between 1 and 3", True), ("null between 1 and 3", None),
-        ("5 between null and 3", False), ("2 between null and 3", None),
+        ("2 between 1 and 3", True),
+        ("1 between 1 and 1", True),
+        ("0 between 1 and 3", False),
+        ("0 not between 1 and 3", True),
+        ("null between 1 and 3", None),
+        ("5 between null and 3", False),
+        ("2 between null and 3", None),
     ],
 )
 def test_between_includes_both_ends(text, expected):
@@ -186,11 +220,18 @@ def test_between_includes_both_ends(text, expected):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("2 in (1, 2)", True), ("3 in (1, 2)", False), ("3 in (1, null)", None),
-        ("1 in (1, null)", True), ("null in (1, 2)", None), ("3 not in (1, 2)", True),
-        ("3 not in (1, null)", None), ("'B' in ('a', 'b', 'c', 'd', 'e')", True),
-        ("7 in (1, 2, 3, 4, 5)", False), ("null in (1, 2, 3, 4, 5)", None),
-        ("7 in (1, 2, 3, 4, null)", None), ("'2' in (1, 2, 3, 4, 5)", True),
+        ("2 in (1, 2)", True),
+        ("3 in (1, 2)", False),
+        ("3 in (1, null)", None),
+        ("1 in (1, null)", True),
+        ("null in (1, 2)", None),
+        ("3 not in (1, 2)", True),
+        ("3 not in (1, null)", None),
+        ("'B' in ('a', 'b', 'c', 'd', 'e')", True),
+        ("7 in (1, 2, 3, 4, 5)", False),
+        ("null in (1, 2, 3, 4, 5)", None),
+        ("7 in (1, 2, 3, 4, null)", None),
+        ("'2' in (1, 2, 3, 4, 5)", True),
     ],
 )
 def test_in_a_list(text, expected):
@@ -216,10 +257,16 @@ def test_in_a_query_any_and_all_follow_the_rows(rows, operand):
 
 
 def test_exists_is_never_unknown():
-    assert holds("exists (select 1)", compile_subquery=lambda q, s: fake_query(columns=[INT])) \
+    assert (
+        holds("exists (select 1)", compile_subquery=lambda q, s: fake_query(columns=[INT])) is False
+    )
+    assert (
+        holds(
+            "not exists (select 1)",
+            compile_subquery=lambda q, s: fake_query((None,), columns=[INT]),
+        )
         is False
-    assert holds("not exists (select 1)", compile_subquery=lambda q, s: fake_query(
-        (None,), columns=[INT])) is False
+    )
 
 
 def test_types_that_cannot_meet_are_206_or_402():

@@ -22,7 +22,8 @@ FROM_ONLY = {"OPENJSON"}
 def not_alone(node):
     """Needs a row, a catalog or what is around it."""
     own = isinstance(node, ast.FunctionCall) and (
-        len(node.name.parts) > 1 or node.name.name.upper() in FROM_ONLY)
+        len(node.name.parts) > 1 or node.name.name.upper() in FROM_ONLY
+    )
     return own or isinstance(node, NOT_ALONE)
 
 
@@ -43,9 +44,11 @@ def outermost(node):
     """The largest expressions and conditions that need no row, no function of our own, no arm."""
     if isinstance(node, ast.FunctionCall) and node.name.name.upper() in FROM_ONLY:
         return
-    if isinstance(node, (ast.Expression, ast.Predicate)) \
-            and not isinstance(node, (ast.Identifier, ast.When)) \
-            and not any(not_alone(part) for part in node.walk()):
+    if (
+        isinstance(node, (ast.Expression, ast.Predicate))
+        and not isinstance(node, (ast.Identifier, ast.When))
+        and not any(not_alone(part) for part in node.walk())
+    ):
         yield node
         return
     for child in node.children():
@@ -55,11 +58,16 @@ def outermost(node):
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_the_expressions_of_a_rendered_script_compile(script):
     for batch in parse_script(script.read_text(encoding="utf-8-sig")):
-        namespaces = {node.prefix: node.uri for node in batch.walk()
-                      if isinstance(node, ast.XmlNamespace)}
-        scope = Scope(variables=scalar_variables(batch), source=batch.source,
-                      namespaces=namespaces, aggregate=lambda call: constant(1, INT),
-                      window=lambda call: constant(1, INT))
+        namespaces = {
+            node.prefix: node.uri for node in batch.walk() if isinstance(node, ast.XmlNamespace)
+        }
+        scope = Scope(
+            variables=scalar_variables(batch),
+            source=batch.source,
+            namespaces=namespaces,
+            aggregate=lambda call: constant(1, INT),
+            window=lambda call: constant(1, INT),
+        )
         for node in outermost(batch):
             names = {part.name.lower() for part in node.walk() if isinstance(part, ast.Variable)}
             if names <= scope.variables.keys():
@@ -70,7 +78,11 @@ def test_the_expressions_of_a_rendered_script_compile(script):
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_the_functions_of_a_rendered_script_are_known(script):
     for batch in parse_script(script.read_text(encoding="utf-8-sig")):
-        called = {node.name.name.upper() for node in batch.walk()
-                  if isinstance(node, ast.FunctionCall) and len(node.name.parts) == 1
-                  and node.over is None}
+        called = {
+            node.name.name.upper()
+            for node in batch.walk()
+            if isinstance(node, ast.FunctionCall)
+            and len(node.name.parts) == 1
+            and node.over is None
+        }
         assert called <= FUNCTIONS.keys() | AGGREGATES | FROM_ONLY

@@ -21,7 +21,7 @@ def reference(pattern, text):
         end = pattern.find("]", 1)
         if end < 0:
             return False
-        inside, rest = pattern[1:end], pattern[end + 1:]
+        inside, rest = pattern[1:end], pattern[end + 1 :]
         if inside == "":
             return False
         negated = inside[0] == "^"
@@ -47,14 +47,25 @@ def test_like_agrees_with_its_definition(pattern, text):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("'Abc' like 'aB%'", True), ("'50%' like '50[%]'", True), ("'a_c' like 'a!_c' escape '!'",
-                                                                     True),
-        ("'abc' like 'a!_c' escape '!'", False), ("'x-y' like 'x[a-]y'", True),
-        ("'m' like '[a-p]'", True), ("'z' like '[a-p]'", False), ("']' like '[]]'", True),
-        ("'a' like '[a'", False), ("'a.c' like 'a.c'", True), ("'abc' like 'a.c'", False),
-        ("'a\nb' like 'a%b'", True), ("null like 'a'", None), ("'a' like null", None),
-        ("'abc ' like 'abc'", True), ("N'abc ' like N'abc'", False), ("'abc' like 'abc '", False),
-        ("'ab' like 'A_' collate Latin1_General_BIN", False), ("12 like '1%'", True),
+        ("'Abc' like 'aB%'", True),
+        ("'50%' like '50[%]'", True),
+        ("'a_c' like 'a!_c' escape '!'", True),
+        ("'abc' like 'a!_c' escape '!'", False),
+        ("'x-y' like 'x[a-]y'", True),
+        ("'m' like '[a-p]'", True),
+        ("'z' like '[a-p]'", False),
+        ("']' like '[]]'", True),
+        ("'a' like '[a'", False),
+        ("'a.c' like 'a.c'", True),
+        ("'abc' like 'a.c'", False),
+        ("'a\nb' like 'a%b'", True),
+        ("null like 'a'", None),
+        ("'a' like null", None),
+        ("'abc ' like 'abc'", True),
+        ("N'abc ' like N'abc'", False),
+        ("'abc' like 'abc '", False),
+        ("'ab' like 'A_' collate Latin1_General_BIN", False),
+        ("12 like '1%'", True),
     ],
 )
 def test_like_in_detail(text, expected):

@@ -47,7 +47,9 @@ def test_a_variable_is_found_whatever_its_case():
 def test_an_undeclared_variable_is_137_with_its_line():
     error = fails("1 +\n @nope")
     assert (error.number, error.line, error.text) == (
-        137, 2, 'Must declare the scalar variable "@nope".'
+        137,
+        2,
+        'Must declare the scalar variable "@nope".',
     )
 
 

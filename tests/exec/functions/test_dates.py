@@ -18,9 +18,14 @@ from harness.broker.engine.types import (
 from ..evaluate import NOW, FakeSession, fails, typed, value
 
 WHEN = datetime(2026, 1, 31, 22, 5, 7, 123000)
-GIVEN = {"@d": (DATETIME, WHEN), "@2": (DATETIME2, WHEN), "@day": (DATE, WHEN.date()),
-         "@t": (TIME, WHEN.time()), "@n": (INT, None),
-         "@o": (DATETIMEOFFSET, WHEN.replace(tzinfo=UTC))}
+GIVEN = {
+    "@d": (DATETIME, WHEN),
+    "@2": (DATETIME2, WHEN),
+    "@day": (DATE, WHEN.date()),
+    "@t": (TIME, WHEN.time()),
+    "@n": (INT, None),
+    "@o": (DATETIMEOFFSET, WHEN.replace(tzinfo=UTC)),
+}
 
 
 def test_now_comes_from_the_sessions_clock():
@@ -53,17 +58,29 @@ def test_now_comes_from_the_sessions_clock():
         ("datediff(week, '2026-01-03', '2026-01-04')", 1),
         ("datediff(hour, @d, null)", None),
         ("datediff_big(ms, '2000-01-01', '2026-01-01')", 820540800000),
-        ("datepart(year, @d)", 2026), ("datepart(dw, '2026-01-04')", 1), ("datepart(qq, @d)", 1),
-        ("datepart(dy, @d)", 31), ("datepart(wk, '2026-01-04')", 2),
-        ("datepart(isowk, '2026-01-04')", 1), ("datepart(ms, @d)", 123),
-        ("datepart(mcs, @2)", 123000), ("datepart(ns, @2)", 123000000), ("datepart(tz, @o)", 0),
-        ("datename(month, @d)", "January"), ("datename(weekday, @d)", "Saturday"),
-        ("datename(day, @d)", "31"), ("year(@d)", 2026), ("month('20260301')", 3),
+        ("datepart(year, @d)", 2026),
+        ("datepart(dw, '2026-01-04')", 1),
+        ("datepart(qq, @d)", 1),
+        ("datepart(dy, @d)", 31),
+        ("datepart(wk, '2026-01-04')", 2),
+        ("datepart(isowk, '2026-01-04')", 1),
+        ("datepart(ms, @d)", 123),
+        ("datepart(mcs, @2)", 123000),
+        ("datepart(ns, @2)", 123000000),
+        ("datepart(tz, @o)", 0),
+        ("datename(month, @d)", "January"),
+        ("datename(weekday, @d)", "Saturday"),
+        ("datename(day, @d)", "31"),
+        ("year(@d)", 2026),
+        ("month('20260301')", 3),
         ("day(@day)", 31),
-        ("eomonth(@d)", date(2026, 1, 31)), ("eomonth(@d, 1)", date(2026, 2, 28)),
+        ("eomonth(@d)", date(2026, 1, 31)),
+        ("eomonth(@d, 1)", date(2026, 2, 28)),
         ("datefromparts(2026, 2, 28)", date(2026, 2, 28)),
         ("datetime2fromparts(2026, 1, 2, 3, 4, 5, 6, 1)", datetime(2026, 1, 2, 3, 4, 5, 600000)),
-        ("isdate('2026-01-01')", 1), ("isdate('x')", 0), ("isdate(null)", 0),
+        ("isdate('2026-01-01')", 1),
+        ("isdate('x')", 0),
+        ("isdate(null)", 0),
     ],
 )
 def test_date_functions(text, expected):
@@ -92,10 +109,14 @@ def test_datediff_undoes_dateadd(moment, amount):
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("dateadd(year, 9000, @d)", 517), ("dateadd(fortnight, 1, @d)", 155),
-        ("dateadd(hour, 1, @day)", 9810), ("datepart(day, @t)", 9810),
-        ("datediff(ms, '1900-01-01', '2026-01-01')", 535), ("datefromparts(2026, 2, 30)", 289),
-        ("dateadd(day, 1, 'x')", 241), ("datetime2fromparts(2026,1,1,0,0,0,0,@n)", 10760),
+        ("dateadd(year, 9000, @d)", 517),
+        ("dateadd(fortnight, 1, @d)", 155),
+        ("dateadd(hour, 1, @day)", 9810),
+        ("datepart(day, @t)", 9810),
+        ("datediff(ms, '1900-01-01', '2026-01-01')", 535),
+        ("datefromparts(2026, 2, 30)", 289),
+        ("dateadd(day, 1, 'x')", 241),
+        ("datetime2fromparts(2026,1,1,0,0,0,0,@n)", 10760),
     ],
 )
 def test_date_errors(text, number):

@@ -17,8 +17,10 @@ def offset(hours):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"datetrunc(year, {D})", date(2026, 1, 1)), (f"datetrunc(quarter, {D})", date(2026, 4, 1)),
-        (f"datetrunc(month, {D})", date(2026, 5, 1)), (f"datetrunc(week, {D})", date(2026, 5, 17)),
+        (f"datetrunc(year, {D})", date(2026, 1, 1)),
+        (f"datetrunc(quarter, {D})", date(2026, 4, 1)),
+        (f"datetrunc(month, {D})", date(2026, 5, 1)),
+        (f"datetrunc(week, {D})", date(2026, 5, 17)),
         (f"datetrunc(iso_week, {D})", date(2026, 5, 11)),
         (f"datetrunc(hour, {T2})", datetime(2026, 5, 17, 13)),
         (f"datetrunc(minute, {T2})", datetime(2026, 5, 17, 13, 47)),
@@ -48,16 +50,22 @@ def test_the_week_begins_where_datefirst_says():
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        (f"datetrunc(hour, {D})", 9810), ("datetrunc(day, cast('01:00' as time))", 9810),
-        (f"datetrunc(weekday, {D})", 9810), (f"datetrunc(nope, {D})", 155),
+        (f"datetrunc(hour, {D})", 9810),
+        ("datetrunc(day, cast('01:00' as time))", 9810),
+        (f"datetrunc(weekday, {D})", 9810),
+        (f"datetrunc(nope, {D})", 155),
         ("datetrunc(microsecond, cast('2026-01-01' as datetime))", 9810),
-        (f"date_bucket(day, 0, {D})", 9834), (f"date_bucket(hour, 1, {D})", 9810),
+        (f"date_bucket(day, 0, {D})", 9834),
+        (f"date_bucket(hour, 1, {D})", 9810),
         ("datetimefromparts(1752, 1, 1, 0, 0, 0, 0)", 289),
-        ("smalldatetimefromparts(2026, 13, 1, 0, 0)", 289), ("timefromparts(24, 0, 0, 0, 0)", 289),
-        ("timefromparts(1, 0, 0, 10, 1)", 289), ("timefromparts(1, 0, 0, 0, 8)", 10760),
+        ("smalldatetimefromparts(2026, 13, 1, 0, 0)", 289),
+        ("timefromparts(24, 0, 0, 0, 0)", 289),
+        ("timefromparts(1, 0, 0, 10, 1)", 289),
+        ("timefromparts(1, 0, 0, 0, 8)", 10760),
         ("datetimeoffsetfromparts(2026, 1, 1, 0, 0, 0, 0, 15, 0, 0)", 289),
         ("todatetimeoffset('2026-01-01', '+15:00')", 9812),
-        (f"{T2} at time zone 'Nowhere'", 9820), ("cast(1 as int) at time zone 'UTC'", 8116),
+        (f"{T2} at time zone 'Nowhere'", 9820),
+        ("cast(1 as int) at time zone 'UTC'", 8116),
     ],
 )
 def test_errors(text, number):
@@ -67,14 +75,23 @@ def test_errors(text, number):
 @pytest.mark.parametrize(
     ("text", "expected", "of"),
     [
-        ("datetimefromparts(2026, 3, 5, 13, 2, 3, 998)",
-         datetime(2026, 3, 5, 13, 2, 3, 997000), "datetime"),
+        (
+            "datetimefromparts(2026, 3, 5, 13, 2, 3, 998)",
+            datetime(2026, 3, 5, 13, 2, 3, 997000),
+            "datetime",
+        ),
         ("smalldatetimefromparts(2026, 3, 5, 1, 2)", datetime(2026, 3, 5, 1, 2), "smalldatetime"),
         ("timefromparts(13, 2, 3, 5, 1)", time(13, 2, 3, 500000), "time(1)"),
-        ("datetimeoffsetfromparts(2026, 3, 5, 1, 2, 3, 0, -5, 0, 0)",
-         datetime(2026, 3, 5, 1, 2, 3, tzinfo=offset(-5)), "datetimeoffset(0)"),
-        ("todatetimeoffset(cast('2026-03-05' as datetime2(0)), '+02:00')",
-         datetime(2026, 3, 5, tzinfo=offset(2)), "datetimeoffset(0)"),
+        (
+            "datetimeoffsetfromparts(2026, 3, 5, 1, 2, 3, 0, -5, 0, 0)",
+            datetime(2026, 3, 5, 1, 2, 3, tzinfo=offset(-5)),
+            "datetimeoffset(0)",
+        ),
+        (
+            "todatetimeoffset(cast('2026-03-05' as datetime2(0)), '+02:00')",
+            datetime(2026, 3, 5, tzinfo=offset(2)),
+            "datetimeoffset(0)",
+        ),
         ("datetimefromparts(2026, NULL, 5, 13, 2, 3, 0)", None, "datetime"),
     ],
 )
@@ -86,14 +103,22 @@ def test_from_parts(text, expected, of):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (f"cast('2022-01-01T12:00:00' as datetime2(0)) at time zone {CET}",
-         datetime(2022, 1, 1, 12, tzinfo=offset(1))),
-        (f"cast('2022-03-27T02:01:00' as datetime2(0)) at time zone {CET}",
-         datetime(2022, 3, 27, 3, 1, tzinfo=offset(2))),
-        (f"cast('2022-10-30T02:30:00' as datetime2(0)) at time zone {CET}",
-         datetime(2022, 10, 30, 2, 30, tzinfo=offset(2))),
-        ("cast('2022-07-01' as datetime) at time zone 'UTC' at time zone 'pacific standard time'",
-         datetime(2022, 6, 30, 17, tzinfo=offset(-7))),
+        (
+            f"cast('2022-01-01T12:00:00' as datetime2(0)) at time zone {CET}",
+            datetime(2022, 1, 1, 12, tzinfo=offset(1)),
+        ),
+        (
+            f"cast('2022-03-27T02:01:00' as datetime2(0)) at time zone {CET}",
+            datetime(2022, 3, 27, 3, 1, tzinfo=offset(2)),
+        ),
+        (
+            f"cast('2022-10-30T02:30:00' as datetime2(0)) at time zone {CET}",
+            datetime(2022, 10, 30, 2, 30, tzinfo=offset(2)),
+        ),
+        (
+            "cast('2022-07-01' as datetime) at time zone 'UTC' at time zone 'pacific standard time'",
+            datetime(2022, 6, 30, 17, tzinfo=offset(-7)),
+        ),
     ],
 )
 def test_at_time_zone(text, expected):

@@ -13,14 +13,31 @@ from ..evaluate import FakeSession, fails, refused, typed, value
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("abs(-5)", 5), ("abs(-1.5)", Decimal("1.5")), ("sign(-3)", -1), ("ceiling(1.2)", 2),
-        ("floor(-1.2)", -2), ("ceiling(5)", 5), ("floor(1.7e0)", 1.0),
-        ("round(2.567, 2)", Decimal("2.570")), ("round(2.567, 1, 1)", Decimal("2.500")),
-        ("round(1250, -2)", 1300), ("round(2.5e0, 0)", 3.0), ("power(2, 10)", 1024),
-        ("power(2.0, 2)", Decimal("4.0")), ("power(2e0, 0.5)", 2**0.5), ("sqrt(9)", 3.0),
-        ("square(3)", 9.0), ("log10(100)", 2.0), ("isnumeric('12.5')", 1), ("isnumeric('x')", 0),
-        ("isnumeric('$1,000')", 1), ("isnumeric(null)", 0), ("isnumeric(5)", 1),
-        ("isnumeric('1e5')", 1), ("isnumeric('')", 0), ("isnumeric('+')", 1),
+        ("abs(-5)", 5),
+        ("abs(-1.5)", Decimal("1.5")),
+        ("sign(-3)", -1),
+        ("ceiling(1.2)", 2),
+        ("floor(-1.2)", -2),
+        ("ceiling(5)", 5),
+        ("floor(1.7e0)", 1.0),
+        ("round(2.567, 2)", Decimal("2.570")),
+        ("round(2.567, 1, 1)", Decimal("2.500")),
+        ("round(1250, -2)", 1300),
+        ("round(2.5e0, 0)", 3.0),
+        ("power(2, 10)", 1024),
+        ("power(2.0, 2)", Decimal("4.0")),
+        ("power(2e0, 0.5)", 2**0.5),
+        ("sqrt(9)", 3.0),
+        ("square(3)", 9.0),
+        ("log10(100)", 2.0),
+        ("isnumeric('12.5')", 1),
+        ("isnumeric('x')", 0),
+        ("isnumeric('$1,000')", 1),
+        ("isnumeric(null)", 0),
+        ("isnumeric(5)", 1),
+        ("isnumeric('1e5')", 1),
+        ("isnumeric('')", 0),
+        ("isnumeric('+')", 1),
         ("abs(null)", None),
     ],
 )
@@ -37,8 +54,16 @@ def test_result_types_follow_the_argument():
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("abs(@low)", 8115), ("power(2, 31)", 8115), ("sqrt(-1)", 3623), ("power(0, -1)", 8134),
-     ("log(0)", 3623), ("abs('x')", 8114), ("round(@high, -1)", 8115), ("abs(0x01)", 8116)],
+    [
+        ("abs(@low)", 8115),
+        ("power(2, 31)", 8115),
+        ("sqrt(-1)", 3623),
+        ("power(0, -1)", 8134),
+        ("log(0)", 3623),
+        ("abs('x')", 8114),
+        ("round(@high, -1)", 8115),
+        ("abs(0x01)", 8116),
+    ],
 )
 def test_numeric_errors(text, number):
     assert fails(text, {"@low": (INT, -(2**31)), "@high": (INT, 2**31 - 1)}).number == number

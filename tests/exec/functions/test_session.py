@@ -14,20 +14,35 @@ from ..evaluate import FakeSession, compiled, fails, refused, typed, value
 @pytest.mark.parametrize(
     ("text", "expected", "of"),
     [
-        ("@@ROWCOUNT", 3, "int"), ("@@error", 0, "int"), ("@@trancount", 1, "int"),
-        ("@@SPID", 51, "smallint"), ("@@NESTLEVEL", 2, "int"), ("@@PROCID", 77, "int"),
-        ("@@FETCH_STATUS", -1, "int"), ("@@IDENTITY", 9, "decimal(38,0)"),
-        ("@@LOCK_TIMEOUT", -1, "int"), ("@@LANGUAGE", "us_english", "nvarchar(128)"),
-        ("@@DATEFIRST", 7, "tinyint"), ("@@TEXTSIZE", 4096, "int"),
-        ("@@MAX_PRECISION", 38, "tinyint"), ("@@SERVERNAME", "REDIAL", "nvarchar(128)"),
+        ("@@ROWCOUNT", 3, "int"),
+        ("@@error", 0, "int"),
+        ("@@trancount", 1, "int"),
+        ("@@SPID", 51, "smallint"),
+        ("@@NESTLEVEL", 2, "int"),
+        ("@@PROCID", 77, "int"),
+        ("@@FETCH_STATUS", -1, "int"),
+        ("@@IDENTITY", 9, "decimal(38,0)"),
+        ("@@LOCK_TIMEOUT", -1, "int"),
+        ("@@LANGUAGE", "us_english", "nvarchar(128)"),
+        ("@@DATEFIRST", 7, "tinyint"),
+        ("@@TEXTSIZE", 4096, "int"),
+        ("@@MAX_PRECISION", 38, "tinyint"),
+        ("@@SERVERNAME", "REDIAL", "nvarchar(128)"),
         ("@@VERSION", "Redial embedded broker", "nvarchar(300)"),
-        ("xact_state()", 1, "smallint"), ("scope_identity()", 8, "decimal(38,0)"),
-        ("suser_sname()", "alice", "nvarchar(128)"), ("original_login()", "bob", "nvarchar(128)"),
-        ("system_user", "alice", "nvarchar(128)"), ("current_user", "dbo", "nvarchar(128)"),
-        ("session_user", "dbo", "nvarchar(128)"), ("user_name()", "dbo", "nvarchar(128)"),
-        ("host_name()", "laptop", "nvarchar(128)"), ("app_name()", "tests", "nvarchar(128)"),
-        ("context_info()", None, "varbinary(128)"), ("error_number()", None, "int"),
-        ("error_message()", None, "nvarchar(4000)"), ("rowcount_big()", 3, "bigint"),
+        ("xact_state()", 1, "smallint"),
+        ("scope_identity()", 8, "decimal(38,0)"),
+        ("suser_sname()", "alice", "nvarchar(128)"),
+        ("original_login()", "bob", "nvarchar(128)"),
+        ("system_user", "alice", "nvarchar(128)"),
+        ("current_user", "dbo", "nvarchar(128)"),
+        ("session_user", "dbo", "nvarchar(128)"),
+        ("user_name()", "dbo", "nvarchar(128)"),
+        ("host_name()", "laptop", "nvarchar(128)"),
+        ("app_name()", "tests", "nvarchar(128)"),
+        ("context_info()", None, "varbinary(128)"),
+        ("error_number()", None, "int"),
+        ("error_message()", None, "nvarchar(4000)"),
+        ("rowcount_big()", 3, "bigint"),
     ],
 )
 def test_what_the_session_answers(text, expected, of):
@@ -36,11 +51,14 @@ def test_what_the_session_answers(text, expected, of):
 
 
 def test_the_error_functions_answer_inside_catch():
-    info = SimpleNamespace(number=1205, severity=13, state=51, procedure="usp_Send", line=7,
-                           message="deadlocked")
+    info = SimpleNamespace(
+        number=1205, severity=13, state=51, procedure="usp_Send", line=7, message="deadlocked"
+    )
     session = FakeSession(error_info=info)
-    found = [value(f"error_{name}()", session=session)
-             for name in ("number", "severity", "state", "procedure", "line", "message")]
+    found = [
+        value(f"error_{name}()", session=session)
+        for name in ("number", "severity", "state", "procedure", "line", "message")
+    ]
     assert found == [1205, 13, 51, "usp_Send", 7, "deadlocked"]
 
 

@@ -12,16 +12,25 @@ from ..evaluate import fails, refused, typed, value
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("trim('  a ')", "a"), ("trim('.,! ' from '  #     test    .')", "#     test"),
-        ("trim(leading 'x' from 'xXaxx')", "axx"), ("trim(trailing 'x' from 'xxaxX')", "xxa"),
-        ("trim(both 'x' from 'xxaxx')", "a"), ("trim('x' from NULL)", None),
+        ("trim('  a ')", "a"),
+        ("trim('.,! ' from '  #     test    .')", "#     test"),
+        ("trim(leading 'x' from 'xXaxx')", "axx"),
+        ("trim(trailing 'x' from 'xxaxX')", "xxa"),
+        ("trim(both 'x' from 'xxaxx')", "a"),
+        ("trim('x' from NULL)", None),
         ("trim('x' from 'XaX' collate Latin1_General_CS_AS)", "XaX"),
         ("translate('2*[3+4]/{7-2}', '[]{}', '()()')", "2*(3+4)/(7-2)"),
-        ("translate('abcA', 'a', 'x')", "xbcx"), ("translate('aa', 'aa', 'xy')", "xx"),
-        ("string_escape('\\   /' + char(10) + '\"', 'json')", r'\\   \/\n\"'),
-        ("soundex('Tymczak')", "T522"), ("soundex('Smith')", "S530"), ("soundex('Smythe')", "S530"),
-        ("soundex('Robert')", "R163"), ("soundex('Ashcraft')", "A261"), ("soundex('1a')", "0000"),
-        ("difference('Smith', 'Smythe')", 4), ("difference('Green', 'Greene')", 4),
+        ("translate('abcA', 'a', 'x')", "xbcx"),
+        ("translate('aa', 'aa', 'xy')", "xx"),
+        ("string_escape('\\   /' + char(10) + '\"', 'json')", r"\\   \/\n\""),
+        ("soundex('Tymczak')", "T522"),
+        ("soundex('Smith')", "S530"),
+        ("soundex('Smythe')", "S530"),
+        ("soundex('Robert')", "R163"),
+        ("soundex('Ashcraft')", "A261"),
+        ("soundex('1a')", "0000"),
+        ("difference('Smith', 'Smythe')", 4),
+        ("difference('Green', 'Greene')", 4),
         ("difference('Blotchet-Halls', 'Greene')", 0),
     ],
 )
@@ -36,12 +45,19 @@ def test_translate_wants_as_many_characters():
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("bit_count(255)", 8), ("bit_count(cast(-1 as bigint))", 64), ("bit_count(0xF0F0)", 8),
-        ("left_shift(12345, 5)", 395040), ("left_shift(1, 31)", -2147483648),
-        ("left_shift(1, 32)", 0), ("left_shift(4, -1)", 2), ("right_shift(-1, 1)", 2147483647),
-        ("right_shift(0xFF00, 8)", b"\x00\xff"), ("get_bit(0xabcdef, 2)", 1),
-        ("get_bit(-1, 31)", 1), ("set_bit(0x00, 2)", b"\x04"), ("set_bit(0xabcdef, 0, 0)",
-                                                               b"\xab\xcd\xee"),
+        ("bit_count(255)", 8),
+        ("bit_count(cast(-1 as bigint))", 64),
+        ("bit_count(0xF0F0)", 8),
+        ("left_shift(12345, 5)", 395040),
+        ("left_shift(1, 31)", -2147483648),
+        ("left_shift(1, 32)", 0),
+        ("left_shift(4, -1)", 2),
+        ("right_shift(-1, 1)", 2147483647),
+        ("right_shift(0xFF00, 8)", b"\x00\xff"),
+        ("get_bit(0xabcdef, 2)", 1),
+        ("get_bit(-1, 31)", 1),
+        ("set_bit(0x00, 2)", b"\x04"),
+        ("set_bit(0xabcdef, 0, 0)", b"\xab\xcd\xee"),
         ("bit_count(NULL)", None),
     ],
 )
@@ -87,7 +103,8 @@ def test_settings_and_collations():
     assert value("sessionproperty('ansi_nulls')") == Variant(INT, 1)
     assert value("sessionproperty('nope')") is None
     assert value("collationproperty('Latin1_General_CI_AS', 'ComparisonStyle')") == Variant(
-        INT, 196609)
+        INT, 196609
+    )
     assert value("collationproperty('Latin1_General_BIN2', 'CodePage')") == Variant(INT, 1252)
     assert value("collationproperty('Klingon_CI_AS', 'LCID')") is None
     assert (value("getansinull()"), value("@@max_connections")) == (1, 32767)

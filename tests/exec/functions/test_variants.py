@@ -14,7 +14,8 @@ NAME = {"@v": (SQL_VARIANT, Variant(nvarchar(5), "abc"))}
     [
         ("sql_variant_property(@v, 'BaseType')", "nvarchar"),
         ("sql_variant_property(@v, 'MaxLength')", 10),
-        ("sql_variant_property(1.25, 'Precision')", 3), ("sql_variant_property(1.25, 'Scale')", 2),
+        ("sql_variant_property(1.25, 'Precision')", 3),
+        ("sql_variant_property(1.25, 'Scale')", 2),
         ("sql_variant_property(5, 'basetype')", "int"),
     ],
 )

@@ -104,21 +104,24 @@ def test_an_index_hint_forces_the_other_index(lab):
     assert lab.locks(sql) == ["IX T", "U N(10)", "U C(1)"]
 
 
-@pytest.mark.parametrize(("sql", "number"), [
-    ("SELECT a FROM t WITH (NOLOCK, HOLDLOCK)", 1047),
-    ("SELECT a FROM t WITH (UPDLOCK, NOLOCK)", 1047),
-    ("SELECT a FROM t WITH (UPDLOCK, XLOCK)", 1047),
-    ("SELECT a FROM t WITH (ROWLOCK, TABLOCK)", 1047),
-    ("DELETE t WITH (NOLOCK) WHERE k = 1", 1065),
-    ("DELETE x FROM t AS x WITH (NOLOCK) WHERE k = 1", 1065),
-    ("DELETE t WITH (INDEX(pk)) WHERE k = 1", 1069),
-    ("INSERT t WITH (READPAST) (k, h) VALUES (9, 9)", 4102),
-    ("INSERT t WITH (READCOMMITTEDLOCK) (k, h) VALUES (9, 9)", 4140),
-    ("SELECT a FROM t WITH (FORCESEEK)", 8622),
-    ("SELECT a FROM t WITH (FORCESEEK, INDEX(uq)) WHERE k = 1", 8622),
-    ("SELECT a FROM t WITH (INDEX(nothing))", 308),
-    ("SELECT a FROM t WITH (INDEX(7))", 307),
-])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("SELECT a FROM t WITH (NOLOCK, HOLDLOCK)", 1047),
+        ("SELECT a FROM t WITH (UPDLOCK, NOLOCK)", 1047),
+        ("SELECT a FROM t WITH (UPDLOCK, XLOCK)", 1047),
+        ("SELECT a FROM t WITH (ROWLOCK, TABLOCK)", 1047),
+        ("DELETE t WITH (NOLOCK) WHERE k = 1", 1065),
+        ("DELETE x FROM t AS x WITH (NOLOCK) WHERE k = 1", 1065),
+        ("DELETE t WITH (INDEX(pk)) WHERE k = 1", 1069),
+        ("INSERT t WITH (READPAST) (k, h) VALUES (9, 9)", 4102),
+        ("INSERT t WITH (READCOMMITTEDLOCK) (k, h) VALUES (9, 9)", 4140),
+        ("SELECT a FROM t WITH (FORCESEEK)", 8622),
+        ("SELECT a FROM t WITH (FORCESEEK, INDEX(uq)) WHERE k = 1", 8622),
+        ("SELECT a FROM t WITH (INDEX(nothing))", 308),
+        ("SELECT a FROM t WITH (INDEX(7))", 307),
+    ],
+)
 def test_a_wrong_hint_is_an_error(lab, sql, number):
     assert lab.error(sql) == number
 

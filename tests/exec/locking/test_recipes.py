@@ -119,8 +119,7 @@ def test_l_a_residual_that_fails_gives_the_u_lock_back(lab):
 
 def test_l_an_in_list_is_u_first_too(lab):
     sql = "BEGIN TRAN; DELETE t WHERE k IN (1, 3)"
-    assert lab.locks(sql) == [
-        "IX T", "U C(1)", "U C(3)", "X C(1)", "X N(10)", "X C(3)", "X N(30)"]
+    assert lab.locks(sql) == ["IX T", "U C(1)", "U C(3)", "X C(1)", "X N(10)", "X C(3)", "X N(30)"]
 
 
 def test_m_a_delete_by_handle_holds_the_entry_while_it_takes_the_row(lab):
@@ -169,14 +168,26 @@ def test_r_a_serializable_range_through_the_other_index(lab):
     lab.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
     sql = "BEGIN TRAN; SELECT * FROM t WHERE h BETWEEN 10 AND 20"
     assert lab.locks(sql) == [
-        "IS T", "RangeS-S N(10)", "S C(1)", "RangeS-S N(20)", "S C(2)", "RangeS-S N(30)"]
+        "IS T",
+        "RangeS-S N(10)",
+        "S C(1)",
+        "RangeS-S N(20)",
+        "S C(2)",
+        "RangeS-S N(30)",
+    ]
 
 
 def test_q_a_serializable_delete_of_a_range_turns_it_into_range_x_x(lab):
     lab.run("SET TRANSACTION ISOLATION LEVEL SERIALIZABLE")
     lab.run("BEGIN TRAN; DELETE t WHERE k BETWEEN 1 AND 2")
-    assert lab.held() == {"T": "IX", "C(1)": "RangeX-X", "C(2)": "RangeX-X", "C(3)": "RangeS-U",
-                          "N(10)": "X", "N(20)": "X"}
+    assert lab.held() == {
+        "T": "IX",
+        "C(1)": "RangeX-X",
+        "C(2)": "RangeX-X",
+        "C(3)": "RangeS-U",
+        "N(10)": "X",
+        "N(20)": "X",
+    }
 
 
 def test_q_xlock_and_holdlock_take_range_x_x_on_what_they_touch(lab):

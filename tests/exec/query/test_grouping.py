@@ -6,18 +6,24 @@ import pytest
 
 
 def test_aggregates_ignore_null_and_count_star_does_not(lab):
-    assert lab.rows("SELECT COUNT(*), COUNT(team), COUNT(DISTINCT team), MIN(name), MAX(score) "
-                    "FROM person") == [(4, 3, 2, "Ann", Decimal("4.00"))]
+    assert lab.rows(
+        "SELECT COUNT(*), COUNT(team), COUNT(DISTINCT team), MIN(name), MAX(score) FROM person"
+    ) == [(4, 3, 2, "Ann", Decimal("4.00"))]
 
 
 def test_groups_by_column_with_null_as_a_group(lab):
     assert lab.rows("SELECT team, COUNT(*) FROM person GROUP BY team ORDER BY team") == [
-        (None, 1), (10, 2), (20, 1)]
+        (None, 1),
+        (10, 2),
+        (20, 1),
+    ]
 
 
 def test_groups_by_expression(lab):
     assert lab.rows("SELECT id % 2, SUM(id) FROM person GROUP BY id % 2 ORDER BY id % 2") == [
-        (0, 6), (1, 4)]
+        (0, 6),
+        (1, 4),
+    ]
 
 
 def test_having_filters_groups(lab):
@@ -26,13 +32,15 @@ def test_having_filters_groups(lab):
 
 def test_an_aggregate_without_group_by_gives_one_row_for_no_rows(lab):
     assert lab.rows("SELECT COUNT(*), SUM(id), MAX(name) FROM person WHERE id > 9") == [
-        (0, None, None)]
+        (0, None, None)
+    ]
     assert lab.rows("SELECT COUNT(*) FROM person WHERE id > 9 GROUP BY team") == []
 
 
 def test_sum_and_avg_keep_the_kind_of_number(lab):
     assert lab.rows("SELECT SUM(id), AVG(id), SUM(score), AVG(score) FROM person") == [
-        (10, 2, Decimal("8.00"), Decimal("2.666666"))]
+        (10, 2, Decimal("8.00"), Decimal("2.666666"))
+    ]
 
 
 def test_sum_beyond_int_overflows(lab):
@@ -40,35 +48,46 @@ def test_sum_beyond_int_overflows(lab):
 
 
 def test_string_agg_orders_within_the_group(lab):
-    assert lab.rows("SELECT team, STRING_AGG(name, ', ') WITHIN GROUP (ORDER BY name DESC) "
-                    "FROM person WHERE team IS NOT NULL GROUP BY team ORDER BY team") == [
-        (10, "Bob, Ann"), (20, "Cid")]
+    assert lab.rows(
+        "SELECT team, STRING_AGG(name, ', ') WITHIN GROUP (ORDER BY name DESC) "
+        "FROM person WHERE team IS NOT NULL GROUP BY team ORDER BY team"
+    ) == [(10, "Bob, Ann"), (20, "Cid")]
 
 
 def test_expressions_over_group_columns_and_aggregates(lab):
-    assert lab.rows("SELECT team + 1, COUNT(*) * 10, CASE WHEN MAX(id) > 2 THEN 'late' "
-                    "ELSE 'early' END FROM person GROUP BY team HAVING team IS NOT NULL "
-                    "ORDER BY COUNT(*) DESC"
-                    ) == [(11, 20, "early"), (21, 10, "late")]
+    assert lab.rows(
+        "SELECT team + 1, COUNT(*) * 10, CASE WHEN MAX(id) > 2 THEN 'late' "
+        "ELSE 'early' END FROM person GROUP BY team HAVING team IS NOT NULL "
+        "ORDER BY COUNT(*) DESC"
+    ) == [(11, 20, "early"), (21, 10, "late")]
 
 
 def test_a_subquery_in_the_select_list_may_read_group_columns(lab):
-    assert lab.rows("SELECT (SELECT title FROM team t WHERE t.id = p.team), COUNT(*) FROM person p "
-                    "WHERE team = 10 GROUP BY p.team") == [("red", 2)]
+    assert lab.rows(
+        "SELECT (SELECT title FROM team t WHERE t.id = p.team), COUNT(*) FROM person p "
+        "WHERE team = 10 GROUP BY p.team"
+    ) == [("red", 2)]
 
 
 def test_groups_text_by_the_collation(lab):
-    assert lab.value("SELECT COUNT(*) FROM (SELECT x FROM (VALUES ('a'), ('A'), ('b')) v(x) "
-                     "GROUP BY x) g") == 2
+    assert (
+        lab.value(
+            "SELECT COUNT(*) FROM (SELECT x FROM (VALUES ('a'), ('A'), ('b')) v(x) GROUP BY x) g"
+        )
+        == 2
+    )
 
 
-@pytest.mark.parametrize(("sql", "number"), [
-    ("SELECT name, COUNT(*) FROM person", 8120),
-    ("SELECT name FROM person GROUP BY team", 8120),
-    ("SELECT id FROM person WHERE COUNT(*) > 1", 147),
-    ("SELECT SUM(name) FROM person", 8117),
-    ("SELECT SUM(COUNT(*)) FROM person", 130),
-    ("SELECT COUNT(*) FROM person GROUP BY 1", 164),
-])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("SELECT name, COUNT(*) FROM person", 8120),
+        ("SELECT name FROM person GROUP BY team", 8120),
+        ("SELECT id FROM person WHERE COUNT(*) > 1", 147),
+        ("SELECT SUM(name) FROM person", 8117),
+        ("SELECT SUM(COUNT(*)) FROM person", 130),
+        ("SELECT COUNT(*) FROM person GROUP BY 1", 164),
+    ],
+)
 def test_what_is_no_group_is_an_error(lab, sql, number):
     assert lab.error(sql) == number

@@ -4,7 +4,7 @@ import pytest
 
 from tests.exec.lab import Lab
 
-DOCUMENT = ('<root><a id="1" nm="x"><b>bb</b><nm>elem</nm></a><a id="2"><c><d>7</d></c></a></root>')
+DOCUMENT = '<root><a id="1" nm="x"><b>bb</b><nm>elem</nm></a><a id="2"><c><d>7</d></c></a></root>'
 PREPARE = f"DECLARE @h int; EXEC sp_xml_preparedocument @h OUTPUT, N'{DOCUMENT}';"
 
 
@@ -16,14 +16,22 @@ def lab():
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        ("'/root/a') WITH (id int, nm varchar(9), b varchar(9))",
-         [(1, "x", None), (2, None, None)]),
-        ("'/root/a', 2) WITH (id int, nm varchar(9), b varchar(9))",
-         [(None, "elem", "bb"), (None, None, None)]),
-        ("'/root/a', 3) WITH (id int, nm varchar(9), b varchar(9))",
-         [(1, "x", "bb"), (2, None, None)]),
-        ("'/root/a[@id=2]') WITH (d int 'c/d', up varchar(9) '../a/@nm', own xml 'c')",
-         [(7, "x", "<c><d>7</d></c>")]),
+        (
+            "'/root/a') WITH (id int, nm varchar(9), b varchar(9))",
+            [(1, "x", None), (2, None, None)],
+        ),
+        (
+            "'/root/a', 2) WITH (id int, nm varchar(9), b varchar(9))",
+            [(None, "elem", "bb"), (None, None, None)],
+        ),
+        (
+            "'/root/a', 3) WITH (id int, nm varchar(9), b varchar(9))",
+            [(1, "x", "bb"), (2, None, None)],
+        ),
+        (
+            "'/root/a[@id=2]') WITH (d int 'c/d', up varchar(9) '../a/@nm', own xml 'c')",
+            [(7, "x", "<c><d>7</d></c>")],
+        ),
         ("'//d') WITH (v int '.', t varchar(9) 'text()')", [(7, "7")]),
         ("'/root/a/@id') WITH (v int '.')", [(1,), (2,)]),
         ("'/none') WITH (v int)", []),
@@ -59,7 +67,8 @@ def test_what_does_not_parse(lab):
 def test_the_edge_table_and_metaproperties_are_refused_by_name(lab):
     assert "edge table" in lab.refusal(f"{PREPARE} SELECT * FROM OPENXML(@h, '/root')")
     assert "@mp:id" in lab.refusal(
-        f"{PREPARE} SELECT * FROM OPENXML(@h, '/root') WITH (i int '@mp:id')")
+        f"{PREPARE} SELECT * FROM OPENXML(@h, '/root') WITH (i int '@mp:id')"
+    )
 
 
 def test_for_xml_and_for_json_do_not_feed_tables(lab):

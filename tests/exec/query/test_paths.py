@@ -39,25 +39,28 @@ def paths(lab, sql):
     return explain(batch.statements[-1], Context(program, scope, session))
 
 
-@pytest.mark.parametrize(("where", "path"), [
-    ("a = 1 AND b = 2", "SEEK t.pk (2 columns)"),
-    ("b = 2 AND 1 = a", "SEEK t.pk (2 columns)"),
-    ("a = 1 AND b = 2 AND c = 3", "SEEK t.pk (2 columns), with residual"),
-    ("a = 1", "RANGE t.pk (1 columns)"),
-    ("a = 1 AND b > 2", "RANGE t.pk (2 columns)"),
-    ("a = 1 AND b BETWEEN 2 AND 3", "RANGE t.pk (2 columns)"),
-    ("a > 1", "RANGE t.pk (1 columns)"),
-    ("b = 2", "SCAN t.pk, with residual"),
-    ("h = '0E984725-C51C-4BF4-9960-E1C80E27ABA0'", "SEEK t.uq (1 columns)"),
-    ("h > '0E984725-C51C-4BF4-9960-E1C80E27ABA0'", "RANGE t.uq (1 columns)"),
-    ("c = 1 AND n = N'x'", "RANGE t.ix_c (2 columns)"),
-    ("n = N'x'", "SCAN t.pk, with residual"),
-    ("a = 1 OR b = 2", "SCAN t.pk, with residual"),
-    ("a + 0 = 1 AND b = 2", "SCAN t.pk, with residual"),
-    ("a IN (1, 2) AND b = 1", "SEEK t.pk (2 columns)"),
-    ("NOT a = 1", "SCAN t.pk, with residual"),
-    ("", "SCAN t.pk"),
-])
+@pytest.mark.parametrize(
+    ("where", "path"),
+    [
+        ("a = 1 AND b = 2", "SEEK t.pk (2 columns)"),
+        ("b = 2 AND 1 = a", "SEEK t.pk (2 columns)"),
+        ("a = 1 AND b = 2 AND c = 3", "SEEK t.pk (2 columns), with residual"),
+        ("a = 1", "RANGE t.pk (1 columns)"),
+        ("a = 1 AND b > 2", "RANGE t.pk (2 columns)"),
+        ("a = 1 AND b BETWEEN 2 AND 3", "RANGE t.pk (2 columns)"),
+        ("a > 1", "RANGE t.pk (1 columns)"),
+        ("b = 2", "SCAN t.pk, with residual"),
+        ("h = '0E984725-C51C-4BF4-9960-E1C80E27ABA0'", "SEEK t.uq (1 columns)"),
+        ("h > '0E984725-C51C-4BF4-9960-E1C80E27ABA0'", "RANGE t.uq (1 columns)"),
+        ("c = 1 AND n = N'x'", "RANGE t.ix_c (2 columns)"),
+        ("n = N'x'", "SCAN t.pk, with residual"),
+        ("a = 1 OR b = 2", "SCAN t.pk, with residual"),
+        ("a + 0 = 1 AND b = 2", "SCAN t.pk, with residual"),
+        ("a IN (1, 2) AND b = 1", "SEEK t.pk (2 columns)"),
+        ("NOT a = 1", "SCAN t.pk, with residual"),
+        ("", "SCAN t.pk"),
+    ],
+)
 def test_the_path_follows_from_the_conditions(lab, where, path):
     condition = f" WHERE {where}" if where else ""
     assert paths(lab, f"SELECT * FROM t{condition}") == [path]
@@ -66,7 +69,8 @@ def test_the_path_follows_from_the_conditions(lab, where, path):
 def test_a_nonclustered_index_may_cover_the_query(lab):
     guid = "'0E984725-C51C-4BF4-9960-E1C80E27ABA0'"
     assert paths(lab, f"SELECT a, b, h FROM t WHERE h = {guid}") == [
-        "SEEK t.uq (1 columns), covered"]
+        "SEEK t.uq (1 columns), covered"
+    ]
 
 
 def test_an_nvarchar_value_does_not_search_a_varchar_index(lab):
@@ -76,7 +80,8 @@ def test_an_nvarchar_value_does_not_search_a_varchar_index(lab):
 
 def test_a_varchar_value_searches_an_nvarchar_index(lab):
     assert paths(lab, "SELECT a FROM t WHERE c = 1 AND n = 'x'") == [
-        "RANGE t.ix_c (2 columns), covered"]
+        "RANGE t.ix_c (2 columns), covered"
+    ]
 
 
 def test_a_wider_number_does_not_search_an_int_index(lab):
@@ -101,15 +106,18 @@ def test_bad_optimizer_scans_wherever_no_hint_forbids_it():
     lab = made(switches={"bad_optimizer": True})
     assert paths(lab, "SELECT * FROM t WHERE a = 1 AND b = 2") == ["SCAN t.pk, with residual"]
     assert paths(lab, "SELECT * FROM t WITH (INDEX(pk), FORCESEEK) WHERE a = 1 AND b = 2") == [
-        "SEEK t.pk (2 columns)"]
+        "SEEK t.pk (2 columns)"
+    ]
     assert paths(lab, "SELECT * FROM t WITH (FORCESEEK) WHERE a = 1 AND b = 2") == [
-        "SEEK t.pk (2 columns)"]
+        "SEEK t.pk (2 columns)"
+    ]
 
 
 def test_bad_optimizer_seeks_by_the_least_helpful_index_and_reads_backwards():
     lab = made(switches={"bad_optimizer": True})
     assert paths(lab, "SELECT * FROM t WITH (FORCESEEK) WHERE a = 1 AND b = 2 AND c = 3") == [
-        "RANGE t.ix_c (1 columns), with residual"]
+        "RANGE t.ix_c (1 columns), with residual"
+    ]
     lab.run("INSERT u (a) VALUES (1), (2), (3)")
     assert lab.rows("SELECT a FROM u") == [(3,), (2,), (1,)]
     assert lab.rows("SELECT a FROM u ORDER BY a") == [(1,), (2,), (3,)]
@@ -127,19 +135,29 @@ def test_bad_optimizer_changes_the_locks_of_a_delete_by_key():
 def test_a_system_view_is_asked_by_key_where_it_can_be(lab, monkeypatch):
     view = lab.session.database.resolve("sys", "conversation_endpoints")
     asked = []
-    monkeypatch.setitem(view.lookups, "conversation_handle",  # the view is every database's
-                        lambda s, db, value: asked.append(value) or [])
+    monkeypatch.setitem(
+        view.lookups,
+        "conversation_handle",  # the view is every database's
+        lambda s, db, value: asked.append(value) or [],
+    )
     guid = "0E984725-C51C-4BF4-9960-E1C80E27ABA0"
-    assert lab.rows("SELECT state FROM sys.conversation_endpoints WITH (NOLOCK) "
-                    f"WHERE conversation_handle = '{guid}' AND state = 'CO'") == []
+    assert (
+        lab.rows(
+            "SELECT state FROM sys.conversation_endpoints WITH (NOLOCK) "
+            f"WHERE conversation_handle = '{guid}' AND state = 'CO'"
+        )
+        == []
+    )
     assert asked == [guid]
 
 
 def test_a_range_of_guids_is_read_in_the_servers_order_not_in_that_of_the_text(lab):
     """The last six bytes weigh most: 1 in them comes after any first group."""
     low, high = "F0000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-000000000002"
-    lab.run(f"CREATE TABLE dbo.G (Id uniqueidentifier NOT NULL PRIMARY KEY); "
-            f"INSERT INTO dbo.G VALUES ('{high}'), ('{low}');")
+    lab.run(
+        f"CREATE TABLE dbo.G (Id uniqueidentifier NOT NULL PRIMARY KEY); "
+        f"INSERT INTO dbo.G VALUES ('{high}'), ('{low}');"
+    )
     query = "SELECT TOP (1) g.Id FROM dbo.G AS g WITH (FORCESEEK) WHERE g.Id > '{}' ORDER BY g.Id;"
     assert lab.rows(query.format("0" * 8 + "-0000-0000-0000-" + "0" * 12)) == [(low,)]
     assert lab.rows(query.format(low)) == [(high,)]

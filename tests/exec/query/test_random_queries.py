@@ -15,10 +15,11 @@ ROWS = [
 
 def _lab():
     lab = Lab()
-    lab.run("CREATE TABLE t (id int NOT NULL PRIMARY KEY, a int NULL, b int NOT NULL, "
-            "s varchar(5) NOT NULL); CREATE INDEX ix ON t (a, b); CREATE INDEX iy ON t (b)")
-    values = ", ".join(
-        f"({i}, {'NULL' if a is None else a}, {b}, '{s}')" for i, a, b, s in ROWS)
+    lab.run(
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY, a int NULL, b int NOT NULL, "
+        "s varchar(5) NOT NULL); CREATE INDEX ix ON t (a, b); CREATE INDEX iy ON t (b)"
+    )
+    values = ", ".join(f"({i}, {'NULL' if a is None else a}, {b}, '{s}')" for i, a, b, s in ROWS)
     lab.run(f"INSERT t VALUES {values}")
     return lab
 
@@ -39,10 +40,15 @@ atoms = st.one_of(
     st.builds("{} IN ({}, {}, {})".format, columns, numbers, numbers, numbers),
     st.builds("{} IS {}NULL".format, columns, st.sampled_from(["", "NOT "])),
     st.builds("s {} '{}'".format, operators, st.sampled_from("abcde")),
-    st.builds("EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.{} AND u.b > {})".format, columns,
-              numbers),
-    st.builds("{} {}IN (SELECT b FROM t WHERE id < {})".format, columns,
-              st.sampled_from(["", "NOT "]), numbers),
+    st.builds(
+        "EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.{} AND u.b > {})".format, columns, numbers
+    ),
+    st.builds(
+        "{} {}IN (SELECT b FROM t WHERE id < {})".format,
+        columns,
+        st.sampled_from(["", "NOT "]),
+        numbers,
+    ),
 )
 predicates = st.recursive(
     atoms,
@@ -72,7 +78,8 @@ def test_where_selects_the_same_rows(predicate):
 def test_groups_count_and_sum_the_same(predicate, column):
     ours, theirs = both(
         f"SELECT {column}, COUNT(*), COUNT(a), SUM(b), MIN(s), MAX(id) FROM t WHERE {predicate} "
-        f"GROUP BY {column} HAVING COUNT(*) > 1 ORDER BY {column}")
+        f"GROUP BY {column} HAVING COUNT(*) > 1 ORDER BY {column}"
+    )
     assert ours == theirs
 
 
@@ -81,7 +88,8 @@ def test_groups_count_and_sum_the_same(predicate, column):
 def test_joins_pair_the_same_rows(left, right, kind, one, two):
     ours, theirs = both(
         f"SELECT x.id, y.id FROM (SELECT * FROM t WHERE {left}) AS x {kind} JOIN "
-        f"(SELECT * FROM t WHERE {right}) AS y ON x.{one} = y.{two} ORDER BY x.id, y.id")
+        f"(SELECT * FROM t WHERE {right}) AS y ON x.{one} = y.{two} ORDER BY x.id, y.id"
+    )
     assert ours == theirs
 
 
@@ -90,5 +98,8 @@ def test_joins_pair_the_same_rows(left, right, kind, one, two):
 def test_the_access_path_does_not_change_the_rows(predicate, value):
     where = f"b = {value} AND ({predicate})"
     sql = f"SELECT id FROM t {{}} WHERE {where} ORDER BY id"
-    assert LAB.rows(sql.format("")) == LAB.rows(sql.format("WITH (INDEX(iy), FORCESEEK)")) == \
-        LAB.rows(sql.format("WITH (INDEX(1))"))
+    assert (
+        LAB.rows(sql.format(""))
+        == LAB.rows(sql.format("WITH (INDEX(iy), FORCESEEK)"))
+        == LAB.rows(sql.format("WITH (INDEX(1))"))
+    )

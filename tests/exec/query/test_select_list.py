@@ -17,7 +17,8 @@ def test_a_star_takes_the_columns_of_every_source_in_the_order_written(lab):
 
 def test_a_qualified_star_takes_one_source(lab):
     assert lab.rows("SELECT t.* FROM person p JOIN team t ON t.id = p.team WHERE p.id = 1") == [
-        (10, "red")]
+        (10, "red")
+    ]
 
 
 def test_metadata_says_which_columns_are_identity_and_nullable(lab):
@@ -33,41 +34,48 @@ def test_select_without_from_gives_one_row(lab):
 
 
 def test_assignment_takes_the_last_row_and_counts_all(lab):
-    sql = "DECLARE @n nvarchar(20); SELECT @n = name FROM person ORDER BY id; " \
-          "SELECT @n, @@ROWCOUNT"
+    sql = "DECLARE @n nvarchar(20); SELECT @n = name FROM person ORDER BY id; SELECT @n, @@ROWCOUNT"
     assert lab.rows(sql) == [("Dee", 4)]
 
 
 def test_assignment_without_a_row_leaves_the_variable_alone(lab):
-    assert lab.value("DECLARE @n int = 7; SELECT @n = id FROM person WHERE id = 99; "
-                     "SELECT @n") == 7
+    assert lab.value("DECLARE @n int = 7; SELECT @n = id FROM person WHERE id = 99; SELECT @n") == 7
 
 
 def test_compound_assignment_accumulates_over_rows(lab):
-    assert lab.value("DECLARE @n varchar(50) = ''; SELECT @n += name + ',' FROM person; "
-                     "SELECT @n") == "Ann,Bob,Cid,Dee,"
+    assert (
+        lab.value("DECLARE @n varchar(50) = ''; SELECT @n += name + ',' FROM person; SELECT @n")
+        == "Ann,Bob,Cid,Dee,"
+    )
 
 
 def test_assignment_converts_and_cuts_to_the_variable(lab):
-    assert lab.value("DECLARE @n varchar(2); SELECT @n = name FROM person WHERE id = 1; "
-                     "SELECT @n") == "An"
+    assert (
+        lab.value("DECLARE @n varchar(2); SELECT @n = name FROM person WHERE id = 1; SELECT @n")
+        == "An"
+    )
 
 
 def test_two_assignments_see_each_other_in_order(lab):
-    assert lab.rows("DECLARE @a int = 1, @b int; SELECT @a = id, @b = @a + 1 FROM person "
-                    "WHERE id = 4; SELECT @a, @b") == [(4, 5)]
+    assert lab.rows(
+        "DECLARE @a int = 1, @b int; SELECT @a = id, @b = @a + 1 FROM person "
+        "WHERE id = 4; SELECT @a, @b"
+    ) == [(4, 5)]
 
 
-@pytest.mark.parametrize(("sql", "number"), [
-    ("SELECT nothing FROM person", 207),
-    ("SELECT p.id FROM person", 4104),
-    ("SELECT id FROM person, team", 209),
-    ("SELECT * FROM nothing", 208),
-    ("SELECT x.* FROM person", 107),
-    ("SELECT *", 263),
-    ("DECLARE @a int; SELECT @a = 1, 2", 141),
-    ("SELECT 1 FROM person, person", 1013),
-    ("SELECT 1 FROM person a, team a", 1011),
-])
+@pytest.mark.parametrize(
+    ("sql", "number"),
+    [
+        ("SELECT nothing FROM person", 207),
+        ("SELECT p.id FROM person", 4104),
+        ("SELECT id FROM person, team", 209),
+        ("SELECT * FROM nothing", 208),
+        ("SELECT x.* FROM person", 107),
+        ("SELECT *", 263),
+        ("DECLARE @a int; SELECT @a = 1, 2", 141),
+        ("SELECT 1 FROM person, person", 1013),
+        ("SELECT 1 FROM person a, team a", 1011),
+    ],
+)
 def test_a_wrong_name_is_an_error(lab, sql, number):
     assert lab.error(sql) == number

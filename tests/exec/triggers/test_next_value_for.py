@@ -22,17 +22,24 @@ def test_numbers_are_not_given_back_and_run_out(numbered):
     lab.run("BEGIN TRANSACTION; INSERT dbo.t SELECT NEXT VALUE FOR dbo.s, 0; ROLLBACK")
     lab.run("INSERT dbo.t (id, x) SELECT NEXT VALUE FOR dbo.s, v FROM (VALUES (1), (2)) AS d (v)")
     assert lab.rows("SELECT id, x FROM dbo.t") == [(7, 1), (9, 2)]
-    assert lab.error("INSERT dbo.t SELECT NEXT VALUE FOR dbo.s, v FROM (VALUES (1), (2), (3)) "
-                     "AS d (v)") == 11728
+    assert (
+        lab.error(
+            "INSERT dbo.t SELECT NEXT VALUE FOR dbo.s, v FROM (VALUES (1), (2), (3)) AS d (v)"
+        )
+        == 11728
+    )
 
 
-@pytest.mark.parametrize("text", [
-    "SELECT 1 WHERE NEXT VALUE FOR dbo.s > 1",
-    "SELECT (SELECT NEXT VALUE FOR dbo.s)",
-    "SELECT CASE WHEN 1 = 1 THEN NEXT VALUE FOR dbo.s END",
-    "SELECT NEXT VALUE FOR dbo.s, NEXT VALUE FOR dbo.s",
-    "SELECT DISTINCT NEXT VALUE FOR dbo.s",
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1 WHERE NEXT VALUE FOR dbo.s > 1",
+        "SELECT (SELECT NEXT VALUE FOR dbo.s)",
+        "SELECT CASE WHEN 1 = 1 THEN NEXT VALUE FOR dbo.s END",
+        "SELECT NEXT VALUE FOR dbo.s, NEXT VALUE FOR dbo.s",
+        "SELECT DISTINCT NEXT VALUE FOR dbo.s",
+    ],
+)
 def test_other_places_are_refused(numbered, text):
     assert "NEXT VALUE FOR" in numbered.refusal(text)
 

@@ -10,20 +10,30 @@ def steps(lab) -> list[str]:
         lab.instance.engine.journal.mark()
         lab.instance.machine.run(lab.session, single=True)
         tables = [lab.table(name).content() for name in ("t", "log")]
-        seen.append(repr((lab.session.content(), [table[0] for table in tables],
-                          [list(lab.table(name).rows.entries.values()) for name in ("t", "log")])))
+        seen.append(
+            repr(
+                (
+                    lab.session.content(),
+                    [table[0] for table in tables],
+                    [list(lab.table(name).rows.entries.values()) for name in ("t", "log")],
+                )
+            )
+        )
     return seen
 
 
 def test_a_statement_rewound_in_the_middle_of_its_trigger_ends_the_same(lab):
-    lab.run("CREATE TRIGGER a ON dbo.t AFTER INSERT AS BEGIN "
-            "INSERT dbo.log (what, id) SELECT 'a', id FROM inserted; "
-            "INSERT dbo.log (what, x) SELECT 'b', @@ROWCOUNT FROM inserted END")
+    lab.run(
+        "CREATE TRIGGER a ON dbo.t AFTER INSERT AS BEGIN "
+        "INSERT dbo.log (what, id) SELECT 'a', id FROM inserted; "
+        "INSERT dbo.log (what, x) SELECT 'b', @@ROWCOUNT FROM inserted END"
+    )
     lab.run("CREATE TRIGGER b ON dbo.t AFTER INSERT AS INSERT dbo.log (what) VALUES ('c')")
     journal = lab.instance.engine.journal
     journal.recording = True
-    lab.session.submit(Batch("INSERT dbo.t VALUES (1, 2), (3, 4); "
-                             "INSERT dbo.log (what) VALUES ('d')"))
+    lab.session.submit(
+        Batch("INSERT dbo.t VALUES (1, 2), (3, 4); INSERT dbo.log (what) VALUES ('d')")
+    )
     start = journal.mark()
     for _ in range(3):
         journal.mark()
@@ -35,5 +45,5 @@ def test_a_statement_rewound_in_the_middle_of_its_trigger_ends_the_same(lab):
     assert steps(lab) == rest
     journal.rewind(start)
     whole = steps(lab)
-    assert whole[-len(rest):] == rest
+    assert whole[-len(rest) :] == rest
     assert len(whole) == len(rest) + 3

@@ -24,13 +24,22 @@ from_bytes = explicit_conversion(VARBINARY_MAX, XML)
 @pytest.mark.parametrize(
     ("text", "stored"),
     [
-        ("<a></a>", "<a/>"), ("<a> <b/> </a>", "<a><b/></a>"), ("<a>x <b/> y</a>",) * 2,
-        ("<a/><b/>",) * 2, ("text",) * 2, ("",) * 2, ("<a x='1'/>", '<a x="1"/>'),
-        ("<a><![CDATA[<&]]></a>", "<a>&lt;&amp;</a>"), ("<?xml version='1.0'?><a/>", "<a/>"),
-        ("<a>&#233;&lt;</a>", "<a>é&lt;</a>"), ("<!--c--><a/>",) * 2,
+        ("<a></a>", "<a/>"),
+        ("<a> <b/> </a>", "<a><b/></a>"),
+        ("<a>x <b/> y</a>",) * 2,
+        ("<a/><b/>",) * 2,
+        ("text",) * 2,
+        ("",) * 2,
+        ("<a x='1'/>", '<a x="1"/>'),
+        ("<a><![CDATA[<&]]></a>", "<a>&lt;&amp;</a>"),
+        ("<?xml version='1.0'?><a/>", "<a/>"),
+        ("<a>&#233;&lt;</a>", "<a>é&lt;</a>"),
+        ("<!--c--><a/>",) * 2,
         ("<a xml:space='preserve'> <b/></a>", '<a xml:space="preserve"> <b/></a>'),
-        ("\ufeff<a/>", "<a/>"), ('<?xml version="1.0" encoding="utf-16"?><a/>', "<a/>"),
-        ("<n:a xmlns:n='u'/>", '<n:a xmlns:n="u"/>'), ("a &gt; b",) * 2,
+        ("\ufeff<a/>", "<a/>"),
+        ('<?xml version="1.0" encoding="utf-16"?><a/>', "<a/>"),
+        ("<n:a xmlns:n='u'/>", '<n:a xmlns:n="u"/>'),
+        ("a &gt; b",) * 2,
     ],
 )
 def test_text_that_is_content(text, stored):
@@ -40,8 +49,14 @@ def test_text_that_is_content(text, stored):
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("<a>", 9400), ("<a></b>", 9436), ("<a b='1' b='2'/>", 9437), ("<a b=1/>", 9413),
-        ("<x:a/>", 9459), ("a\x01", 9420), ("<a>&nope;</a>", 9448), ("</a>", 9436),
+        ("<a>", 9400),
+        ("<a></b>", 9436),
+        ("<a b='1' b='2'/>", 9437),
+        ("<a b=1/>", 9413),
+        ("<x:a/>", 9459),
+        ("a\x01", 9420),
+        ("<a>&nope;</a>", 9448),
+        ("</a>", 9436),
         ('<?xml version="1.0" encoding="utf-8"?><a/>', 9402),
         ("<!DOCTYPE a [<!ENTITY e 'x'>]><a>&e;</a>", 6359),
     ],
@@ -90,8 +105,15 @@ def test_an_entity_file_is_never_read():
     assert not is_well_formed(text.encode())
 
 
-@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"],
-                             exclude_characters="\ufffe\uffff"), min_size=1, max_size=30))
+@given(
+    st.text(
+        st.characters(
+            codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufffe\uffff"
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_any_text_survives_inside_an_element(text):
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     given_ = {"@x": (XML, from_text(f"<a>x{escaped}</a>"))}

@@ -21,8 +21,13 @@ ORDERS = (
 )
 SSB = "http://schemas.microsoft.com/SQL/ServiceBroker/Error"
 ERROR = f'<Error xmlns="{SSB}"><Code>-8425</Code><Description>it&apos;s gone</Description></Error>'
-GIVEN = {"@x": (XML, ORDERS), "@e": (XML, ERROR), "@null": (XML, None), "@n": (INT, 2),
-         "@s": (nvarchar(10), "cup")}
+GIVEN = {
+    "@x": (XML, ORDERS),
+    "@e": (XML, ERROR),
+    "@null": (XML, None),
+    "@n": (INT, 2),
+    "@s": (nvarchar(10), "cup"),
+}
 
 
 @pytest.mark.parametrize(
@@ -30,22 +35,27 @@ GIVEN = {"@x": (XML, ORDERS), "@e": (XML, ERROR), "@null": (XML, None), "@n": (I
     [
         ("(/orders/order/@id)[2]", "int", 2),
         ("/orders[1]/order[1]/item[2]", "nvarchar(20)", "ink"),
-        ("(//item)[3]", "varchar(2)", "cu"), ("(/orders/order/price)[1]", "decimal(9,2)",
-                                              Decimal("1.50")),
+        ("(//item)[3]", "varchar(2)", "cu"),
+        ("(/orders/order/price)[1]", "decimal(9,2)", Decimal("1.50")),
         ("(/orders/order/@at)[1]", "datetime", datetime(2026, 3, 5, 1, 2, 3)),
-        ("(/orders/none)[1]", "int", None), ("count(//item)", "int", 3),
+        ("(/orders/none)[1]", "int", None),
+        ("count(//item)", "int", 3),
         ("(/orders/order[@id=2]/item)[1]", "sysname", "cup"),
         ('(/orders/order[@id="2"]/item/text())[1]', "sysname", "cup"),
-        ("data((//price)[1])", "float", 1.5), ("string((//item)[1])", "nvarchar(max)", "pen"),
-        ("local-name((/*)[1])", "nvarchar(20)", "orders"), (".", "nvarchar(20)", "peninkcup1.50"),
+        ("data((//price)[1])", "float", 1.5),
+        ("string((//item)[1])", "nvarchar(max)", "pen"),
+        ("local-name((/*)[1])", "nvarchar(20)", "orders"),
+        (".", "nvarchar(20)", "peninkcup1.50"),
         ("(/orders/*/item)[1]", "char(5)", "pen  "),
         ("(/orders/order/node())[1]", "varchar(9)", "pen"),
         ("/orders[1]/order[@id=2][1]/@id", "bigint", 2),
         ("(//order[last()]/item)[1]", "varchar(9)", "cup"),
-        ("(//order[item[1] eq 'cup']/@id)[1]", "int", 2), ("'fixed'", "varchar(9)", "fixed"),
-        ("(//order[@id=sql:variable(\"@n\")]/item)[1]", "varchar(9)", "cup"),
-        ("(//order[item=sql:variable(\"@s\")]/@id)[1]", "int", 2),
-        ("(//*:item)[1]", "varchar(9)", "pen"), ("not(//none)", "bit", 1),
+        ("(//order[item[1] eq 'cup']/@id)[1]", "int", 2),
+        ("'fixed'", "varchar(9)", "fixed"),
+        ('(//order[@id=sql:variable("@n")]/item)[1]', "varchar(9)", "cup"),
+        ('(//order[item=sql:variable("@s")]/@id)[1]', "int", 2),
+        ("(//*:item)[1]", "varchar(9)", "pen"),
+        ("not(//none)", "bit", 1),
         ("(/orders/order/item[contains(., 'u')])[1]", "varchar(9)", "cup"),
     ],
 )
@@ -88,8 +98,16 @@ def test_a_default_namespace_does_not_apply_to_attributes():
 
 
 @pytest.mark.parametrize(
-    "path", ["/orders/order", "//item[1]", "(//item)", "/orders[1]/order/@id", "data(//item)",
-             "/orders[1]/*", "//order[@id=1]"],
+    "path",
+    [
+        "/orders/order",
+        "//item[1]",
+        "(//item)",
+        "/orders[1]/order/@id",
+        "data(//item)",
+        "/orders[1]/*",
+        "//order[@id=1]",
+    ],
 )
 def test_value_needs_a_singleton(path):
     error = fails(f"@x.value('{path}', 'int')", GIVEN)
@@ -103,11 +121,17 @@ def test_value_needs_a_singleton(path):
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("@x.value('(/a[)[1]', 'int')", 2209), ("@x.value('(/q:a)[1]', 'int')", 2229),
-        ("@x.value('(/a)[1]')", 174), ("@x.value('(//item)[1]', 'int')", 245),
-        ("@x.value('(/a)[1]', 'nosuch')", 9500), ("@x.value('(/a)[1]', 'xml')", 9500),
-        ("@n.value('(/a)[1]', 'int')", 258), ("@x.value(@s, 'int')", 8172),
-        ("@x.exist('')", 6306), ("@x.nodes('/a')", 227), ("@x.modify('delete /a')", 8137),
+        ("@x.value('(/a[)[1]', 'int')", 2209),
+        ("@x.value('(/q:a)[1]', 'int')", 2229),
+        ("@x.value('(/a)[1]')", 174),
+        ("@x.value('(//item)[1]', 'int')", 245),
+        ("@x.value('(/a)[1]', 'nosuch')", 9500),
+        ("@x.value('(/a)[1]', 'xml')", 9500),
+        ("@n.value('(/a)[1]', 'int')", 258),
+        ("@x.value(@s, 'int')", 8172),
+        ("@x.exist('')", 6306),
+        ("@x.nodes('/a')", 227),
+        ("@x.modify('delete /a')", 8137),
         ("@x.Value('(/a)[1]', 'int')", 227),
     ],
 )
@@ -206,8 +230,9 @@ def test_a_nodes_column_is_no_value():
 
 
 def test_a_scope_takes_the_namespaces_of_a_statement():
-    with_ = ast.With(0, 0, [ast.XmlNamespace(0, 0, SSB, "b"), ast.XmlNamespace(0, 0, "u", None)],
-                     [])
+    with_ = ast.With(
+        0, 0, [ast.XmlNamespace(0, 0, SSB, "b"), ast.XmlNamespace(0, 0, "u", None)], []
+    )
     outer = scope_of("", GIVEN, namespaces={"a": "v"})
     assert outer.naming(with_).namespaces == {"a": "v", "b": SSB, None: "u"}
     assert outer.naming(None) is outer

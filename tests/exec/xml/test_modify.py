@@ -28,21 +28,29 @@ def modified(lab, xml, *texts, before=""):
         ("<r><b>1</b></r>", "insert /r/b into (/r)[1]", "<r><b>1</b><b>1</b></r>"),
         ("<r/>", "insert <b/> into (/z)[1]", "<r/>"),
         ('<a m="1" n="2"/>', "insert attribute z {9} into (/a)[1]", '<a m="1" z="9" n="2"/>'),
-        ('<a m="1"/>', 'insert (attribute z {9}, attribute y {8}) into (/a)[1]',
-         '<a m="1" z="9" y="8"/>'),
+        (
+            '<a m="1"/>',
+            "insert (attribute z {9}, attribute y {8}) into (/a)[1]",
+            '<a m="1" z="9" y="8"/>',
+        ),
         ("<r><a/><b/></r>", "delete /r/a", "<r><b/></r>"),
         ("<r>x<a/>y</r>", "delete //a", "<r>xy</r>"),
-        ('<r k="1"/>', "delete /r/@k", "<r/>"), ("<r/>", "delete /r", ""),
+        ('<r k="1"/>', "delete /r/@k", "<r/>"),
+        ("<r/>", "delete /r", ""),
         ("<r/>", "delete /z", "<r/>"),
-        ("<r>a</r>", "delete /r/text()", "<r/>"), ("<r><!--c--></r>", "delete //comment()", "<r/>"),
+        ("<r>a</r>", "delete /r/text()", "<r/>"),
+        ("<r><!--c--></r>", "delete //comment()", "<r/>"),
         ("<r>a</r>", 'replace value of (/r/text())[1] with "b"', "<r>b</r>"),
         ("<r>a</r>", "replace value of (/r/text())[1] with ()", "<r/>"),
         ('<r k="1"/>', "replace value of (/r/@k)[1] with (/r/@k)[1] + 1", '<r k="2"/>'),
         ('<r k="1"/>', 'replace value of (/r/@k)[1] with if (/r) then "y" else "n"', '<r k="y"/>'),
         ("<r>a</r>", 'replace value of (/z/text())[1] with "b"', "<r>a</r>"),
         ("<r><![CDATA[x<y]]></r>", "delete /z", "<r>x&lt;y</r>"),
-        ('<p:r xmlns:p="u"/>', 'declare namespace q="u"; insert <q:b/> into (/q:r)[1]',
-         '<p:r xmlns:p="u"><q:b xmlns:q="u"/></p:r>'),
+        (
+            '<p:r xmlns:p="u"/>',
+            'declare namespace q="u"; insert <q:b/> into (/q:r)[1]',
+            '<p:r xmlns:p="u"><q:b xmlns:q="u"/></p:r>',
+        ),
         ('<r xmlns="u"/>', "insert <b/> into (/*)[1]", '<r xmlns="u"><b xmlns=""/></r>'),
     ],
 )
@@ -60,12 +68,20 @@ def test_sql_values_in_dml(lab):
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("insert <b/> into /r/a", 2226), ('insert "b" into (/r)[1]', 2207),
-        ("insert attribute k {1} before (/r/a)[1]", 2258), ("insert <b/> into (/r/@k)[1]", 2240),
-        ("insert <b/> before (/r/@k)[1]", 2249), ('replace value of /r/a/text() with "x"', 2337),
-        ('replace value of (/r/a)[1] with "x"', 2356), ("delete .", 2264), ("/r", 6305),
-        ("", 6306), ("replace value of (/r/@k)[1] with <a/>", 9310), ("insert <b/> onto /r", 2248),
-        ("insert <b/> as middle into /r", 2351), ("replace value of (/r/@k)[1]", 2205),
+        ("insert <b/> into /r/a", 2226),
+        ('insert "b" into (/r)[1]', 2207),
+        ("insert attribute k {1} before (/r/a)[1]", 2258),
+        ("insert <b/> into (/r/@k)[1]", 2240),
+        ("insert <b/> before (/r/@k)[1]", 2249),
+        ('replace value of /r/a/text() with "x"', 2337),
+        ('replace value of (/r/a)[1] with "x"', 2356),
+        ("delete .", 2264),
+        ("/r", 6305),
+        ("", 6306),
+        ("replace value of (/r/@k)[1] with <a/>", 9310),
+        ("insert <b/> onto /r", 2248),
+        ("insert <b/> as middle into /r", 2351),
+        ("replace value of (/r/@k)[1]", 2205),
         ("insert attribute k {1} into (/r)[1]", 6308),
         ("replace value of (/r/@k)[1] with ()", 6320),
         ("replace value of (/r/a/text())[1] with /r/zz", 6325),
@@ -88,12 +104,18 @@ def test_modify_is_no_value_and_value_is_no_change(lab):
 
 def test_a_column_is_changed_like_by_an_assignment():
     lab = Lab()
-    lab.run("CREATE TABLE t (id int PRIMARY KEY, x xml, n int); "
-            "INSERT t VALUES (1, '<r/>', 0), (2, '<r><c/></r>', 0)")
-    lab.run("BEGIN TRANSACTION; UPDATE t SET n = 5, "
-            "x.modify('insert <d>{sql:column(\"id\")}</d> into (/r)[1]') WHERE id = 2")
+    lab.run(
+        "CREATE TABLE t (id int PRIMARY KEY, x xml, n int); "
+        "INSERT t VALUES (1, '<r/>', 0), (2, '<r><c/></r>', 0)"
+    )
+    lab.run(
+        "BEGIN TRANSACTION; UPDATE t SET n = 5, "
+        "x.modify('insert <d>{sql:column(\"id\")}</d> into (/r)[1]') WHERE id = 2"
+    )
     assert lab.rows("SELECT CAST(x AS nvarchar(99)), n FROM t") == [
-        ("<r/>", 0), ("<r><c/><d>2</d></r>", 5)]
+        ("<r/>", 0),
+        ("<r><c/><d>2</d></r>", 5),
+    ]
     lab.run("ROLLBACK")
     assert lab.rows("SELECT CAST(x AS nvarchar(99)), n FROM t")[1] == ("<r><c/></r>", 0)
     assert lab.error("UPDATE t SET x.modify('delete /r'), x = NULL") == 264
@@ -112,8 +134,13 @@ def test_an_error_names_the_column_as_from_wrote_its_table():
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
-    [("N'XX', 1, 2", "aXXdef"), ("N'XX', NULL, 0", "abcdefXX"), ("N'XX', 4, NULL", "abcdXX"),
-     ("NULL, 2, NULL", "ab"), ("N'', 0, 3", "def")],
+    [
+        ("N'XX', 1, 2", "aXXdef"),
+        ("N'XX', NULL, 0", "abcdefXX"),
+        ("N'XX', 4, NULL", "abcdXX"),
+        ("NULL, 2, NULL", "ab"),
+        ("N'', 0, 3", "def"),
+    ],
 )
 def test_write_splices_a_max_column(arguments, expected):
     lab = Lab()

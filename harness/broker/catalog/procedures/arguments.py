@@ -77,8 +77,14 @@ def procedure(*names: str, **parameters: Any) -> Callable[[Body], Body]:
     return register
 
 
-def bind(name: str, session: Any, arguments: list[Any], order: list[str], lowered: dict[str, str],
-         defaults: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def bind(
+    name: str,
+    session: Any,
+    arguments: list[Any],
+    order: list[str],
+    lowered: dict[str, str],
+    defaults: dict[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Match arguments to parameters. Raises SqlError 8144, 8145 and 201."""
     values, setters = dict(defaults), {}
     for position, argument in enumerate(arguments):

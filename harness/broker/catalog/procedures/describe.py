@@ -59,10 +59,19 @@ formal_parameter_name sysname?
 suggested_tds_type_id int
 suggested_tds_length int""")
 
-_BROKER_PLACES = {"handle": UNIQUEIDENTIFIER, "handles": UNIQUEIDENTIFIER, "body": VARBINARY_MAX,
-                  "timeout": INT, "lifetime": INT, "where_value": UNIQUEIDENTIFIER,
-                  "to_service": nvarchar(256), "message_type": nvarchar(256), "error": INT,
-                  "description": nvarchar(3000), "group": UNIQUEIDENTIFIER}
+_BROKER_PLACES = {
+    "handle": UNIQUEIDENTIFIER,
+    "handles": UNIQUEIDENTIFIER,
+    "body": VARBINARY_MAX,
+    "timeout": INT,
+    "lifetime": INT,
+    "where_value": UNIQUEIDENTIFIER,
+    "to_service": nvarchar(256),
+    "message_type": nvarchar(256),
+    "error": INT,
+    "description": nvarchar(3000),
+    "group": UNIQUEIDENTIFIER,
+}
 """Types of the places of Service Broker statements, by field."""
 
 
@@ -96,7 +105,8 @@ class Inference:
             if isinstance(part, ast.TableRef):
                 self.table(part.name)
             elif isinstance(part, (ast.Insert, ast.Update, ast.Delete)) and isinstance(
-                    part.target, ast.ObjectName):
+                part.target, ast.ObjectName
+            ):
                 self.table(part.target)
         for part in node.walk():
             self.place(part)
@@ -104,8 +114,11 @@ class Inference:
     def table(self, name: ast.ObjectName) -> Table | None:
         """Remember a table that is named."""
         s = self.session
-        found = s.temp_tables.get(name.name.lower()) if name.name.startswith("#") else \
-            s.database.resolve(name.schema, name.name, s)
+        found = (
+            s.temp_tables.get(name.name.lower())
+            if name.name.startswith("#")
+            else s.database.resolve(name.schema, name.name, s)
+        )
         if isinstance(found, View):  # its columns as a table's
             found = Table(s.engine.journal, found.name, list(found.columns))
         if isinstance(found, Table) and found not in self.tables:
@@ -143,8 +156,11 @@ class Inference:
         table = self.table(node.target)
         if table is None:
             raise SqlError(208, ".".join(p for p in node.target.parts if p), aborts="batch")
-        columns = [c for c in table.columns if c.identity is None and not c.rowversion] \
-            if node.columns is None else [self.own_column(table, n) for n in node.columns]
+        columns = (
+            [c for c in table.columns if c.identity is None and not c.rowversion]
+            if node.columns is None
+            else [self.own_column(table, n) for n in node.columns]
+        )
         for row in insert_rows(node.source):
             for column, value in zip(columns, row):
                 self.suggest(value, column.type)
@@ -170,18 +186,26 @@ class Inference:
         parameters = {p.variable.name.lower(): p for p in found.node.parameters}
         order = list(parameters.values())
         for position, argument in enumerate(node.arguments):
-            parameter = parameters.get(argument.name.lower()) if argument.name else (
-                order[position] if position < len(order) else None)
+            parameter = (
+                parameters.get(argument.name.lower())
+                if argument.name
+                else (order[position] if position < len(order) else None)
+            )
             if parameter is None:
                 continue
             table_type = s.database.find_type(parameter.data_type.name)
             if isinstance(table_type, TableType):
                 self.found.setdefault(
                     getattr(argument.value, "name", "").lower(),
-                    Suggestion(None, False, parameter.variable.name, table_type))
+                    Suggestion(None, False, parameter.variable.name, table_type),
+                )
                 continue
-            self.suggest(argument.value, parameter_type(s.database, parameter),
-                         output=bool(argument.output), formal=parameter.variable.name)
+            self.suggest(
+                argument.value,
+                parameter_type(s.database, parameter),
+                output=bool(argument.output),
+                formal=parameter.variable.name,
+            )
 
     def broker(self, node: Any) -> None:
         """Handles, bodies and names of Service Broker statements."""
@@ -268,13 +292,47 @@ def row(s: Any, ordinal: int, name: str, suggestion: Suggestion) -> tuple:
     """One row of the answer."""
     table_type = suggestion.table_type
     if table_type is not None:
-        return (ordinal, name, 243, None, -1, 0, 0, table_type.user_type_id, s.database.name,
-                table_type.schema, table_type.name, *[None] * 5, 0, 0, 0, 1, 0,
-                suggestion.formal, 243, 0)
+        return (
+            ordinal,
+            name,
+            243,
+            None,
+            -1,
+            0,
+            0,
+            table_type.user_type_id,
+            s.database.name,
+            table_type.schema,
+            table_type.name,
+            *[None] * 5,
+            0,
+            0,
+            0,
+            1,
+            0,
+            suggestion.formal,
+            243,
+            0,
+        )
     type_ = suggestion.type
     assert type_ is not None
     size = max_length(type_)
     tds_length = 65535 if size == MAX else size
     shown = "timestamp" if type_.name == "rowversion" else str(type_)
-    return (ordinal, name, type_id(type_), shown, size, *precision_scale(type_), *[None] * 9, 0, 0,
-            0, 1, int(suggestion.output), suggestion.formal, type_id(type_), tds_length)
+    return (
+        ordinal,
+        name,
+        type_id(type_),
+        shown,
+        size,
+        *precision_scale(type_),
+        *[None] * 9,
+        0,
+        0,
+        0,
+        1,
+        int(suggestion.output),
+        suggestion.formal,
+        type_id(type_),
+        tds_length,
+    )

@@ -63,18 +63,48 @@ tds_collation_sort_id tinyint?""")
 _COLLATION = "SQL_Latin1_General_CP1_CI_AS"
 _COLLATION_ID, _SORT_ID = 13632521, 52  # of that collation, as its bytes on the wire
 _TDS_IDS = {
-    "tinyint": 38, "smallint": 38, "int": 38, "bigint": 38, "bit": 104, "float": 109, "real": 109,
-    "money": 110, "smallmoney": 110, "datetime": 111, "smalldatetime": 111, "date": 40, "time": 41,
-    "datetime2": 42, "datetimeoffset": 43, "decimal": 106, "numeric": 108, "uniqueidentifier": 36,
-    "char": 175, "varchar": 167, "nchar": 239, "nvarchar": 231, "binary": 173, "varbinary": 165,
-    "rowversion": 173, "text": 35, "ntext": 99, "image": 34, "xml": 241, "sql_variant": 98,
+    "tinyint": 38,
+    "smallint": 38,
+    "int": 38,
+    "bigint": 38,
+    "bit": 104,
+    "float": 109,
+    "real": 109,
+    "money": 110,
+    "smallmoney": 110,
+    "datetime": 111,
+    "smalldatetime": 111,
+    "date": 40,
+    "time": 41,
+    "datetime2": 42,
+    "datetimeoffset": 43,
+    "decimal": 106,
+    "numeric": 108,
+    "uniqueidentifier": 36,
+    "char": 175,
+    "varchar": 167,
+    "nchar": 239,
+    "nvarchar": 231,
+    "binary": 173,
+    "varbinary": 165,
+    "rowversion": 173,
+    "text": 35,
+    "ntext": 99,
+    "image": 34,
+    "xml": 241,
+    "sql_variant": 98,
 }
 """TDS type ids as the page's last columns give them (MS-TDS 2.2.5.4)."""
 
 _LONG_LENGTHS = {"xml": 8100, "text": 2147483647, "ntext": 2147483646, "image": 2147483647}
 _SILENT = (
-    ast.SetOption, ast.SetValue, ast.SetVariable, ast.DeclareVariable, ast.DeclareTableVariable,
-    ast.Print, ast.Use,
+    ast.SetOption,
+    ast.SetValue,
+    ast.SetVariable,
+    ast.DeclareVariable,
+    ast.DeclareTableVariable,
+    ast.Print,
+    ast.Use,
 )
 
 
@@ -152,7 +182,30 @@ def describe_row(ordinal: int, column: ResultColumn) -> tuple:
     identity = int(column.identity)
     tds = _TDS_IDS[type_.name]
     return (
-        0, ordinal, column.name or None, int(column.nullable), type_id(type_), shown, size,
-        *precision_scale(type_), _COLLATION if text else None, *[None] * 9, 0, 0, 0, *[None] * 5,
-        identity, None, int(column.stored), 0, 0, None, None, None,
-        tds, length, _COLLATION_ID if text else None, _SORT_ID if text else None)
+        0,
+        ordinal,
+        column.name or None,
+        int(column.nullable),
+        type_id(type_),
+        shown,
+        size,
+        *precision_scale(type_),
+        _COLLATION if text else None,
+        *[None] * 9,
+        0,
+        0,
+        0,
+        *[None] * 5,
+        identity,
+        None,
+        int(column.stored),
+        0,
+        0,
+        None,
+        None,
+        None,
+        tds,
+        length,
+        _COLLATION_ID if text else None,
+        _SORT_ID if text else None,
+    )

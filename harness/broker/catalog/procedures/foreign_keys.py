@@ -27,8 +27,15 @@ RULES = {"CASCADE": 0, "NO ACTION": 1, "SET NULL": 2, "SET DEFAULT": 3}
 NOT_DEFERRABLE = 7
 
 
-@procedure("sp_fkeys", pktable_name=None, pktable_owner=None, pktable_qualifier=None,
-           fktable_name=None, fktable_owner=None, fktable_qualifier=None)
+@procedure(
+    "sp_fkeys",
+    pktable_name=None,
+    pktable_owner=None,
+    pktable_qualifier=None,
+    fktable_name=None,
+    fktable_owner=None,
+    fktable_qualifier=None,
+)
 def sp_fkeys(call: Call) -> None:
     """One row per column, of keys that refer to one table, are on one table, or both.
 
@@ -46,13 +53,30 @@ def sp_fkeys(call: Call) -> None:
             continue
         one = database.object_by_id(foreign.referenced_id)
         two = database.object_by_id(item.parent_id)
-        if not (_is(one, parent, call.text("pktable_owner"))
-                and _is(two, child, call.text("fktable_owner"))):
+        if not (
+            _is(one, parent, call.text("pktable_owner"))
+            and _is(two, child, call.text("fktable_owner"))
+        ):
             continue
         for number, (own, other) in enumerate(zip(foreign.columns, foreign.referenced), 1):
-            rows.append((database.name, one.schema, one.name, other, database.name, two.schema,
-                         two.name, own, number, RULES[foreign.on_update],
-                         RULES[foreign.on_delete], item.name, foreign.index, NOT_DEFERRABLE))
+            rows.append(
+                (
+                    database.name,
+                    one.schema,
+                    one.name,
+                    other,
+                    database.name,
+                    two.schema,
+                    two.name,
+                    own,
+                    number,
+                    RULES[foreign.on_update],
+                    RULES[foreign.on_delete],
+                    item.name,
+                    foreign.index,
+                    NOT_DEFERRABLE,
+                )
+            )
     order = (4, 5, 6, 8) if parent is not None else (0, 1, 2, 8)
     rows.sort(key=lambda row: [str(row[i]).lower() if i != 8 else row[i] for i in order])
     call.answer(FKEYS, rows)
@@ -61,4 +85,5 @@ def sp_fkeys(call: Call) -> None:
 def _is(table: object, name: str | None, owner: str | None) -> bool:
     """Whether a table is the one named; None stands for every one."""
     return (name is None or table.name.lower() == name.lower()) and (
-        owner is None or table.schema.lower() == owner.lower())
+        owner is None or table.schema.lower() == owner.lower()
+    )

@@ -31,9 +31,19 @@ column nvarchar(128)?""")
 DEPENDENTS = result_columns("""
 name nvarchar(257)?
 type nvarchar(16)?""")
-_WORDS = {"U ": "user table", "V ": "view", "P ": "stored procedure", "TR": "trigger",
-          "FN": "scalar function", "IF": "inline function", "TF": "table function",
-          "SO": "sequence object", "SQ": "service queue", "C ": "check cns", "D ": "default"}
+_WORDS = {
+    "U ": "user table",
+    "V ": "view",
+    "P ": "stored procedure",
+    "TR": "trigger",
+    "FN": "scalar function",
+    "IF": "inline function",
+    "TF": "table function",
+    "SO": "sequence object",
+    "SQ": "service queue",
+    "C ": "check cns",
+    "D ": "default",
+}
 
 
 @procedure("sp_depends", objname=REQUIRED)
@@ -45,13 +55,15 @@ def sp_depends(call: Call) -> int:
     def word(other: Any) -> str:
         return _WORDS.get(type_code(other)[0], type_code(other)[1].lower())
 
-    found = [o for name in references_of(item)
-             if (o := resolved(database, name, item.schema)) is not None]
+    found = [
+        o
+        for name in references_of(item)
+        if (o := resolved(database, name, item.schema)) is not None
+    ]
     users = referrers(database, item)
     if found:
         s.info("In the current database, the specified object references the following:")
-        call.answer(DEPENDS, [(f"{o.schema}.{o.name}", word(o), "no", "yes", None)
-                              for o in found])
+        call.answer(DEPENDS, [(f"{o.schema}.{o.name}", word(o), "no", "yes", None) for o in found])
     if users:
         s.info("In the current database, the specified object is referenced by the following:")
         call.answer(DEPENDENTS, [(f"{o.schema}.{o.name}", word(o)) for o in users])
@@ -72,8 +84,12 @@ def sp_helpindex(call: Call) -> int:
     _, table = named(call, "objname", Table)
     indexes = sorted(all_indexes(table), key=lambda index: index.name.lower())
     if not indexes:
-        call.session.info(f"The object '{call.text('objname')}' does not have any indexes, or you "
-                          "do not have permissions.", 0, 15472)
+        call.session.info(
+            f"The object '{call.text('objname')}' does not have any indexes, or you "
+            "do not have permissions.",
+            0,
+            15472,
+        )
         return 0
     rows = []
     for index in indexes:
@@ -82,8 +98,9 @@ def sp_helpindex(call: Call) -> int:
         words += ["unique"] * index.unique
         words += ["primary key"] * index.primary
         words += ["unique key"] * (index.constraint and not index.primary)
-        keys = ", ".join(table.columns[i].name + "(-)" * (i in index.descending)
-                         for i in index.columns)
+        keys = ", ".join(
+            table.columns[i].name + "(-)" * (i in index.descending) for i in index.columns
+        )
         rows.append((index.name, f"{', '.join(words)} located on PRIMARY", keys))
     call.answer(INDEXES, rows)
     return 0
@@ -93,8 +110,9 @@ def sp_helpindex(call: Call) -> int:
 def sp_recompile(call: Call) -> int:
     """Says that plans will be made anew; there are none to keep."""
     named(call, "objname", (Table, Procedure, Trigger, View))
-    call.session.info(f"Object '{call.text('objname')}' was successfully marked for "
-                      "recompilation.", 0, 15070)
+    call.session.info(
+        f"Object '{call.text('objname')}' was successfully marked for recompilation.", 0, 15070
+    )
     return 0
 
 

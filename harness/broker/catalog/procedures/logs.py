@@ -19,8 +19,9 @@ from harness.broker.exec.server import UserMessage
 from harness.broker.exec.tokens import SYSADMIN, server_identity
 
 SECURITY_ADMIN = 4
-DONE = ("DBCC execution completed. If DBCC printed error messages, contact your system "
-        "administrator.")
+DONE = (
+    "DBCC execution completed. If DBCC printed error messages, contact your system administrator."
+)
 
 LINES = result_columns("""
 LogDate datetime?
@@ -36,7 +37,8 @@ Size int""")
 def may_read(s: Any) -> None:
     """Raise SqlError 15003 for who is neither securityadmin nor may view error logs."""
     if SECURITY_ADMIN not in server_identity(s) and not has_server_permission(
-            s, "VIEW ANY ERROR LOG"):
+        s, "VIEW ANY ERROR LOG"
+    ):
         raise SqlError(15003, "securityadmin")
 
 
@@ -45,8 +47,11 @@ def matching(s: Any, number: int, kind: int, words: list[str | None]) -> list[tu
     if kind != 1:
         raise NotSupported("the SQL Server Agent's log")
     wanted = [word.lower() for word in words if word]
-    return [line for line in s.instance.error_log.file(number)
-            if all(word in line[2].lower() for word in wanted)]
+    return [
+        line
+        for line in s.instance.error_log.file(number)
+        if all(word in line[2].lower() for word in wanted)
+    ]
 
 
 @procedure("sp_readerrorlog", p1=0, p2=1, p3=None, p4=None)
@@ -54,22 +59,38 @@ def sp_readerrorlog(call: Call) -> None:
     """Lines of the current log (0) or an archived one: what both words are in."""
     s = call.session
     may_read(s)
-    found = matching(s, call.number("p1") or 0, call.number("p2") or 1,
-                     [call.text("p3"), call.text("p4")])
+    found = matching(
+        s, call.number("p1") or 0, call.number("p2") or 1, [call.text("p3"), call.text("p4")]
+    )
     call.answer(LINES, found)
 
 
-@procedure("xp_readerrorlog", number=0, kind=1, first=None, second=None, begins=None, ends=None,
-           order="asc")
+@procedure(
+    "xp_readerrorlog",
+    number=0,
+    kind=1,
+    first=None,
+    second=None,
+    begins=None,
+    ends=None,
+    order="asc",
+)
 def xp_readerrorlog(call: Call) -> None:
     """The same by log number, kind, two words, first and last moment, and order asc or desc."""
     s = call.session
     may_read(s)
-    found = matching(s, call.number("number") or 0, call.number("kind") or 1,
-                     [call.text("first"), call.text("second")])
+    found = matching(
+        s,
+        call.number("number") or 0,
+        call.number("kind") or 1,
+        [call.text("first"), call.text("second")],
+    )
     begins, ends = _moment(call["begins"]), _moment(call["ends"])
-    found = [line for line in found if (begins is None or line[0] >= begins)
-             and (ends is None or line[0] <= ends)]
+    found = [
+        line
+        for line in found
+        if (begins is None or line[0] >= begins) and (ends is None or line[0] <= ends)
+    ]
     if (call.text("order") or "asc").lower() == "desc":
         found.reverse()
     call.answer(LINES, found)
@@ -101,8 +122,9 @@ def sp_enumerrorlogs(call: Call) -> None:
     for number in range(log.count):
         lines = log.file(number)
         last = lines[-1][0] if lines else s.now()
-        rows.append((str(number), last.strftime("%m/%d/%Y  %H:%M"),
-                     sum(len(line[2]) for line in lines)))
+        rows.append(
+            (str(number), last.strftime("%m/%d/%Y  %H:%M"), sum(len(line[2]) for line in lines))
+        )
     call.answer(ARCHIVES, rows)
 
 
@@ -122,8 +144,15 @@ def xp_logevent(call: Call) -> None:
 
 
 # ---------------------------------------------------------------------- user messages
-@procedure("sp_addmessage", msgnum=REQUIRED, severity=REQUIRED, msgtext=REQUIRED, lang=None,
-           with_log="FALSE", replace=None)
+@procedure(
+    "sp_addmessage",
+    msgnum=REQUIRED,
+    severity=REQUIRED,
+    msgtext=REQUIRED,
+    lang=None,
+    with_log="FALSE",
+    replace=None,
+)
 def sp_addmessage(call: Call) -> None:
     """A message for RAISERROR(number, ...). Raises SqlError 15040, 15041, 15043, 15271, 15247."""
     s = call.session
@@ -143,8 +172,13 @@ def sp_addmessage(call: Call) -> None:
     server = s.database.server
     if (number, 1033) in server.messages and (call.text("replace") or "").lower() != "replace":
         raise SqlError(15043)
-    s.engine.journal.put(s.work(), server, server.messages, (number, 1033), UserMessage(
-        call.text("msgtext") or "", severity, with_log == "TRUE"))
+    s.engine.journal.put(
+        s.work(),
+        server,
+        server.messages,
+        (number, 1033),
+        UserMessage(call.text("msgtext") or "", severity, with_log == "TRUE"),
+    )
 
 
 @procedure("sp_dropmessage", msgnum=REQUIRED, lang=None)
@@ -175,7 +209,15 @@ def sp_altermessage(call: Call) -> None:
         raise SqlError(15277)
     found = server.messages.get((number, 1033))
     if found is None:
-        raise SqlError(15179, number) if number > 50000 else NotSupported(
-            "sp_altermessage of a message of the server")
-    s.engine.journal.put(s.work(), server, server.messages, (number, 1033),
-                         UserMessage(found.text, found.severity, value == "TRUE"))
+        raise (
+            SqlError(15179, number)
+            if number > 50000
+            else NotSupported("sp_altermessage of a message of the server")
+        )
+    s.engine.journal.put(
+        s.work(),
+        server,
+        server.messages,
+        (number, 1033),
+        UserMessage(found.text, found.severity, value == "TRUE"),
+    )

@@ -30,16 +30,21 @@ def holder_of(s: Any, owner: str, create: bool) -> Any:
     return s.transaction if s.trancount else None
 
 
-@procedure("sp_getapplock", Resource=REQUIRED, LockMode=REQUIRED, LockOwner="Transaction",
-           LockTimeout=None, DbPrincipal="public")
+@procedure(
+    "sp_getapplock",
+    Resource=REQUIRED,
+    LockMode=REQUIRED,
+    LockOwner="Transaction",
+    LockTimeout=None,
+    DbPrincipal="public",
+)
 def sp_getapplock(call: Call) -> int:
     """An application lock; timing out or being a deadlock victim is a return code, no error."""
     s = call.session
     word = (call.text("LockMode") or "").lower()
     mode = next((short for short, name in LOCK_NAMES.items() if name.lower() == word), None)
     resource, owner = call.text("Resource"), call.text("LockOwner") or ""
-    if mode in {None, "SIX"} or resource is None or owner.lower() not in {
-            "transaction", "session"}:
+    if mode in {None, "SIX"} or resource is None or owner.lower() not in {"transaction", "session"}:
         return BAD_CALL
     if (call.text("DbPrincipal") or "").lower() not in {"public", "dbo"}:
         raise SqlError(15151, "find", "principal", call.text("DbPrincipal"))
@@ -56,8 +61,9 @@ def sp_getapplock(call: Call) -> int:
     # Held and never counted: this is the second run of a call that had to wait.
     waited = key in holder.locks and (holder, key) not in s.database.server.applock_counts
     try:
-        s.engine.locks.acquire(holder, key, mode, timeout=s.lock_timeout if timeout is None
-                               else timeout, quiet=True)
+        s.engine.locks.acquire(
+            holder, key, mode, timeout=s.lock_timeout if timeout is None else timeout, quiet=True
+        )
     except SqlError as error:
         if error.number in {1205, 1222}:
             return DEADLOCK if error.number == 1205 else TIMED_OUT
@@ -72,8 +78,9 @@ def count(s: Any, holder: Any, key: tuple, step: int) -> int:
     for old in [k for k in server.applock_counts if k[1] not in k[0].locks]:
         s.engine.journal.put(None, server, server.applock_counts, old, MISSING)
     now = server.applock_counts.get((holder, key), 0) + step
-    s.engine.journal.put(None, server, server.applock_counts, (holder, key),
-                         now if now > 0 else MISSING)
+    s.engine.journal.put(
+        None, server, server.applock_counts, (holder, key), now if now > 0 else MISSING
+    )
     return now
 
 
@@ -173,8 +180,10 @@ def sp_db_vardecimal_storage_format(call: Call) -> int:
     if name is not None:
         server.database(name)
     if state is None:
-        columns = [ResultColumn("Database Name", SYSNAME, False),
-                   ResultColumn("Vardecimal State", sql_type("varchar", 3), False)]
+        columns = [
+            ResultColumn("Database Name", SYSNAME, False),
+            ResultColumn("Vardecimal State", sql_type("varchar", 3), False),
+        ]
         named = [server.database(name)] if name is not None else server.databases.values()
         call.answer(columns, [(each, "ON") for each in sorted(d.name for d in named)])
     return 0

@@ -26,8 +26,14 @@ TABLE_TYPE varchar(32)?
 REMARKS varchar(254)?""")
 
 
-@procedure("sp_tables", table_name=None, table_owner=None, table_qualifier=None, table_type=None,
-           fUsePattern=1)
+@procedure(
+    "sp_tables",
+    table_name=None,
+    table_owner=None,
+    table_qualifier=None,
+    table_type=None,
+    fUsePattern=1,
+)
 def sp_tables(call: Call) -> None:
     """Tables, views and system views by pattern; '%' with the other two empty lists qualifiers."""
     name, owner = call.text("table_name"), call.text("table_owner")
@@ -41,25 +47,38 @@ def sp_tables(call: Call) -> None:
     for item in seen_objects(call.session, database, (Table, View)):
         kind = "TABLE" if isinstance(item, Table) else "VIEW"
         rows.append((kind, item.schema, item.name))
-    rows += [("SYSTEM TABLE" if schema == "sys" else "VIEW", view.schema, view.name)
-             for (schema, _), view in SYSTEM_VIEWS.items()]
-    rows = [r for r in rows if (not wanted or r[0] in wanted)
-            and matches(r[1], owner, pattern) and matches(r[2], name, pattern)]
+    rows += [
+        ("SYSTEM TABLE" if schema == "sys" else "VIEW", view.schema, view.name)
+        for (schema, _), view in SYSTEM_VIEWS.items()
+    ]
+    rows = [
+        r
+        for r in rows
+        if (not wanted or r[0] in wanted)
+        and matches(r[1], owner, pattern)
+        and matches(r[2], name, pattern)
+    ]
     rows.sort(key=lambda row: [part.lower() for part in row])
-    call.answer(TABLES, [(database.name, schema, table, kind, None)
-                         for kind, schema, table in rows])
+    call.answer(
+        TABLES, [(database.name, schema, table, kind, None) for kind, schema, table in rows]
+    )
 
 
-def special_list(call: Call, name: str | None, owner: str | None, qualifier: str | None,
-                 kinds: str | None) -> bool:
+def special_list(
+    call: Call, name: str | None, owner: str | None, qualifier: str | None, kinds: str | None
+) -> bool:
     """SQLTables' lists of catalogs, schemas and table types."""
     server = call.session.database.server
     if qualifier == "%" and name == "" and owner == "":
-        rows = [(d.name, None, None, None, None)
-                for d in sorted(server.databases.values(), key=lambda d: d.name.lower())]
+        rows = [
+            (d.name, None, None, None, None)
+            for d in sorted(server.databases.values(), key=lambda d: d.name.lower())
+        ]
     elif owner == "%" and name == "" and not qualifier:
-        rows = [(None, schema.name, None, None, None)
-                for schema in call.session.database.schemas.values()]
+        rows = [
+            (None, schema.name, None, None, None)
+            for schema in call.session.database.schemas.values()
+        ]
     elif kinds in {"%", "'%'"} and name == "" and owner == "":
         rows = [(None, None, None, kind, None) for kind in ("SYSTEM TABLE", "TABLE", "VIEW")]
     else:
@@ -90,7 +109,9 @@ ORDINAL_POSITION int
 IS_NULLABLE varchar(254)?
 """
 COLUMNS = result_columns(_COLUMNS + "SS_DATA_TYPE tinyint?")
-COLUMNS_100 = result_columns(_COLUMNS + """SS_IS_SPARSE smallint?
+COLUMNS_100 = result_columns(
+    _COLUMNS
+    + """SS_IS_SPARSE smallint?
 SS_IS_COLUMN_SET smallint?
 SS_IS_COMPUTED smallint?
 SS_IS_IDENTITY smallint?
@@ -100,11 +121,13 @@ SS_UDT_ASSEMBLY_TYPE_NAME nvarchar(4000)?
 SS_XML_SCHEMACOLLECTION_CATALOG_NAME sysname?
 SS_XML_SCHEMACOLLECTION_SCHEMA_NAME sysname?
 SS_XML_SCHEMACOLLECTION_NAME sysname?
-SS_DATA_TYPE tinyint?""")
+SS_DATA_TYPE tinyint?"""
+)
 
 
-def type_facts(type_: SqlType, late: bool) -> tuple[int, int | None, int | None, int | None,
-                                                    int | None, int, int | None, int | None]:
+def type_facts(
+    type_: SqlType, late: bool
+) -> tuple[int, int | None, int | None, int | None, int | None, int, int | None, int | None]:
     """(DATA_TYPE, PRECISION, LENGTH, SCALE, RADIX, SQL_DATA_TYPE, SQL_DATETIME_SUB, octets)."""
     item = BY_NAME[catalog_name(type_)]
     code = item.code
@@ -119,17 +142,36 @@ def type_facts(type_: SqlType, late: bool) -> tuple[int, int | None, int | None,
         size = max_length(type_)
         if type_.length == MAX or type_.name == "xml":
             precision = MAX_TEXT.get(type_.name, item.precision)
-            return code, precision, MAX_TEXT.get(type_.name, 0) and 2147483647 - (
-                1 if type_.name == "nvarchar" else 0), None, None, verbose, sub, \
-                2147483646 if type_.name == "nvarchar" else precision
+            return (
+                code,
+                precision,
+                MAX_TEXT.get(type_.name, 0) and 2147483647 - (1 if type_.name == "nvarchar" else 0),
+                None,
+                None,
+                verbose,
+                sub,
+                2147483646 if type_.name == "nvarchar" else precision,
+            )
         return code, type_.length, size, None, None, verbose, sub, size
-    length = {"uniqueidentifier": 16, "datetime": 16, "datetime2": 16, "smalldatetime": 16,
-              "date": 6, "time": 12, "datetimeoffset": 20, "money": 21, "smallmoney": 12,
-              "decimal": type_.precision + 2, "numeric": type_.precision + 2}.get(
-                  type_.name, max_length(type_))
+    length = {
+        "uniqueidentifier": 16,
+        "datetime": 16,
+        "datetime2": 16,
+        "smalldatetime": 16,
+        "date": 6,
+        "time": 12,
+        "datetimeoffset": 20,
+        "money": 21,
+        "smallmoney": 12,
+        "decimal": type_.precision + 2,
+        "numeric": type_.precision + 2,
+    }.get(type_.name, max_length(type_))
     precision = {"uniqueidentifier": 36, "bit": 1}.get(type_.name, precision)
-    shown_scale = None if type_.name in {"float", "real", "uniqueidentifier", "date", "bit",
-                                         "sql_variant"} else scale
+    shown_scale = (
+        None
+        if type_.name in {"float", "real", "uniqueidentifier", "date", "bit", "sql_variant"}
+        else scale
+    )
     return code, precision, length, shown_scale, item.radix, verbose, sub, octets
 
 
@@ -139,16 +181,26 @@ def column_rows(call: Call, late: bool) -> Iterator[tuple]:
     pattern = bool(call.number("fUsePattern"))
     name, owner = call.text("table_name"), call.text("table_owner")
     wanted = call.text("column_name")
-    tables: list[Any] = [t for t in seen_objects(call.session, database, (Table, View))
-                         if matches(t.name, name, pattern) and matches(t.schema, owner, pattern)]
-    tables += [v for v in SYSTEM_VIEWS.values()
-               if matches(v.name, name, pattern) and matches(v.schema, owner, pattern)
-               and name not in {None, "%"}]
+    tables: list[Any] = [
+        t
+        for t in seen_objects(call.session, database, (Table, View))
+        if matches(t.name, name, pattern) and matches(t.schema, owner, pattern)
+    ]
+    tables += [
+        v
+        for v in SYSTEM_VIEWS.values()
+        if matches(v.name, name, pattern)
+        and matches(v.schema, owner, pattern)
+        and name not in {None, "%"}
+    ]
     for table in sorted(tables, key=lambda t: (t.schema.lower(), t.name.lower())):
         for number, column in enumerate(table.columns, 1):
             if matches(column.name, wanted, pattern):
-                shown = column if isinstance(column, Column) else \
-                    Column(column.name, column.type, column.nullable)
+                shown = (
+                    column
+                    if isinstance(column, Column)
+                    else Column(column.name, column.type, column.nullable)
+                )
                 yield column_row(database, table, number, shown, late)
 
 
@@ -158,20 +210,62 @@ def column_row(database: Any, table: Any, number: int, column: Column, late: boo
     name = "sysname" if user_type_id(database, column) == SYSNAME_ID else catalog_name(column.type)
     if column.identity is not None:
         name += "() identity" if column.type.name in {"decimal", "numeric"} else " identity"
-    return (database.name, table.schema, table.name, column.name, code, name, precision, length,
-            scale, radix, int(column.nullable), None, column.default_text or None, verbose, sub,
-            octets, number, "YES" if column.nullable else "NO", int(column.identity is not None),
-            tds_nullable_type(column.type, column.nullable))
+    return (
+        database.name,
+        table.schema,
+        table.name,
+        column.name,
+        code,
+        name,
+        precision,
+        length,
+        scale,
+        radix,
+        int(column.nullable),
+        None,
+        column.default_text or None,
+        verbose,
+        sub,
+        octets,
+        number,
+        "YES" if column.nullable else "NO",
+        int(column.identity is not None),
+        tds_nullable_type(column.type, column.nullable),
+    )
 
 
-_SS_TYPES = {"int": (56, 38), "bigint": (63, 108), "smallint": (52, 38), "tinyint": (48, 38),
-             "bit": (50, 50), "float": (62, 109), "real": (59, 109), "datetime": (61, 111),
-             "smalldatetime": (58, 111), "money": (60, 110), "smallmoney": (122, 110),
-             "decimal": (55, 106), "numeric": (63, 108), "char": (47, 39), "nchar": (47, 39),
-             "varchar": (39, 39), "nvarchar": (39, 39), "binary": (45, 37), "varbinary": (37, 37),
-             "rowversion": (45, 37), "uniqueidentifier": (37, 37), "text": (35, 35),
-             "ntext": (35, 35), "image": (34, 34), "sql_variant": (39, 39), "xml": (0, 0),
-             "date": (0, 0), "time": (0, 0), "datetime2": (0, 0), "datetimeoffset": (0, 0)}
+_SS_TYPES = {
+    "int": (56, 38),
+    "bigint": (63, 108),
+    "smallint": (52, 38),
+    "tinyint": (48, 38),
+    "bit": (50, 50),
+    "float": (62, 109),
+    "real": (59, 109),
+    "datetime": (61, 111),
+    "smalldatetime": (58, 111),
+    "money": (60, 110),
+    "smallmoney": (122, 110),
+    "decimal": (55, 106),
+    "numeric": (63, 108),
+    "char": (47, 39),
+    "nchar": (47, 39),
+    "varchar": (39, 39),
+    "nvarchar": (39, 39),
+    "binary": (45, 37),
+    "varbinary": (37, 37),
+    "rowversion": (45, 37),
+    "uniqueidentifier": (37, 37),
+    "text": (35, 35),
+    "ntext": (35, 35),
+    "image": (34, 34),
+    "sql_variant": (39, 39),
+    "xml": (0, 0),
+    "date": (0, 0),
+    "time": (0, 0),
+    "datetime2": (0, 0),
+    "datetimeoffset": (0, 0),
+}
 
 
 def tds_nullable_type(type_: SqlType, nullable: bool) -> int:
@@ -179,19 +273,36 @@ def tds_nullable_type(type_: SqlType, nullable: bool) -> int:
     return _SS_TYPES.get(type_.name, (0, 0))[int(nullable)]
 
 
-@procedure("sp_columns", table_name=None, table_owner=None, table_qualifier=None,
-           column_name=None, ODBCVer=2, fUsePattern=1)
+@procedure(
+    "sp_columns",
+    table_name=None,
+    table_owner=None,
+    table_qualifier=None,
+    column_name=None,
+    ODBCVer=2,
+    fUsePattern=1,
+)
 def sp_columns(call: Call) -> None:
     """Columns as drivers before 2008 read them."""
     call.answer(COLUMNS, [(*row[:18], row[19]) for row in column_rows(call, late=False)])
 
 
-@procedure("sp_columns_100", "sp_columns_90", table_name=None, table_owner=None,
-           table_qualifier=None, column_name=None, NameScope=0, ODBCVer=2, fUsePattern=1)
+@procedure(
+    "sp_columns_100",
+    "sp_columns_90",
+    table_name=None,
+    table_owner=None,
+    table_qualifier=None,
+    column_name=None,
+    NameScope=0,
+    ODBCVer=2,
+    fUsePattern=1,
+)
 def sp_columns_100(call: Call) -> None:
     """Columns with what 2008 added. JDBC inserts this result into a table of 29 columns."""
-    rows = [(*row[:18], 0, 0, 0, row[18], *[None] * 6, row[19])
-            for row in column_rows(call, late=True)]
+    rows = [
+        (*row[:18], 0, 0, 0, row[18], *[None] * 6, row[19]) for row in column_rows(call, late=True)
+    ]
     call.answer(COLUMNS_100, rows)
 
 
@@ -209,8 +320,11 @@ def named_tables(call: Call, name: str, owner: str, qualifier: str) -> tuple[Any
     """(database, tables) of exact name and, when given, schema."""
     database = qualified_database(call.session, call.text(qualifier))
     wanted, schema = call.text(name), call.text(owner)
-    return database, [t for t in seen_objects(call.session, database, Table)
-                      if matches(t.name, wanted, False) and matches(t.schema, schema, False)]
+    return database, [
+        t
+        for t in seen_objects(call.session, database, Table)
+        if matches(t.name, wanted, False) and matches(t.schema, schema, False)
+    ]
 
 
 @procedure("sp_pkeys", table_name=None, table_owner=None, table_qualifier=None)
@@ -221,8 +335,17 @@ def sp_pkeys(call: Call) -> None:
     for table in tables:
         for index in all_indexes(table):
             if index.primary:
-                rows += [(database.name, table.schema, table.name, table.columns[i].name, number,
-                          index.name) for number, i in enumerate(index.columns, 1)]
+                rows += [
+                    (
+                        database.name,
+                        table.schema,
+                        table.name,
+                        table.columns[i].name,
+                        number,
+                        index.name,
+                    )
+                    for number, i in enumerate(index.columns, 1)
+                ]
     call.answer(PKEYS, rows)
 
 
@@ -242,8 +365,16 @@ PAGES int?
 FILTER_CONDITION varchar(128)?""")
 
 
-@procedure("sp_statistics", "sp_statistics_100", table_name=None, table_owner=None,
-           table_qualifier=None, index_name="%", is_unique="N", accuracy="Q")
+@procedure(
+    "sp_statistics",
+    "sp_statistics_100",
+    table_name=None,
+    table_owner=None,
+    table_qualifier=None,
+    index_name="%",
+    is_unique="N",
+    accuracy="Q",
+)
 def sp_statistics(call: Call) -> None:
     """One row for each table, then one per index column, unique indexes first."""
     database, tables = named_tables(call, "table_name", "table_owner", "table_qualifier")
@@ -251,13 +382,45 @@ def sp_statistics(call: Call) -> None:
     rows = []
     for table in tables:
         count = len(table.rows.entries)
-        rows.append((database.name, table.schema, table.name, None, None, None, 0, None, None,
-                     None, count, None, None))
-        found = [i for i in all_indexes(table) if (i.unique or not only_unique)
-                 and matches(i.name, call.text("index_name"), True)]
+        rows.append(
+            (
+                database.name,
+                table.schema,
+                table.name,
+                None,
+                None,
+                None,
+                0,
+                None,
+                None,
+                None,
+                count,
+                None,
+                None,
+            )
+        )
+        found = [
+            i
+            for i in all_indexes(table)
+            if (i.unique or not only_unique) and matches(i.name, call.text("index_name"), True)
+        ]
         for index in sorted(found, key=lambda i: (not i.unique, not i.clustered, i.name.lower())):
-            rows += [(database.name, table.schema, table.name, int(not index.unique), table.name,
-                      index.name, 1 if index.clustered else 3, number, table.columns[i].name, "A",
-                      count, None, None) for number, i in enumerate(index.columns, 1)]
+            rows += [
+                (
+                    database.name,
+                    table.schema,
+                    table.name,
+                    int(not index.unique),
+                    table.name,
+                    index.name,
+                    1 if index.clustered else 3,
+                    number,
+                    table.columns[i].name,
+                    "A",
+                    count,
+                    None,
+                    None,
+                )
+                for number, i in enumerate(index.columns, 1)
+            ]
     call.answer(STATISTICS, rows)
-

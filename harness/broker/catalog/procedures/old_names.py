@@ -46,14 +46,23 @@ def statement(own: str, **parameters: Any) -> Callable[[Callable[[Values], str]]
     return register
 
 
-@statement("sp_addlogin", loginame=REQUIRED, passwd=None, defdb="master", deflanguage=None,
-           sid=None, encryptopt=None)
+@statement(
+    "sp_addlogin",
+    loginame=REQUIRED,
+    passwd=None,
+    defdb="master",
+    deflanguage=None,
+    sid=None,
+    encryptopt=None,
+)
 def add_login(v: Values) -> str:
     """CREATE LOGIN without a policy; a sid or a hashed password is refused."""
     if v["sid"] is not None or v["encryptopt"] is not None:
         raise NotSupported("sp_addlogin with @sid or @encryptopt")
-    return (f"CREATE LOGIN {name(v['loginame'])} WITH PASSWORD = {text(v['passwd'])}, "
-            f"DEFAULT_DATABASE = {name(v['defdb'] or 'master')}, CHECK_POLICY = OFF")
+    return (
+        f"CREATE LOGIN {name(v['loginame'])} WITH PASSWORD = {text(v['passwd'])}, "
+        f"DEFAULT_DATABASE = {name(v['defdb'] or 'master')}, CHECK_POLICY = OFF"
+    )
 
 
 @statement("sp_password", old=None, new=REQUIRED, loginame=None)
@@ -73,8 +82,9 @@ def default_database(v: Values) -> str:
 
 def _user(v: Values) -> str:
     own = v["name_in_db"] or v["loginame"]
-    made = (f"CREATE USER {name(own)} FOR LOGIN {name(v['loginame'])} "
-            f"WITH DEFAULT_SCHEMA = {name(own)}")
+    made = (
+        f"CREATE USER {name(own)} FOR LOGIN {name(v['loginame'])} WITH DEFAULT_SCHEMA = {name(own)}"
+    )
     group = v.get("grpname")
     return made + (f"; ALTER ROLE {name(group)} ADD MEMBER {name(own)}" if group else "")
 
@@ -92,17 +102,22 @@ def add_role(v: Values) -> str:
 @statement("sp_changedbowner", loginame=REQUIRED, map="true")
 def change_owner(v: Values) -> str:
     """ALTER AUTHORIZATION ON the current DATABASE."""
-    return ("DECLARE @s nvarchar(max) = N'ALTER AUTHORIZATION ON DATABASE::' + QUOTENAME(DB_NAME())"
-            f" + N' TO ' + QUOTENAME({text(v['loginame'])}); EXEC (@s)")
+    return (
+        "DECLARE @s nvarchar(max) = N'ALTER AUTHORIZATION ON DATABASE::' + QUOTENAME(DB_NAME())"
+        f" + N' TO ' + QUOTENAME({text(v['loginame'])}); EXEC (@s)"
+    )
 
 
 # ---------------------------------------------------------------------- orphans
-REPORT = ("SELECT name AS UserName, sid AS UserSID FROM sys.database_principals WHERE type = 'S' "
-          "AND authentication_type = 1 AND SUSER_SNAME(sid) IS NULL ORDER BY principal_id")
+REPORT = (
+    "SELECT name AS UserName, sid AS UserSID FROM sys.database_principals WHERE type = 'S' "
+    "AND authentication_type = 1 AND SUSER_SNAME(sid) IS NULL ORDER BY principal_id"
+)
 
 
-@statement("sp_change_users_login", action=REQUIRED, usernamepattern=None, loginname=None,
-           password=None)
+@statement(
+    "sp_change_users_login", action=REQUIRED, usernamepattern=None, loginname=None, password=None
+)
 def change_users_login(v: Values) -> str:
     """REPORT lists orphans, UPDATE_ONE links one to a login, AUTO_FIX to the one of its name.
 

@@ -16,7 +16,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         if char == "[" and "]" in pattern[position:]:
             # Drivers escape by putting the character into brackets.
             end = pattern.index("]", position)
-            parts.append(re.escape(pattern[position + 1:end]))
+            parts.append(re.escape(pattern[position + 1 : end]))
             position = end + 1
             continue
         if char == "\\" and position + 1 < len(pattern):

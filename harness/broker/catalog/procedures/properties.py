@@ -29,8 +29,12 @@ from harness.broker.exec.security import (
 )
 
 INDEX = 7
-_BROKER_LEVEL_0 = {"SERVICE": (17, "services"), "CONTRACT": (16, "contracts"),
-                   "MESSAGE TYPE": (15, "message_types"), "ROUTE": (19, "routes")}
+_BROKER_LEVEL_0 = {
+    "SERVICE": (17, "services"),
+    "CONTRACT": (16, "contracts"),
+    "MESSAGE TYPE": (15, "message_types"),
+    "ROUTE": (19, "routes"),
+}
 _LEVELS = ("level0type", "level0name", "level1type", "level1name", "level2type", "level2name")
 _NONE = dict.fromkeys(_LEVELS)
 
@@ -63,8 +67,9 @@ def place_of(s: Any, given: list[str | None]) -> tuple[tuple[int, int, int], Any
     raise SqlError(15135, shown)
 
 
-def _in_schema(s: Any, schema: str, type1: str, name1: str, type2: str | None,
-               name2: str | None) -> tuple[tuple[int, int, int], Any] | None:
+def _in_schema(
+    s: Any, schema: str, type1: str, name1: str, type2: str | None, name2: str | None
+) -> tuple[tuple[int, int, int], Any] | None:
     """Level 1 and 2 inside a schema; None when there is no such thing."""
     if type1.upper() == "TYPE":
         item = s.database.resolve_type(schema, name1)
@@ -110,8 +115,10 @@ def _change(call: Call, verb: str) -> None:
     database, name = s.database, call.text("name") or ""
     if not has_permission(s, "ALTER", item):
         raise SqlError(15135, name)
-    key = next((k for k in database.properties
-                if k[:3] == place and k[3].lower() == name.lower()), (*place, name))
+    key = next(
+        (k for k in database.properties if k[:3] == place and k[3].lower() == name.lower()),
+        (*place, name),
+    )
     exists = key in database.properties
     if verb == "add" and exists:
         raise SqlError(15233, name, call.text("level1name") or database.name)

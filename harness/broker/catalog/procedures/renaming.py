@@ -23,8 +23,7 @@ from harness.broker.exec.objects import Constraint
 from harness.broker.exec.security import has_permission
 
 KINDS = frozenset({"COLUMN", "INDEX", "OBJECT", "STATISTICS", "USERDATATYPE", "DATABASE"})
-CAUTION = ("Caution: Changing any part of an object name could break scripts and stored "
-           "procedures.")
+CAUTION = "Caution: Changing any part of an object name could break scripts and stored procedures."
 
 
 @procedure("sp_rename", objname=REQUIRED, newname=REQUIRED, objtype=None)
@@ -45,9 +44,13 @@ def sp_rename(call: Call) -> int:
         done = len(parts) >= 2 and _part_of_table(s, text, parts, name, kind)
     else:
         done = _object(s, text, name) or (
-            kind is None and len(parts) >= 2 and (
+            kind is None
+            and len(parts) >= 2
+            and (
                 _part_of_table(s, text, parts, name, "COLUMN")
-                or _part_of_table(s, text, parts, name, "INDEX")))
+                or _part_of_table(s, text, parts, name, "INDEX")
+            )
+        )
     if not done:
         raise SqlError(15225, text, s.database.name, kind or "(null)")
     s.info(CAUTION, 0, 15477)
@@ -56,12 +59,17 @@ def sp_rename(call: Call) -> int:
 
 def _object(s: Any, text: str, name: str) -> bool:
     database, item = find_object(s, text)
-    if item is None or not hasattr(item, "object_id") or database is not s.database \
-            or getattr(item, "temporary", False):
+    if (
+        item is None
+        or not hasattr(item, "object_id")
+        or database is not s.database
+        or getattr(item, "temporary", False)
+    ):
         return False
     home = item if not isinstance(item, Constraint) else database.object_by_id(item.parent_id)
-    if (item.schema.lower(), item.name.lower()) not in database.objects \
-            or not has_permission(s, "ALTER", home):
+    if (item.schema.lower(), item.name.lower()) not in database.objects or not has_permission(
+        s, "ALTER", home
+    ):
         return False
     if moved(s, item, name=name) is None:
         raise NotSupported(f"sp_rename of a {item.kind.lower()}")
@@ -79,8 +87,7 @@ def _object(s: Any, text: str, name: str) -> bool:
 def _part_of_table(s: Any, text: str, parts: list[str], name: str, kind: str) -> bool:
     owner = ".".join("[" + part.replace("]", "]]") + "]" for part in parts[:-1])
     database, table = find_object(s, owner)
-    if not isinstance(table, Table) or not (
-            table.temporary or has_permission(s, "ALTER", table)):
+    if not isinstance(table, Table) or not (table.temporary or has_permission(s, "ALTER", table)):
         return False
     transaction = s.work()
     if not table.temporary:
@@ -92,8 +99,9 @@ def _part_of_table(s: Any, text: str, parts: list[str], name: str, kind: str) ->
             return False
         if table.ordinals.get(name.lower(), ordinal) != ordinal:
             raise SqlError(15335, name, "COLUMN")
-        put_table(s, transaction, database,
-                  rename_column(s, transaction, database, table, ordinal, name))
+        put_table(
+            s, transaction, database, rename_column(s, transaction, database, table, ordinal, name)
+        )
         return True
     index = next((i for i in all_indexes(table) if i.name.lower() == last), None)
     if index is None or table.temporary:

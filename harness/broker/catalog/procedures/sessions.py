@@ -48,8 +48,10 @@ Resource nchar(32)
 Mode nvarchar(8)
 Status nvarchar(5)""")
 
-differs("processor time and disk accesses",
-        "Nobody measures them: sp_who2 shows 0, the columns of the DMVs are refused.")
+differs(
+    "processor time and disk accesses",
+    "Nobody measures them: sp_who2 shows 0, the columns of the DMVs are refused.",
+)
 
 _TYPES = {"DATABASE": "DB", "OBJECT": "TAB", "KEY": "KEY", "METADATA": "MD", "APPLICATION": "APP"}
 
@@ -94,9 +96,23 @@ def command_of(x: Any) -> str:
 def sp_who(call: Call) -> None:
     """Sessions and who blocks them; without VIEW SERVER STATE only the caller's own."""
     s = call.session
-    call.answer(WHO, [
-        (x.id, 0, status_of(x), x.login_name, x.host_name, str(blocker_of(s, x)),
-         x.database.name if x.database else None, command_of(x), 0) for x in shown(call)])
+    call.answer(
+        WHO,
+        [
+            (
+                x.id,
+                0,
+                status_of(x),
+                x.login_name,
+                x.host_name,
+                str(blocker_of(s, x)),
+                x.database.name if x.database else None,
+                command_of(x),
+                0,
+            )
+            for x in shown(call)
+        ],
+    )
 
 
 @procedure("sp_who2", loginame=None)
@@ -106,11 +122,23 @@ def sp_who2(call: Call) -> None:
     rows = []
     for x in shown(call):
         blocker = blocker_of(s, x)
-        rows.append((
-            str(x.id), status_of(x), x.login_name, x.host_name or "  .",
-            str(blocker) if blocker else "  .", x.database.name if x.database else None,
-            command_of(x), "0", "0", moment(x.statement_started).strftime("%m/%d %H:%M:%S"),
-            x.app_name or "", str(x.id), "0"))
+        rows.append(
+            (
+                str(x.id),
+                status_of(x),
+                x.login_name,
+                x.host_name or "  .",
+                str(blocker) if blocker else "  .",
+                x.database.name if x.database else None,
+                command_of(x),
+                "0",
+                "0",
+                moment(x.statement_started).strftime("%m/%d %H:%M:%S"),
+                x.app_name or "",
+                str(x.id),
+                "0",
+            )
+        )
     call.answer(WHO2, rows)
 
 
@@ -120,11 +148,24 @@ def sp_lock(call: Call) -> None:
     s = call.session
     s.check_server_permission(VIEW_SERVER_STATE)
     wanted = {call.number("spid1"), call.number("spid2")} - {None}
-    rows = [(x.id, x.database.id, 0, 0, "DB", "", "S", "GRANT")
-            for x in sessions(s.database) if x.database is not None and not x.background]
+    rows = [
+        (x.id, x.database.id, 0, 0, "DB", "", "S", "GRANT")
+        for x in sessions(s.database)
+        if x.database is not None and not x.background
+    ]
     for resource, transaction, mode, status in lock_requests(s):
         kind, _, database, text, entity = lock_place(s.database.server, resource.key)
         number = entity if kind == "OBJECT" else 0
-        rows.append((transaction.owner.id, database, number, 0, _TYPES.get(kind, kind[:4]),
-                     text[:32], mode, {"CONVERT": "CNVT"}.get(status, status)))
+        rows.append(
+            (
+                transaction.owner.id,
+                database,
+                number,
+                0,
+                _TYPES.get(kind, kind[:4]),
+                text[:32],
+                mode,
+                {"CONVERT": "CNVT"}.get(status, status),
+            )
+        )
     call.answer(LOCKS, [row for row in rows if not wanted or row[0] in wanted])

@@ -28,13 +28,15 @@ def sp_configure(call: Call) -> int:
     if value is not None:
         configure(call.session, chosen[0], value)
         return 0
-    call.answer(OPTIONS, [(item.name, item.low, item.high, *values_of(server, item))
-                          for item in chosen])
+    call.answer(
+        OPTIONS, [(item.name, item.low, item.high, *values_of(server, item)) for item in chosen]
+    )
     return 0
 
 
-@procedure("sp_settriggerorder", triggername=REQUIRED, order=REQUIRED, stmttype=REQUIRED,
-           namespace=None)
+@procedure(
+    "sp_settriggerorder", triggername=REQUIRED, order=REQUIRED, stmttype=REQUIRED, namespace=None
+)
 def sp_settriggerorder(call: Call) -> int:
     """Make an AFTER trigger the first or the last of its table for an event, or neither."""
     s = call.session
@@ -54,8 +56,12 @@ def sp_settriggerorder(call: Call) -> int:
     if event not in trigger.node.events:
         raise SqlError(15125, text, event)
     for other in database.modules(Trigger):
-        if other.parent_id == trigger.parent_id and other is not trigger and order != "None" \
-                and dict(other.order).get(event) == order:
+        if (
+            other.parent_id == trigger.parent_id
+            and other is not trigger
+            and order != "None"
+            and dict(other.order).get(event) == order
+        ):
             raise SqlError(15130, order.lower(), event)
     kept = tuple(item for item in trigger.order if item[0] != event)
     if order != "None":

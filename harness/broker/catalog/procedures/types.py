@@ -102,9 +102,25 @@ def type_row(item: OdbcType, name: str, code: int, counter: bool) -> tuple:
     text = code in {-10, -9, -8, -1, 1, 12}
     verbose = item.verbose or (code, None)
     increments = (1 if counter else 0) if item.unsigned is not None else None
-    return (name, code, item.precision, *item.quote, item.parameters, 0 if counter else 1,
-            0, item.search if not text else max(item.search, 1), item.unsigned, item.money,
-            increments, name, *item.scale, *verbose, item.radix, None, item.user_type)
+    return (
+        name,
+        code,
+        item.precision,
+        *item.quote,
+        item.parameters,
+        0 if counter else 1,
+        0,
+        item.search if not text else max(item.search, 1),
+        item.unsigned,
+        item.money,
+        increments,
+        name,
+        *item.scale,
+        *verbose,
+        item.radix,
+        None,
+        item.user_type,
+    )
 
 
 @procedure("sp_datatype_info_100", data_type=0, ODBCVer=2)
@@ -137,7 +153,10 @@ def rows(wanted: int, version: int, late: bool) -> list[tuple]:
             code = {91: 9, 93: 11}[code]  # what ODBC 2 calls SQL_DATE and SQL_TIMESTAMP
         found.append(type_row(item, item.name, code, False))
         if item.name in _COUNTERS:
-            name = f"{item.name}() identity" if item.radix and item.parameters else \
-                f"{item.name} identity"
+            name = (
+                f"{item.name}() identity"
+                if item.radix and item.parameters
+                else f"{item.name} identity"
+            )
             found.append(type_row(item, name, code, True))
     return sorted(found, key=lambda row: row[1])

@@ -88,8 +88,7 @@ def output(context: Context, node: ast.Variable, what: str, statement: str) -> i
     """Slot of a uniqueidentifier variable a statement fills; 8402 for any other type."""
     found = context.scope.resolve_variable(node)
     if found.type is None or found.type.name != "uniqueidentifier":
-        raise context.fail(node, SqlError(
-            8402, what, statement, UNIQUEIDENTIFIER, found.type))
+        raise context.fail(node, SqlError(8402, what, statement, UNIQUEIDENTIFIER, found.type))
     return found.slot
 
 
@@ -101,6 +100,7 @@ def body(context: Context, node: Any) -> Argument:
     expr = context.expression(node)
     fn = expr.fn
     if expr.type.name == "xml":
+
         def convert(text: Any) -> bytes:
             return _BYTE_ORDER_MARK + text.encode("utf-16-le")
     else:

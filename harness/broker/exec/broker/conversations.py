@@ -22,16 +22,21 @@ def compile_begin_dialog(node: ast.BeginDialog, context: Context) -> Run:
     slot = arguments.output(context, node.handle, "dialog handle", statement)
     service = arguments.name(context, node.from_service, "service name", statement)
     far = arguments.name(context, node.to_service, "target service name", statement)
-    instance = _optional(node.broker_instance, lambda n: arguments.name(
-        context, n, "broker instance", statement))
-    contract = _optional(node.contract, lambda n: arguments.name(
-        context, n, "service contract name", statement))
-    related = _optional(node.related_conversation, lambda n: arguments.handle(
-        context, n, statement))
-    group = _optional(node.related_conversation_group, lambda n: arguments.group(
-        context, n, statement))
-    lifetime = _optional(node.lifetime, lambda n: arguments.number(
-        context, n, "lifetime", statement))
+    instance = _optional(
+        node.broker_instance, lambda n: arguments.name(context, n, "broker instance", statement)
+    )
+    contract = _optional(
+        node.contract, lambda n: arguments.name(context, n, "service contract name", statement)
+    )
+    related = _optional(
+        node.related_conversation, lambda n: arguments.handle(context, n, statement)
+    )
+    group = _optional(
+        node.related_conversation_group, lambda n: arguments.group(context, n, statement)
+    )
+    lifetime = _optional(
+        node.lifetime, lambda n: arguments.number(context, n, "lifetime", statement)
+    )
     encryption = node.encryption is not False
 
     def run(s: Any, v: list) -> None:
@@ -39,7 +44,10 @@ def compile_begin_dialog(node: ast.BeginDialog, context: Context) -> Run:
         contract_name = contract(s, v) if contract else names.DEFAULT
         _may_begin(s, broker, from_service, contract_name)
         v[slot] = verbs.begin_dialog(
-            broker, s, from_service, far(s, v),
+            broker,
+            s,
+            from_service,
+            far(s, v),
             broker_instance=instance(s, v) if instance else None,
             contract=contract_name,
             related_conversation=_given(related, s, v, 8418),
@@ -81,8 +89,9 @@ def compile_send(node: ast.Send, context: Context) -> Run:
     """SEND to one conversation, or to several at once."""
     broker = broker_of(context)
     handles = [arguments.handle(context, item, "SEND") for item in node.handles]
-    type_name = _optional(node.message_type, lambda n: arguments.name(
-        context, n, "message type name", "SEND"))
+    type_name = _optional(
+        node.message_type, lambda n: arguments.name(context, n, "message type name", "SEND")
+    )
     body = _optional(node.body, lambda n: arguments.body(context, n))
     endpoints, send = broker.endpoints, verbs.send
 
@@ -91,8 +100,9 @@ def compile_send(node: ast.Send, context: Context) -> Run:
         endpoint = endpoints.get(handle)
         if endpoint is not None:
             s.check_permission("RECEIVE", endpoint.service.queue)
-        send(broker, s, handle, type_name(s, v) if type_name else None,
-             body(s, v) if body else None)
+        send(
+            broker, s, handle, type_name(s, v) if type_name else None, body(s, v) if body else None
+        )
         s.rowcount = 0
 
     def run_many(s: Any, v: list) -> None:
@@ -101,8 +111,9 @@ def compile_send(node: ast.Send, context: Context) -> Run:
             endpoint = endpoints.get(handle)
             if endpoint is not None:
                 s.check_permission("RECEIVE", endpoint.service.queue)
-        verbs.send_many(broker, s, found, type_name(s, v) if type_name else None,
-                        body(s, v) if body else None)
+        verbs.send_many(
+            broker, s, found, type_name(s, v) if type_name else None, body(s, v) if body else None
+        )
         s.rowcount = 0
 
     if node.in_list and len(handles) > 1:
@@ -117,10 +128,15 @@ def compile_end(node: ast.EndConversation, context: Context) -> Run:
     broker = broker_of(context)
     handle = arguments.handle(context, node.handle, "END CONVERSATION")
     with_error = node.error is not None or node.description is not None
-    code = _optional(node.error, lambda n: arguments.number(
-        context, n, "error code", "END CONVERSATION"))
-    text = _optional(node.description, lambda n: arguments.value(
-        context, n, arguments.nvarchar(3000), "error description", "END CONVERSATION"))
+    code = _optional(
+        node.error, lambda n: arguments.number(context, n, "error code", "END CONVERSATION")
+    )
+    text = _optional(
+        node.description,
+        lambda n: arguments.value(
+            context, n, arguments.nvarchar(3000), "error description", "END CONVERSATION"
+        ),
+    )
 
     def run(s: Any, v: list) -> None:
         found = handle(s, v)
@@ -128,8 +144,9 @@ def compile_end(node: ast.EndConversation, context: Context) -> Run:
         if node.cleanup:
             verbs.end_with_cleanup(broker, s, found)
         elif with_error:
-            verbs.end_with_error(broker, s, found, code(s, v) if code else None,
-                                 text(s, v) if text else None)
+            verbs.end_with_error(
+                broker, s, found, code(s, v) if code else None, text(s, v) if text else None
+            )
         else:
             verbs.end_conversation(broker, s, found)
         s.rowcount = 0

@@ -21,11 +21,15 @@ from harness.broker.ssb.queue import Queue
 from harness.tsql import ast
 
 _VALIDATIONS = {
-    "NONE": names.NONE, "EMPTY": names.EMPTY, "WELL_FORMED_XML": names.XML,
+    "NONE": names.NONE,
+    "EMPTY": names.EMPTY,
+    "WELL_FORMED_XML": names.XML,
     "VALID_XML": names.XML,
 }
 _SENDERS = {
-    "INITIATOR": names.BY_INITIATOR, "TARGET": names.BY_TARGET, "ANY": names.BY_ANY,
+    "INITIATOR": names.BY_INITIATOR,
+    "TARGET": names.BY_TARGET,
+    "ANY": names.BY_ANY,
 }
 LOG = 300
 """Approximate bytes of log per definition."""
@@ -74,8 +78,14 @@ def create_message_type(node: ast.CreateMessageType, context: Context) -> Run:
     def run(s: Any, v: list) -> None:
         check_length(node.name.text)
         may_create(s, "CREATE MESSAGE TYPE")
-        ddl.create_message_type(broker, s.work(), node.name.text, validation,
-                                owner_id(s, node.owner), _collection(s, node))
+        ddl.create_message_type(
+            broker,
+            s.work(),
+            node.name.text,
+            validation,
+            owner_id(s, node.owner),
+            _collection(s, node),
+        )
         s.work().log_used += LOG
 
     return run
@@ -89,8 +99,7 @@ def alter_message_type(node: ast.AlterMessageType, context: Context) -> Run:
 
     def run(s: Any, v: list) -> None:
         may_change(s, broker.message_types.get(node.name.text), "alter", "message type")
-        ddl.alter_message_type(broker, s.work(), node.name.text, validation,
-                               _collection(s, node))
+        ddl.alter_message_type(broker, s.work(), node.name.text, validation, _collection(s, node))
 
     return run
 
@@ -135,8 +144,9 @@ def create_service(node: ast.CreateService, context: Context) -> Run:
         may_create(s, "CREATE SERVICE")
         queue = find_queue(s, node.queue)
         _may_use(s, broker, queue, contracts)
-        ddl.create_service(broker, s.work(), node.name.text, queue, contracts,
-                           owner_id(s, node.owner))
+        ddl.create_service(
+            broker, s.work(), node.name.text, queue, contracts, owner_id(s, node.owner)
+        )
         s.work().log_used += LOG
 
     return run
@@ -191,8 +201,15 @@ def create_priority(node: ast.CreateBrokerPriority, context: Context) -> Run:
     def run(s: Any, v: list) -> None:
         check_length(node.name.text)
         may_create(s, "ALTER")
-        ddl.create_priority(broker, s.work(), node.name.text, _criterion(node.contract),
-                            _criterion(node.local_service), _criterion(node.remote_service), level)
+        ddl.create_priority(
+            broker,
+            s.work(),
+            node.name.text,
+            _criterion(node.contract),
+            _criterion(node.local_service),
+            _criterion(node.remote_service),
+            level,
+        )
 
     return run
 
@@ -202,9 +219,13 @@ def alter_priority(node: ast.AlterBrokerPriority, context: Context) -> Run:
     """ALTER BROKER PRIORITY: criteria not stated stay."""
     broker = broker_of(context)
     changes: dict[str, Any] = {
-        field: _criterion(stated) for field, stated in (
-            ("contract", node.contract), ("local_service", node.local_service),
-            ("remote_service", node.remote_service)) if stated is not None
+        field: _criterion(stated)
+        for field, stated in (
+            ("contract", node.contract),
+            ("local_service", node.local_service),
+            ("remote_service", node.remote_service),
+        )
+        if stated is not None
     }
     if node.level is not None:
         changes["level"] = _level(node, context)

@@ -22,7 +22,8 @@ from harness.broker.ssb.queue import Queue
 from harness.tsql import ast
 
 _VALID = {
-    notifications.QUEUE_ACTIVATION: {QUEUE}, notifications.QUEUE_DISABLED: {QUEUE, SERVER},
+    notifications.QUEUE_ACTIVATION: {QUEUE},
+    notifications.QUEUE_DISABLED: {QUEUE, SERVER},
 }
 """Where each event may be asked for; the second one is a trace event, so of the server too."""
 
@@ -43,9 +44,18 @@ def create_notification(node: ast.CreateEventNotification, context: Context) -> 
         login = s.database.server.logins.get(s.login_name.lower())
         principal = login if node.scope == SERVER else s.user
         notifications.create(
-            home, s, node.name.text, node.scope, queue, asked, service, guid,
-            object_id=home.database.next_object_id(), owner=principal.id if principal else 1,
-            creator=login.sid if node.fan_in and login is not None else None)
+            home,
+            s,
+            node.name.text,
+            node.scope,
+            queue,
+            asked,
+            service,
+            guid,
+            object_id=home.database.next_object_id(),
+            owner=principal.id if principal else 1,
+            creator=login.sid if node.fan_in and login is not None else None,
+        )
         _recompile(s, node.scope)
 
     return run
@@ -95,8 +105,7 @@ def _home(s: Any, scope: str) -> Any:
     return s.database.server.databases["msdb"].broker if scope == SERVER else s.database.broker
 
 
-def _may_create(s: Any, scope: str, queue: Queue | None,
-                asked: list[tuple[str, str]]) -> None:
+def _may_create(s: Any, scope: str, queue: Queue | None, asked: list[tuple[str, str]]) -> None:
     if queue is not None:
         if not has_permission(s, "ALTER", queue):
             raise SqlError(15151, "find", "queue", queue.name)
@@ -137,5 +146,3 @@ def _may_drop(s: Any, scope: str, queue: Queue | None, found: Any) -> bool:
     if queue is not None:
         return has_permission(s, "ALTER", queue)
     return has_permission(s, "ALTER ANY DATABASE EVENT NOTIFICATION", s.database)
-
-

@@ -66,20 +66,27 @@ def alter_queue(node: ast.AlterQueue, context: Context) -> Run:
     broker_of(context)
 
     def run(s: Any, v: list) -> None:
-        queue: Queue = existing(s, target_database(s, node.name), node.name, "alter", "queue",
-                                (Queue,))
+        queue: Queue = existing(
+            s, target_database(s, node.name), node.name, "alter", "queue", (Queue,)
+        )
         if queue.is_system:
             raise SqlError(9663)
         transaction = s.work()
         s.engine.locks.acquire(transaction, queue.lock_key, "Sch-M")
         assign = s.engine.journal.assign
-        for name, stated in (("enabled", node.status), ("retention", node.retention),
-                             ("poison_handling", node.poison_handling)):
+        for name, stated in (
+            ("enabled", node.status),
+            ("retention", node.retention),
+            ("poison_handling", node.poison_handling),
+        ):
             if stated is not None:
                 assign(transaction, queue, name, stated)
         if node.activation is not None:
-            changed = None if node.activation.drop else _activation(
-                s, queue, queue.activation or NO_ACTIVATION, node.activation)
+            changed = (
+                None
+                if node.activation.drop
+                else _activation(s, queue, queue.activation or NO_ACTIVATION, node.activation)
+            )
             assign(transaction, queue, "activation", changed)
         ddl.queue_changed(queue, transaction)
         transaction.log_used += 300
@@ -99,10 +106,14 @@ def _check_options(node: ast.CreateQueue | ast.AlterQueue, context: Context) -> 
         if option.name not in {"MAXDOP", "LOB_COMPACTION"}:
             raise context.not_supported(option, f"ALTER QUEUE .. {node.action} WITH {option.name}")
     stated = node.activation
-    if stated is not None and stated.max_readers is not None and \
-            stated.max_readers > MAX_QUEUE_READERS:
-        raise context.fail(node, SqlError(102, str(stated.max_readers), severity=15,
-                                          aborts="batch"))
+    if (
+        stated is not None
+        and stated.max_readers is not None
+        and stated.max_readers > MAX_QUEUE_READERS
+    ):
+        raise context.fail(
+            node, SqlError(102, str(stated.max_readers), severity=15, aborts="batch")
+        )
 
 
 def _activation(s: Any, queue: Queue, old: Activation, stated: ast.QueueActivation) -> Activation:

@@ -43,6 +43,7 @@ def compile_receive(node: ast.Receive, context: Context) -> Run:
 def compile_waitfor(node: ast.WaitForStatement, context: Context) -> Run:
     """WAITFOR (RECEIVE ..) or (GET CONVERSATION GROUP ..); without TIMEOUT for ever."""
     if node.timeout is None:
+
         def timeout(s: Any, v: list) -> int:
             return -1
     else:
@@ -124,12 +125,19 @@ def _output(
         raise context.fail(node, SqlError(8447, aborts="scope"))
     wanted = _wanted(items)
     binary = name_collation(context.session.engine)
-    scope = context.scope.child([
-        ScopeColumn((context.database.name.lower(), queue.schema.lower(), queue.name.lower()),
-                    column.name, column.type, index, column.nullable,
-                    binary if column.name in queue_columns.BROKER_NAMES else None)
-        for index, column in enumerate(queue_columns.RESULT_COLUMNS[place] for place in wanted)
-    ])
+    scope = context.scope.child(
+        [
+            ScopeColumn(
+                (context.database.name.lower(), queue.schema.lower(), queue.name.lower()),
+                column.name,
+                column.type,
+                index,
+                column.nullable,
+                binary if column.name in queue_columns.BROKER_NAMES else None,
+            )
+            for index, column in enumerate(queue_columns.RESULT_COLUMNS[place] for place in wanted)
+        ]
+    )
     if assigning:
         return wanted, *_variables(assigning, scope)
     exprs, shown = _list(items, scope, wanted)
@@ -158,8 +166,9 @@ def _wanted(items: list[ast.SelectItem]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _list(items: list[ast.SelectItem], scope: Any,
-          wanted: tuple[int, ...]) -> tuple[list[Expr], list[str]]:
+def _list(
+    items: list[ast.SelectItem], scope: Any, wanted: tuple[int, ...]
+) -> tuple[list[Expr], list[str]]:
     """The compiled column list and its names; a star stands for all columns of the queue."""
     exprs: list[Expr] = []
     shown: list[str] = []
@@ -189,8 +198,9 @@ def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callab
     for item in items:
         variable = scope.resolve_variable(item.variable)
         expr = compile_expression(item.value, scope)
-        setters.append((variable.slot, assigned(expr, item.op or "=", variable.slot,
-                                                variable.type)))
+        setters.append(
+            (variable.slot, assigned(expr, item.op or "=", variable.slot, variable.type))
+        )
 
     def prepare(s: Any, v: list, rows: list[tuple]) -> list:
         if not rows:
@@ -208,12 +218,15 @@ def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callab
     return deliver, prepare
 
 
-def _into(node: ast.Receive, context: Context, exprs: list[Expr], shown: list[str],
-          project: Callable) -> tuple[Deliver, Callable]:
+def _into(
+    node: ast.Receive, context: Context, exprs: list[Expr], shown: list[str], project: Callable
+) -> tuple[Deliver, Callable]:
     """RECEIVE .. INTO @table: columns by position."""
     target = resolve_target(node.into, context)
-    made = [QueryColumn(name, e.type, e.nullable, False, e.collation, e.untyped)
-            for name, e in zip(shown, exprs)]
+    made = [
+        QueryColumn(name, e.type, e.nullable, False, e.collation, e.untyped)
+        for name, e in zip(shown, exprs)
+    ]
     chosen = insert_columns(target, None, context, node)
     make = maker_of(made, target, chosen, node, context)
     check = checker(target, "INSERT")
@@ -259,12 +272,10 @@ def compile_get_group(node: ast.GetConversationGroup, context: Context) -> Run:
     return _get_group(node, context, None)
 
 
-def _get_group(node: ast.GetConversationGroup, context: Context,
-               timeout: Argument | None) -> Run:
+def _get_group(node: ast.GetConversationGroup, context: Context, timeout: Argument | None) -> Run:
     broker_of(context)
     queue = _queue(node.queue, context)
-    slot = arguments.output(context, node.variable, "conversation group",
-                            "GET CONVERSATION GROUP")
+    slot = arguments.output(context, node.variable, "conversation group", "GET CONVERSATION GROUP")
     clears = switch(queue.broker.engine, "get_group_none") == "null"
 
     def run(s: Any, v: list) -> None:

@@ -19,16 +19,20 @@ from harness.tsql import ast
 # ---------------------------------------------------------------------- routes
 def _options(node: ast.RouteDefinition, context: Context) -> dict[str, Any]:
     """The options of a route."""
+
     def text(literal: ast.Literal | None) -> str | None:
         return None if literal is None else str(literal.value)
 
     if text(node.service_name) == CONFIGURATION_SERVICE:
-        raise context.not_supported(node.service_name, "dynamic routing (a route to the service "
-                                                       f"{CONFIGURATION_SERVICE})")
+        raise context.not_supported(
+            node.service_name, f"dynamic routing (a route to the service {CONFIGURATION_SERVICE})"
+        )
     return {
-        "service_name": text(node.service_name), "broker_instance": text(node.broker_instance),
+        "service_name": text(node.service_name),
+        "broker_instance": text(node.broker_instance),
         "lifetime": None if node.lifetime is None else int(node.lifetime.value),
-        "address": text(node.address), "mirror_address": text(node.mirror_address),
+        "address": text(node.address),
+        "mirror_address": text(node.mirror_address),
     }
 
 
@@ -41,8 +45,9 @@ def create_route(node: ast.CreateRoute, context: Context) -> Run:
     def run(s: Any, v: list) -> None:
         check_length(node.name.text)
         may_create(s, "CREATE ROUTE")
-        routes.create_route(broker, s.work(), node.name.text, owner=owner_id(s, node.owner),
-                            **options)
+        routes.create_route(
+            broker, s.work(), node.name.text, owner=owner_id(s, node.owner), **options
+        )
 
     return run
 
@@ -84,9 +89,15 @@ def create_binding(node: ast.CreateRemoteServiceBinding, context: Context) -> Ru
     def run(s: Any, v: list) -> None:
         check_length(node.name.text)
         may_create(s, "CREATE REMOTE SERVICE BINDING")
-        routes.create_binding(broker, s.work(), node.name.text, str(node.service.value),
-                              _user(s, node.user), bool(node.anonymous),
-                              owner_id(s, node.owner))
+        routes.create_binding(
+            broker,
+            s.work(),
+            node.name.text,
+            str(node.service.value),
+            _user(s, node.user),
+            bool(node.anonymous),
+            owner_id(s, node.owner),
+        )
 
     return run
 
@@ -98,11 +109,15 @@ def alter_binding(node: ast.AlterRemoteServiceBinding, context: Context) -> Run:
 
     def run(s: Any, v: list) -> None:
         may_change(s, broker.bindings.get(node.name.text), "alter", "remote service binding")
-        routes.alter_binding(broker, s.work(), node.name.text,
-                             None if node.user is None else _user(s, node.user), node.anonymous)
+        routes.alter_binding(
+            broker,
+            s.work(),
+            node.name.text,
+            None if node.user is None else _user(s, node.user),
+            node.anonymous,
+        )
 
     return run
 
 
-drops("REMOTE SERVICE BINDING")(
-    dropper("bindings", "remote service binding", routes.drop_binding))
+drops("REMOTE SERVICE BINDING")(dropper("bindings", "remote service binding", routes.drop_binding))

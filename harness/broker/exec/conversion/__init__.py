@@ -31,8 +31,14 @@ from harness.broker.exec.xml.document import xml_from_ansi, xml_from_bytes, xml_
 Convert = Callable[[object], object]
 
 __all__ = [
-    "bare", "common_type", "compile_assignment_conversion", "explicit_conversion",
-    "implicit_conversion", "resolve_type", "seconds_of_day", "type_by_name",
+    "bare",
+    "common_type",
+    "compile_assignment_conversion",
+    "explicit_conversion",
+    "implicit_conversion",
+    "resolve_type",
+    "seconds_of_day",
+    "type_by_name",
 ]
 
 _MOMENTS = frozenset({"datetime", "moment", "date", "time"})
@@ -244,7 +250,7 @@ def _strict_assignment(source: SqlType, target: SqlType, table: str, column: str
         full = value if whole is None else whole(value)
         kept = fit(full)
         if len(full) > len(kept) or (len(full) == len(kept) and full != kept):
-            rest = full[len(kept):]
+            rest = full[len(kept) :]
             if rest.strip(" " if isinstance(full, str) else b"\x00") or len(kept) < length:
                 shown = kept if isinstance(kept, str) else ""
                 raise SqlError(2628, table, column, shown)

@@ -22,8 +22,20 @@ _DAY = timedelta(days=1)
 _TICKS_PER_DAY = 300 * 86400
 _MICROSECOND = timedelta(microseconds=1)
 
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
-          "October", "November", "December")
+MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 _MONTH_NUMBER = {name[:n].lower(): i + 1 for i, name in enumerate(MONTHS) for n in (3, len(name))}
 
 _TIME = (
@@ -43,10 +55,50 @@ _TEXT_FORMS = tuple(
 )
 _TIME_ONLY = re.compile(rf"\s*{_TIME}{_ZONE}\s*")
 _DAY_FIRST_STYLES = frozenset({3, 4, 5, 103, 104, 105, 13, 113, 6, 106})
-_READABLE_STYLES = frozenset({
-    None, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 21, 23, 24, 25, 100, 101, 102, 103,
-    104, 105, 106, 107, 108, 109, 110, 111, 112, 113, 114, 120, 121, 126, 127,
-})
+_READABLE_STYLES = frozenset(
+    {
+        None,
+        0,
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+        8,
+        9,
+        10,
+        11,
+        12,
+        13,
+        14,
+        20,
+        21,
+        23,
+        24,
+        25,
+        100,
+        101,
+        102,
+        103,
+        104,
+        105,
+        106,
+        107,
+        108,
+        109,
+        110,
+        111,
+        112,
+        113,
+        114,
+        120,
+        121,
+        126,
+        127,
+    }
+)
 
 
 class _Unreadable(Exception):
@@ -67,8 +119,9 @@ def _read_time(match: re.Match[str]) -> time:
         if not 0 <= hour <= 12:
             raise _Unreadable
         hour = hour % 12 + (12 if match["half"][0] in "pP" else 0)
-    return time(hour, int(match["minute"] or 0), int(match["second"] or 0),
-                _fraction(match["fraction"]))
+    return time(
+        hour, int(match["minute"] or 0), int(match["second"] or 0), _fraction(match["fraction"])
+    )
 
 
 def _year(text: str) -> int:
@@ -106,8 +159,12 @@ def _read(text: str, day_first: bool) -> tuple[date | None, time, timezone | Non
         match = form.fullmatch(text)
         if match:
             clock = _read_time(match)
-            return (_read_date(match, day_first), clock, _offset(match["zone"]),
-                    len(match["fraction"] or ""))
+            return (
+                _read_date(match, day_first),
+                clock,
+                _offset(match["zone"]),
+                len(match["fraction"] or ""),
+            )
     match = _TIME_ONLY.fullmatch(text)
     if match:
         return None, _read_time(match), _offset(match["zone"]), len(match["fraction"] or "")

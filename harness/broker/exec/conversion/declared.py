@@ -11,18 +11,50 @@ from harness.tsql.ast.base import DataType, ObjectName
 DECLARE, CAST, COLUMN = "declare", "cast", "column"
 """Where a type stands: n/char and binary types without a length are 30 long in CAST, else 1."""
 
-_LIMITS = {"char": 8000, "varchar": 8000, "nchar": 4000, "nvarchar": 4000, "binary": 8000,
-           "varbinary": 8000}
-_PLAIN = frozenset({
-    "tinyint", "smallint", "int", "bigint", "bit", "money", "smallmoney", "real", "float", "date",
-    "datetime", "smalldatetime", "uniqueidentifier", "xml", "sql_variant", "text", "ntext", "image",
-    "rowversion",
-})
+_LIMITS = {
+    "char": 8000,
+    "varchar": 8000,
+    "nchar": 4000,
+    "nvarchar": 4000,
+    "binary": 8000,
+    "varbinary": 8000,
+}
+_PLAIN = frozenset(
+    {
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "bit",
+        "money",
+        "smallmoney",
+        "real",
+        "float",
+        "date",
+        "datetime",
+        "smalldatetime",
+        "uniqueidentifier",
+        "xml",
+        "sql_variant",
+        "text",
+        "ntext",
+        "image",
+        "rowversion",
+    }
+)
 _SYNONYMS = {
-    "integer": "int", "dec": "decimal", "character": "char", "char varying": "varchar",
-    "character varying": "varchar", "national char": "nchar", "national character": "nchar",
-    "national char varying": "nvarchar", "national character varying": "nvarchar",
-    "national text": "ntext", "binary varying": "varbinary", "double precision": "float",
+    "integer": "int",
+    "dec": "decimal",
+    "character": "char",
+    "char varying": "varchar",
+    "character varying": "varchar",
+    "national char": "nchar",
+    "national character": "nchar",
+    "national char varying": "nvarchar",
+    "national character varying": "nvarchar",
+    "national text": "ntext",
+    "binary varying": "varbinary",
+    "double precision": "float",
     "timestamp": "rowversion",
 }
 _FRACTIONAL = frozenset({"time", "datetime2", "datetimeoffset"})

@@ -138,11 +138,13 @@ def to_decimal(source: SqlType, target: SqlType) -> Convert:
         return rounded
 
     if kind == "char":
+
         def from_text(value: str) -> Decimal:
             match = _DECIMAL_TEXT.fullmatch(value)
             if not match:
                 raise SqlError(8114, shown_name(source), "numeric")
             return fit(Decimal(match[1]))
+
         return from_text
     if kind == "float":
         return lambda value: fit(Decimal(value))
@@ -167,6 +169,7 @@ def to_money(source: SqlType, target: SqlType) -> Convert:
         return rounded
 
     if kind == "char":
+
         def from_text(value: str) -> Decimal:
             match = _MONEY_TEXT.fullmatch(value)
             if not value.strip():
@@ -174,6 +177,7 @@ def to_money(source: SqlType, target: SqlType) -> Convert:
             if not match:
                 raise SqlError(235)
             return fit(Decimal(match[1] + match[2] + match[3].replace(",", "")))
+
         return from_text
     if kind in {"binary", "rowversion"}:
         size = 8 if target.name == "money" else 4
@@ -198,6 +202,7 @@ def to_float(source: SqlType, target: SqlType) -> Convert:
         return struct.unpack("f", struct.pack("f", number))[0] if single else number
 
     if kind == "char":
+
         def from_text(value: str) -> float:
             match = _FLOAT_TEXT.fullmatch(value)
             if not match:
@@ -205,6 +210,7 @@ def to_float(source: SqlType, target: SqlType) -> Convert:
                     return 0.0
                 raise SqlError(8114, shown_name(source), target.name)
             return fit(float(match[1].lower().replace("d", "e")))
+
         return from_text
     if kind == "datetime":
         return lambda value: fit(float(days_since_1900(value)))

@@ -15,11 +15,38 @@ from harness.broker.engine.types import (
 )
 
 PRECEDENCE = (
-    "sql_variant", "xml", "datetimeoffset", "datetime2", "datetime", "smalldatetime", "date",
-    "time", "float", "real", "decimal", "numeric", "money", "smallmoney", "bigint", "int",
-    "smallint", "tinyint", "bit", "ntext", "text", "image", "rowversion", "uniqueidentifier",
-    "nvarchar", "nchar", "varchar", "char", "varbinary", "binary",
+    "sql_variant",
+    "xml",
+    "datetimeoffset",
+    "datetime2",
+    "datetime",
+    "smalldatetime",
+    "date",
+    "time",
+    "float",
+    "real",
+    "decimal",
+    "numeric",
+    "money",
+    "smallmoney",
+    "bigint",
+    "int",
+    "smallint",
+    "tinyint",
+    "bit",
+    "ntext",
+    "text",
+    "image",
+    "rowversion",
+    "uniqueidentifier",
+    "nvarchar",
+    "nchar",
+    "varchar",
+    "char",
+    "varbinary",
+    "binary",
 )
+
 
 class _Marked(SqlType):
     """A type that looks like another and is none of those ``sql_type`` gives out."""
@@ -39,15 +66,36 @@ MAX_PRECISION = 38
 _DIGITS = {"bigint": 19, "int": 10, "smallint": 5, "tinyint": 3, "bit": 1}
 
 _GROUPS = {
-    "binary": "binary", "varbinary": "binary", "image": "binary", "rowversion": "rowversion",
-    "char": "char", "varchar": "char", "nchar": "char", "nvarchar": "char", "text": "char",
+    "binary": "binary",
+    "varbinary": "binary",
+    "image": "binary",
+    "rowversion": "rowversion",
+    "char": "char",
+    "varchar": "char",
+    "nchar": "char",
+    "nvarchar": "char",
+    "text": "char",
     "ntext": "char",
-    "datetime": "datetime", "smalldatetime": "datetime",
-    "datetime2": "moment", "datetimeoffset": "moment", "date": "date", "time": "time",
-    "decimal": "exact", "numeric": "exact", "float": "float", "real": "float",
-    "money": "money", "smallmoney": "money",
-    "bigint": "int", "int": "int", "smallint": "int", "tinyint": "int", "bit": "int",
-    "uniqueidentifier": "guid", "sql_variant": "variant", "xml": "xml",
+    "datetime": "datetime",
+    "smalldatetime": "datetime",
+    "datetime2": "moment",
+    "datetimeoffset": "moment",
+    "date": "date",
+    "time": "time",
+    "decimal": "exact",
+    "numeric": "exact",
+    "float": "float",
+    "real": "float",
+    "money": "money",
+    "smallmoney": "money",
+    "bigint": "int",
+    "int": "int",
+    "smallint": "int",
+    "tinyint": "int",
+    "bit": "int",
+    "uniqueidentifier": "guid",
+    "sql_variant": "variant",
+    "xml": "xml",
 }
 _NUMBERS = frozenset({"exact", "float", "money", "int"})
 _NEW_DATES = frozenset({"moment", "date", "time"})
@@ -68,8 +116,18 @@ def _same_kind(source: str, target: str) -> int | None:
 
 
 def _binary_source(target: str) -> int:
-    if target in {"rowversion", "char", "int", "money", "exact", "datetime", "guid", "xml",
-                  "variant", "binary"}:
+    if target in {
+        "rowversion",
+        "char",
+        "int",
+        "money",
+        "exact",
+        "datetime",
+        "guid",
+        "xml",
+        "variant",
+        "binary",
+    }:
         return IMPLICIT
     return EXPLICIT if target in _NEW_DATES else FORBIDDEN
 
@@ -196,8 +254,10 @@ def common_type(left: SqlType, right: SqlType) -> SqlType:
     if winner.is_string and (loser.is_string or loser.is_binary):
         return _common_string(winner, loser)
     if winner.is_binary and loser.is_binary and winner.name != "rowversion":
-        return sql_type("varbinary" if winner.name != loser.name else winner.name,
-                        _longer(winner.length, loser.length))
+        return sql_type(
+            "varbinary" if winner.name != loser.name else winner.name,
+            _longer(winner.length, loser.length),
+        )
     if winner.name == loser.name and winner.scale != loser.scale:
         return winner if winner.scale > loser.scale else loser
     return winner

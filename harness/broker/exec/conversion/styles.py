@@ -11,16 +11,26 @@ from harness.broker.exec.conversion.dates import EPOCH, MONTHS
 
 _ABBREVIATIONS = tuple(name[:3] for name in MONTHS)
 _DATE_ONLY = {
-    1: "{m:02}/{d:02}/{y:02}", 101: "{m:02}/{d:02}/{Y:04}",
-    2: "{y:02}.{m:02}.{d:02}", 102: "{Y:04}.{m:02}.{d:02}",
-    3: "{d:02}/{m:02}/{y:02}", 103: "{d:02}/{m:02}/{Y:04}",
-    4: "{d:02}.{m:02}.{y:02}", 104: "{d:02}.{m:02}.{Y:04}",
-    5: "{d:02}-{m:02}-{y:02}", 105: "{d:02}-{m:02}-{Y:04}",
-    6: "{d:02} {b} {y:02}", 106: "{d:02} {b} {Y:04}",
-    7: "{b} {d:02}, {y:02}", 107: "{b} {d:02}, {Y:04}",
-    10: "{m:02}-{d:02}-{y:02}", 110: "{m:02}-{d:02}-{Y:04}",
-    11: "{y:02}/{m:02}/{d:02}", 111: "{Y:04}/{m:02}/{d:02}",
-    12: "{y:02}{m:02}{d:02}", 112: "{Y:04}{m:02}{d:02}",
+    1: "{m:02}/{d:02}/{y:02}",
+    101: "{m:02}/{d:02}/{Y:04}",
+    2: "{y:02}.{m:02}.{d:02}",
+    102: "{Y:04}.{m:02}.{d:02}",
+    3: "{d:02}/{m:02}/{y:02}",
+    103: "{d:02}/{m:02}/{Y:04}",
+    4: "{d:02}.{m:02}.{y:02}",
+    104: "{d:02}.{m:02}.{Y:04}",
+    5: "{d:02}-{m:02}-{y:02}",
+    105: "{d:02}-{m:02}-{Y:04}",
+    6: "{d:02} {b} {y:02}",
+    106: "{d:02} {b} {Y:04}",
+    7: "{b} {d:02}, {y:02}",
+    107: "{b} {d:02}, {Y:04}",
+    10: "{m:02}-{d:02}-{y:02}",
+    110: "{m:02}-{d:02}-{Y:04}",
+    11: "{y:02}/{m:02}/{d:02}",
+    111: "{Y:04}/{m:02}/{d:02}",
+    12: "{y:02}{m:02}{d:02}",
+    112: "{Y:04}{m:02}{d:02}",
     23: "{Y:04}-{m:02}-{d:02}",
 }
 _UNSUPPORTED = frozenset({22, 130, 131})
@@ -50,7 +60,10 @@ def writer(source: SqlType, style: int | None) -> Callable[[object], str]:
 
 def _fill(template: str, value: date) -> str:
     return template.format(
-        Y=value.year, y=value.year % 100, m=value.month, d=value.day,
+        Y=value.year,
+        y=value.year % 100,
+        m=value.month,
+        d=value.day,
         b=_ABBREVIATIONS[value.month - 1],
     )
 
@@ -87,6 +100,7 @@ def _half_day(moment: datetime) -> str:
 
 def _default(source: SqlType) -> Callable[[object], str]:
     """Style 0: Nov 21 2026  1:05PM; a date has no time and a time no date."""
+
     def run(value: object) -> str:
         m = _moment(value)
         day = f"{_ABBREVIATIONS[m.month - 1]} {m.day:>2} {m.year:04}"
@@ -101,11 +115,14 @@ def _default(source: SqlType) -> Callable[[object], str]:
 def _with_milliseconds(source: SqlType) -> Callable[[object], str]:
     def run(value: object) -> str:
         m = _moment(value)
-        fraction = _fraction(m, 3, ":") if source.name in _OLD_TYPES else \
-            _fraction(m, _digits(source))
+        fraction = (
+            _fraction(m, 3, ":") if source.name in _OLD_TYPES else _fraction(m, _digits(source))
+        )
         half = "PM" if m.hour >= 12 else "AM"
-        return (f"{_ABBREVIATIONS[m.month - 1]} {m.day:>2} {m.year:04} "
-                f"{_half_day(m)}:{m.second:02}{fraction}{half}{_offset(m)}")
+        return (
+            f"{_ABBREVIATIONS[m.month - 1]} {m.day:>2} {m.year:04} "
+            f"{_half_day(m)}:{m.second:02}{fraction}{half}{_offset(m)}"
+        )
 
     return run
 
@@ -115,8 +132,10 @@ def _european(source: SqlType) -> Callable[[object], str]:
 
     def run(value: object) -> str:
         m = _moment(value)
-        return (f"{m.day:02} {_ABBREVIATIONS[m.month - 1]} {m.year:04} {m:%H:%M:%S}"
-                f"{_fraction(m, 3, ':') if old else _fraction(m, _digits(source))}")
+        return (
+            f"{m.day:02} {_ABBREVIATIONS[m.month - 1]} {m.year:04} {m:%H:%M:%S}"
+            f"{_fraction(m, 3, ':') if old else _fraction(m, _digits(source))}"
+        )
 
     return run
 
@@ -138,6 +157,7 @@ def _clock(digits: bool) -> Callable[[SqlType], Callable[[object], str]]:
 
 def _canonical(fraction: bool) -> Callable[[SqlType], Callable[[object], str]]:
     """Styles 120 and 121: yyyy-mm-dd hh:mi:ss[.fff]."""
+
     def make(source: SqlType) -> Callable[[object], str]:
         digits = (3 if source.name in _OLD_TYPES else _digits(source)) if fraction else 0
 
@@ -157,6 +177,7 @@ def _canonical(fraction: bool) -> Callable[[SqlType], Callable[[object], str]]:
 
 def _iso(zone: bool) -> Callable[[SqlType], Callable[[object], str]]:
     """Styles 126 and 127: yyyy-mm-ddThh:mi:ss[.fff]; 127 writes datetimeoffset in UTC with Z."""
+
     def make(source: SqlType) -> Callable[[object], str]:
         def run(value: object) -> str:
             if source.name == "date":
@@ -180,6 +201,13 @@ def _iso(zone: bool) -> Callable[[SqlType], Callable[[object], str]]:
 
 
 _WRITERS = {
-    100: _default, 109: _with_milliseconds, 113: _european, 108: _clock(False), 114: _clock(True),
-    120: _canonical(False), 121: _canonical(True), 126: _iso(False), 127: _iso(True),
+    100: _default,
+    109: _with_milliseconds,
+    113: _european,
+    108: _clock(False),
+    114: _clock(True),
+    120: _canonical(False),
+    121: _canonical(True),
+    126: _iso(False),
+    127: _iso(True),
 }

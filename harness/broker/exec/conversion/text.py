@@ -41,9 +41,7 @@ def to_ansi(text: str) -> bytes:
     try:
         return text.encode("cp1252")
     except UnicodeEncodeError:
-        return b"".join(
-            _TO_CP1252.get(char) or char.encode("cp1252", "replace") for char in text
-        )
+        return b"".join(_TO_CP1252.get(char) or char.encode("cp1252", "replace") for char in text)
 
 
 def from_ansi(value: bytes) -> str:

@@ -45,28 +45,44 @@ def alter_table_add(node: ast.AlterTableAdd, context: Context) -> Run:
             raise not_created(1902, table.name, table.clustered.name, state=3)
         added = builder.columns[before:]
         checks = builder.checks
-        twin = rebuilt(s.engine, table, columns=builder.columns,
-                       specs=[spec_of(i) for i in all_indexes(table)] + builder.keys,
-                       checks=table.checks + checks,
-                       convert=extend_rows(s, table, added, values_given(node, added))
-                       if added else None, session=s)
+        twin = rebuilt(
+            s.engine,
+            table,
+            columns=builder.columns,
+            specs=[spec_of(i) for i in all_indexes(table)] + builder.keys,
+            checks=table.checks + checks,
+            convert=extend_rows(s, table, added, values_given(node, added)) if added else None,
+            session=s,
+        )
         if node.check is not False:
             check_rows(s, database, twin, checks)
         check_key_length(s, twin)
         if not table.temporary:
-            definition = TableDefinition(table.name, builder.columns, builder.keys, checks,
-                                         builder.system_named, uses=builder.uses)
+            definition = TableDefinition(
+                table.name,
+                builder.columns,
+                builder.keys,
+                checks,
+                builder.system_named,
+                uses=builder.uses,
+            )
             found = constraint_objects(twin, definition)
             known = {c.default_name.lower() for c in table.columns if c.default_name}
-            put_constraints(transaction, database, twin,
-                            [f for f in found if f[1].lower() not in known],
-                            definition, trusted=node.check is not False)
+            put_constraints(
+                transaction,
+                database,
+                twin,
+                [f for f in found if f[1].lower() not in known],
+                definition,
+                trusted=node.check is not False,
+            )
         put_table(s, transaction, database, twin)
         if table.temporary:
             skip_foreign_keys(s, table.name, builder.foreign)
         else:
-            make_foreign_keys(s, transaction, database, twin, builder.foreign,
-                              check=node.check is not False)
+            make_foreign_keys(
+                s, transaction, database, twin, builder.foreign, check=node.check is not False
+            )
 
     return run
 
@@ -89,10 +105,13 @@ def builder_for(context: Context, table: Table, elements: list[Any]) -> Definiti
 def values_given(node: ast.AlterTableAdd, added: list[Column]) -> set[str]:
     """Lower-case names of new columns that take their default in old rows too: WITH VALUES."""
     return {
-        element.name.lower() for element in node.elements
-        if isinstance(element, ast.ColumnDef) and any(
+        element.name.lower()
+        for element in node.elements
+        if isinstance(element, ast.ColumnDef)
+        and any(
             isinstance(c, ast.DefaultConstraint) and c.with_values
-            for c in element.constraints or [])
+            for c in element.constraints or []
+        )
     }
 
 
@@ -100,8 +119,13 @@ def extend_rows(s: Any, table: Table, added: list[Column], given: set[str]) -> A
     """How an old row gets its new columns. Raises SqlError 4901 for NOT NULL without a default."""
     if table.rows.entries:
         for column in added:
-            if not column.nullable and column.default is None and column.identity is None \
-                    and not column.rowversion and column.computed is None:
+            if (
+                not column.nullable
+                and column.default is None
+                and column.identity is None
+                and not column.rowversion
+                and column.computed is None
+            ):
                 raise SqlError(4901, column.name, table.name)
     counter = [0]
 
@@ -150,9 +174,12 @@ def drop_column(s: Any, table: Table, item: ast.AlterTableDropItem) -> Table:
         return ordinal - (ordinal > gone)
 
     return rebuilt(
-        s.engine, table, columns=table.columns[:gone] + table.columns[gone + 1:],
+        s.engine,
+        table,
+        columns=table.columns[:gone] + table.columns[gone + 1 :],
         specs=[spec_of(index, shift) for index in all_indexes(table)],
-        convert=lambda row: row[:gone] + row[gone + 1:])
+        convert=lambda row: row[:gone] + row[gone + 1 :],
+    )
 
 
 # ---------------------------------------------------------------------- ALTER COLUMN
@@ -176,11 +203,17 @@ def alter_column(node: ast.AlterTableAlterColumn, context: Context) -> Run:
         refuse_dependents(table, at, "ALTER", in_the_way(table, at, old, new))
         columns = table.columns[:]
         columns[at] = replace(
-            old, type=new.type, nullable=new.nullable, user_type=new.user_type,
-            collation=new.collation or old.collation, sparse=new.sparse,
-            case_sensitive=new.case_sensitive if new.collation else old.case_sensitive)
-        twin = rebuilt(s.engine, table, columns=columns,
-                       convert=converter(database, table, at, new))
+            old,
+            type=new.type,
+            nullable=new.nullable,
+            user_type=new.user_type,
+            collation=new.collation or old.collation,
+            sparse=new.sparse,
+            case_sensitive=new.case_sensitive if new.collation else old.case_sensitive,
+        )
+        twin = rebuilt(
+            s.engine, table, columns=columns, convert=converter(database, table, at, new)
+        )
         check_key_length(s, twin)
         put_table(s, transaction, database, twin)
 
@@ -199,7 +232,7 @@ def converter(database: Any, table: Table, at: int, new: Column) -> Any:
             if not new.nullable:
                 raise SqlError(515, old.name, shown, "UPDATE")
             return row
-        return (*row[:at], change(value), *row[at + 1:]) if change is not None else row
+        return (*row[:at], change(value), *row[at + 1 :]) if change is not None else row
 
     return convert
 
@@ -211,10 +244,13 @@ def in_the_way(table: Table, at: int, old: Column, new: Column) -> list[tuple[st
     default allows changes of length, precision and scale only.
     """
     same_type = old.type.name == new.type.name
-    longer = (same_type and old.type.name in {"varchar", "nvarchar", "varbinary"}
-              and old.nullable == new.nullable and (not new.collation or new.collation.lower() ==
-                                                    old.collation.lower())
-              and 0 < old.type.length <= new.type.length)
+    longer = (
+        same_type
+        and old.type.name in {"varchar", "nvarchar", "varbinary"}
+        and old.nullable == new.nullable
+        and (not new.collation or new.collation.lower() == old.collation.lower())
+        and 0 < old.type.length <= new.type.length
+    )
     found = dependents(table, at)
     if longer:
         keys = {i.name for i in all_indexes(table) if not i.primary}

@@ -51,8 +51,9 @@ def alter_authorization(node: ast.AlterAuthorization, context: Context) -> Run:
                 raise SqlError(15151, "find", "principal", node.owner.text)
             may_own(s, target, owner)
         change_owner(s, node, context, target, owner.id if owner else None)
-        for key in [k for k in database.permissions
-                    if k[0] == target.class_ and k[1] == target.major]:
+        for key in [
+            k for k in database.permissions if k[0] == target.class_ and k[1] == target.major
+        ]:
             s.engine.journal.put(s.work(), database, database.permissions, key, MISSING)
         database.bump(s.work())
 
@@ -73,33 +74,53 @@ def may_own(s: Any, target: Securable, owner: Any) -> None:
         raise SqlError(15151, "find", "principal", owner.name)
 
 
-def change_owner(s: Any, node: ast.AlterAuthorization, context: Context, target: Securable,
-                 owner: int | None) -> None:
+def change_owner(
+    s: Any, node: ast.AlterAuthorization, context: Context, target: Securable, owner: int | None
+) -> None:
     """Give something another owner; None (SCHEMA OWNER) for an object that follows its schema."""
     database, journal, transaction = target.database, s.engine.journal, s.work()
     if target.class_ == OBJECT:
         item = database.resolve(target.schema, target.name)
-        if not isinstance(item, Table | Module | Sequence) and \
-                type(item).__name__ != "Queue":
+        if not isinstance(item, Table | Module | Sequence) and type(item).__name__ != "Queue":
             raise context.not_supported(node, "ALTER AUTHORIZATION on this object")
-        journal.put(transaction, database, database.owners, target.major,
-                    MISSING if owner is None else owner)
+        journal.put(
+            transaction,
+            database,
+            database.owners,
+            target.major,
+            MISSING if owner is None else owner,
+        )
     elif target.class_ == SCHEMA:
         old = database.schemas[target.name.lower()]
-        journal.put(transaction, database, database.schemas, target.name.lower(),
-                    replace(old, owner=owner if owner is not None else DBO))
+        journal.put(
+            transaction,
+            database,
+            database.schemas,
+            target.name.lower(),
+            replace(old, owner=owner if owner is not None else DBO),
+        )
     elif target.class_ == PRINCIPAL:
         role = database.principals[target.name.lower()]
         if role.type != "R":
             raise context.not_supported(node, "ALTER AUTHORIZATION on a user")
-        journal.put(transaction, database, database.principals, target.name.lower(),
-                    replace(role, owner=owner))
+        journal.put(
+            transaction,
+            database,
+            database.principals,
+            target.name.lower(),
+            replace(role, owner=owner),
+        )
     elif target.kind in BROKER_KINDS:
         change_broker_owner(s, target, owner if owner else DBO)
     elif target.kind in KEY_KINDS:
         key = (target.kind, target.name.lower())
-        journal.put(transaction, database, database.keys, key,
-                    replace(database.keys[key], owner=owner if owner else DBO))
+        journal.put(
+            transaction,
+            database,
+            database.keys,
+            key,
+            replace(database.keys[key], owner=owner if owner else DBO),
+        )
     else:
         raise context.not_supported(node, "ALTER AUTHORIZATION on this securable")
 

@@ -37,8 +37,7 @@ from harness.broker.exec.principals import USER, certificate_sid
 from harness.broker.exec.security import ASYMMETRIC_KEY, CERTIFICATE, has_permission
 from harness.tsql import ast
 
-RSA_SIZES = {"RSA_512": 512, "RSA_1024": 1024, "RSA_2048": 2048, "RSA_3072": 3072,
-             "RSA_4096": 4096}
+RSA_SIZES = {"RSA_512": 512, "RSA_1024": 1024, "RSA_2048": 2048, "RSA_3072": 3072, "RSA_4096": 4096}
 
 
 # ---------------------------------------------------------------------- options
@@ -94,8 +93,9 @@ def protector(s: Any, options: dict[str, Any]) -> bytes | None:
 def put_key(s: Any, kind: str, name: str, key: Any) -> None:
     """Write a certificate or key; None takes it out."""
     database: Database = s.database
-    s.engine.journal.put(s.work(), database, database.keys, (kind, name.lower()),
-                         MISSING if key is None else key)
+    s.engine.journal.put(
+        s.work(), database, database.keys, (kind, name.lower()), MISSING if key is None else key
+    )
     database.bump(s.work())
     if database.broker is not None:
         database.broker.note(s.work(), ("ssb.altered", database.broker))
@@ -192,8 +192,12 @@ def create_key(node: ast.CreateKey, context: Context) -> Run:
         owner = owner_of(s, node.owner, "asymmetric key")
         number = s.database.next_number("next_key")
         key = crypto.make_key(key_seed(s, number), RSA_SIZES[algorithm])
-        put_key(s, "ASYMMETRIC KEY", name,
-                AsymmetricKey(number, name, owner, key.n, key.e, key, protector(s, options)))
+        put_key(
+            s,
+            "ASYMMETRIC KEY",
+            name,
+            AsymmetricKey(number, name, owner, key.n, key.e, key, protector(s, options)),
+        )
 
     return run
 
@@ -286,10 +290,12 @@ def _drop(s: Any, kind: str, class_: int, name: ast.ObjectName) -> None:
     if any(user.sid == sid for user in s.database.principals.values()):
         raise SqlError(15559, word_, found.name, "user")
     if s.database.name.lower() == "master" and any(
-            login.sid == sid for login in s.database.server.logins.values()):
+        login.sid == sid for login in s.database.server.logins.values()
+    ):
         raise SqlError(15559, word_, found.name, "login")
-    if any(mark == found.thumbprint for marks in s.database.signatures.values()
-           for mark, _, _ in marks):
+    if any(
+        mark == found.thumbprint for marks in s.database.signatures.values() for mark, _, _ in marks
+    ):
         raise SqlError(15352, word_)
     number = found.certificate_id if class_ == CERTIFICATE else found.key_id
     s.database.forget(s.work(), class_, number)

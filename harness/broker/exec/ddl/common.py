@@ -54,8 +54,9 @@ def refuse_taken(database: Database, schema: str, name: str) -> None:
         raise SqlError(2714, name, state=6)
 
 
-def existing(s: Any, database: Database, name: ast.ObjectName, verb: str, what: str,
-             kinds: tuple[type, ...]) -> Any:
+def existing(
+    s: Any, database: Database, name: ast.ObjectName, verb: str, what: str, kinds: tuple[type, ...]
+) -> Any:
     """The object to change, which the user must own or have ALTER on. Raises SqlError 3701."""
     found = database.resolve(name.schema, name.name, s)
     if not isinstance(found, kinds):
@@ -65,8 +66,9 @@ def existing(s: Any, database: Database, name: ast.ObjectName, verb: str, what: 
     return found
 
 
-def existing_table(s: Any, database: Database, name: ast.ObjectName, kind: type,
-                   missing: int = 4902) -> Any:
+def existing_table(
+    s: Any, database: Database, name: ast.ObjectName, kind: type, missing: int = 4902
+) -> Any:
     """The table ALTER TABLE and CREATE INDEX work on. Raises SqlError 4902 or 1088."""
     found = database.resolve(name.schema, name.name, s)
     if not isinstance(found, kind):
@@ -76,8 +78,7 @@ def existing_table(s: Any, database: Database, name: ast.ObjectName, kind: type,
     return found
 
 
-def lock_definition(s: Any, transaction: Transaction, database: Database,
-                    object_id: int) -> None:
+def lock_definition(s: Any, transaction: Transaction, database: Database, object_id: int) -> None:
     """Sch-M on an object, to the end of the transaction. Raises Wait, SqlError 1222 and 1205."""
     s.engine.locks.acquire(transaction, ("OBJECT", database.id, object_id), "Sch-M")
 
@@ -88,7 +89,15 @@ def dotted(name: ast.ObjectName) -> str:
 
 
 __all__ = [
-    "SCHEMA_CLASS", "check", "dotted", "existing", "existing_table", "is_global",
+    "SCHEMA_CLASS",
+    "check",
+    "dotted",
+    "existing",
+    "existing_table",
+    "is_global",
     "lock_definition",
-    "may_create", "refuse_taken", "schema_for", "target_database",
+    "may_create",
+    "refuse_taken",
+    "schema_for",
+    "target_database",
 ]

@@ -18,25 +18,100 @@ from harness.broker.exec.compiler import calls_function
 from harness.broker.exec.ddl.row_expressions import names_of
 from harness.tsql import ast
 
-DETERMINISTIC = frozenset({
-    "ABS", "ACOS", "ASCII", "ASIN", "ATAN", "ATN2", "BINARY_CHECKSUM", "CEILING", "CHAR",
-    "CHARINDEX", "CHECKSUM", "CHOOSE", "COALESCE", "CONCAT", "CONCAT_WS", "COS", "COT",
-    "DATALENGTH", "DATEADD", "DATEDIFF", "DATEDIFF_BIG", "DATEFROMPARTS", "DATETIME2FROMPARTS",
-    "DATETIMEFROMPARTS", "DATETIMEOFFSETFROMPARTS", "DATEPART", "DATETRUNC", "DAY", "DEGREES",
-    "EOMONTH", "EXP", "FLOOR", "GREATEST", "HASHBYTES", "IIF", "ISJSON", "ISNULL", "ISNUMERIC",
-    "JSON_MODIFY", "JSON_QUERY", "JSON_VALUE", "LEAST", "LEFT", "LEN", "LOG", "LOG10", "LOWER",
-    "LTRIM", "MONTH", "NCHAR", "NULLIF", "PARSENAME", "PATINDEX", "PI", "POWER", "QUOTENAME",
-    "RADIANS", "REPLACE", "REPLICATE", "REVERSE", "RIGHT", "ROUND", "RTRIM", "SIGN", "SIN",
-    "SMALLDATETIMEFROMPARTS", "SPACE", "SQRT", "SQUARE", "STR", "STRING_ESCAPE", "STUFF",
-    "SUBSTRING", "SWITCHOFFSET", "TAN", "TIMEFROMPARTS", "TODATETIMEOFFSET", "TRANSLATE", "TRIM",
-    "UNICODE", "UPPER", "YEAR",
-})
+DETERMINISTIC = frozenset(
+    {
+        "ABS",
+        "ACOS",
+        "ASCII",
+        "ASIN",
+        "ATAN",
+        "ATN2",
+        "BINARY_CHECKSUM",
+        "CEILING",
+        "CHAR",
+        "CHARINDEX",
+        "CHECKSUM",
+        "CHOOSE",
+        "COALESCE",
+        "CONCAT",
+        "CONCAT_WS",
+        "COS",
+        "COT",
+        "DATALENGTH",
+        "DATEADD",
+        "DATEDIFF",
+        "DATEDIFF_BIG",
+        "DATEFROMPARTS",
+        "DATETIME2FROMPARTS",
+        "DATETIMEFROMPARTS",
+        "DATETIMEOFFSETFROMPARTS",
+        "DATEPART",
+        "DATETRUNC",
+        "DAY",
+        "DEGREES",
+        "EOMONTH",
+        "EXP",
+        "FLOOR",
+        "GREATEST",
+        "HASHBYTES",
+        "IIF",
+        "ISJSON",
+        "ISNULL",
+        "ISNUMERIC",
+        "JSON_MODIFY",
+        "JSON_QUERY",
+        "JSON_VALUE",
+        "LEAST",
+        "LEFT",
+        "LEN",
+        "LOG",
+        "LOG10",
+        "LOWER",
+        "LTRIM",
+        "MONTH",
+        "NCHAR",
+        "NULLIF",
+        "PARSENAME",
+        "PATINDEX",
+        "PI",
+        "POWER",
+        "QUOTENAME",
+        "RADIANS",
+        "REPLACE",
+        "REPLICATE",
+        "REVERSE",
+        "RIGHT",
+        "ROUND",
+        "RTRIM",
+        "SIGN",
+        "SIN",
+        "SMALLDATETIMEFROMPARTS",
+        "SPACE",
+        "SQRT",
+        "SQUARE",
+        "STR",
+        "STRING_ESCAPE",
+        "STUFF",
+        "SUBSTRING",
+        "SWITCHOFFSET",
+        "TAN",
+        "TIMEFROMPARTS",
+        "TODATETIMEOFFSET",
+        "TRANSLATE",
+        "TRIM",
+        "UNICODE",
+        "UPPER",
+        "YEAR",
+    }
+)
 """Built-in functions that give the same for the same arguments."""
 
-differs("computed columns",
-        "Worked out when the row is written, PERSISTED or not. A row for which an expression that "
-        "is not PERSISTED fails is refused (60001); a server fails its readers. Expressions that "
-        "are not deterministic are refused.")
+differs(
+    "computed columns",
+    "Worked out when the row is written, PERSISTED or not. A row for which an expression that "
+    "is not PERSISTED fails is refused (60001); a server fails its readers. Expressions that "
+    "are not deterministic are refused.",
+)
 
 _DATES = frozenset({"date", "time", "datetime", "datetime2", "smalldatetime", "datetimeoffset"})
 _REFUSED_NODES = (ast.NextValueFor, ast.GlobalVariable)
@@ -53,11 +128,18 @@ def deterministic(node: ast.Expression, is_text: Callable[[ast.Expression], bool
             return False
         if isinstance(part, ast.FunctionCall) and part.name.name.upper() not in DETERMINISTIC:
             return False
-        if isinstance(part, ast.FunctionCall) and part.name.name.upper() == "DATEPART" \
-                and str(getattr(part.arguments[0], "text", "")).lower() in {"dw", "weekday", "w"}:
+        if (
+            isinstance(part, ast.FunctionCall)
+            and part.name.name.upper() == "DATEPART"
+            and str(getattr(part.arguments[0], "text", "")).lower() in {"dw", "weekday", "w"}
+        ):
             return False  # depends on SET DATEFIRST
-        if isinstance(part, ast.Cast) and part.data_type.name.name.lower() in _DATES \
-                and part.style is None and is_text(part.operand):
+        if (
+            isinstance(part, ast.Cast)
+            and part.data_type.name.name.lower() in _DATES
+            and part.style is None
+            and is_text(part.operand)
+        ):
             return False
     return True
 
@@ -77,18 +159,20 @@ def computed_column(builder: Any, node: ast.ComputedColumn, column: Column) -> N
     if not deterministic(node.value, is_text):
         if node.persisted:
             raise SqlError(4936, node.name, builder.table)
-        raise builder.context.not_supported(
-            node, "a computed column that is not deterministic")
+        raise builder.context.not_supported(node, "a computed column that is not deterministic")
     expr = builder.expressions.expression(node.value, builder.columns)
     column.type = expr.type
     column.nullable = node.nullable is not False and (expr.nullable or not node.persisted)
     if expr.collation is not None:
         column.collation, column.case_sensitive = (
-            expr.collation.name, expr.collation.case_sensitive)
+            expr.collation.name,
+            expr.collation.case_sensitive,
+        )
     bind = builder.expressions.value(node.value, expr.type)
     text = f"({builder.context.program.source.slice(node.value)})"
-    column.computed = Computed(text, node.persisted, _guarded(bind, node)(builder.columns),
-                               _guarded(bind, node), names)
+    column.computed = Computed(
+        text, node.persisted, _guarded(bind, node)(builder.columns), _guarded(bind, node), names
+    )
 
 
 def _guarded(bind: Any, node: ast.ComputedColumn) -> Any:
@@ -109,7 +193,8 @@ def _guarded(bind: Any, node: ast.ComputedColumn) -> Any:
             except SqlError as error:
                 raise NotSupported(
                     f"a row for which the computed column {node.name} fails ({error.number}): "
-                    "only its readers would see the error") from None
+                    "only its readers would see the error"
+                ) from None
 
         return run
 

@@ -45,9 +45,15 @@ def constraint_objects(table: Table, definition: TableDefinition) -> list:
     return found
 
 
-def put_constraints(transaction: Transaction, database: Database, table: Table,
-                    found: list[tuple[str, str, str, int]], definition: TableDefinition, *,
-                    trusted: bool = True) -> None:
+def put_constraints(
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    found: list[tuple[str, str, str, int]],
+    definition: TableDefinition,
+    *,
+    trusted: bool = True,
+) -> None:
     """Give new constraints their objects. Raises SqlError 2714 for a name that is taken."""
     names: set[str] = set()
     for _, name, _, _ in found:
@@ -56,10 +62,21 @@ def put_constraints(transaction: Transaction, database: Database, table: Table,
             raise not_created(2714, name, state=5)
         names.add(name.lower())
     for kind, name, text, column in found:
-        database.put(transaction, Constraint(
-            name, table.schema, database.next_object_id(), kind, table.object_id, text, column,
-            name.lower() in definition.system_named, trusted=trusted or kind != "CHECK",
-            uses=definition.uses.get(name.lower(), ())))
+        database.put(
+            transaction,
+            Constraint(
+                name,
+                table.schema,
+                database.next_object_id(),
+                kind,
+                table.object_id,
+                text,
+                column,
+                name.lower() in definition.system_named,
+                trusted=trusted or kind != "CHECK",
+                uses=definition.uses.get(name.lower(), ()),
+            ),
+        )
 
 
 def check_rows(s: Any, database: Database, table: Table, checks: list[Check]) -> None:
@@ -68,13 +85,22 @@ def check_rows(s: Any, database: Database, table: Table, checks: list[Check]) ->
         for row in table.rows.entries.values():
             if check.accepts(s, row) is False:
                 column = f", column '{check.column}'" if check.column else ""
-                raise SqlError(547, "ALTER TABLE", "CHECK", check.name, database.name,
-                               table.full_name, column, state=0)
+                raise SqlError(
+                    547,
+                    "ALTER TABLE",
+                    "CHECK",
+                    check.name,
+                    database.name,
+                    table.full_name,
+                    column,
+                    state=0,
+                )
 
 
 # ---------------------------------------------------------------------- dropping
-def drop_constraint(s: Any, transaction: Transaction, database: Database, table: Table,
-                    item: ast.AlterTableDropItem) -> Table:
+def drop_constraint(
+    s: Any, transaction: Transaction, database: Database, table: Table, item: ast.AlterTableDropItem
+) -> Table:
     """The table without one constraint. Raises SqlError 3728 or 3725, then 3727."""
     name = item.name.lower()
     found = database.objects.get((table.schema.lower(), name))
@@ -89,18 +115,24 @@ def drop_constraint(s: Any, transaction: Transaction, database: Database, table:
     checks = [c for c in table.checks if c.name.lower() != name]
     columns = [
         replace(c, default=None, default_name="", default_text="")
-        if c.default_name.lower() == name else c for c in table.columns
+        if c.default_name.lower() == name
+        else c
+        for c in table.columns
     ]
-    unchanged = not keys and len(checks) == len(table.checks) \
+    unchanged = (
+        not keys
+        and len(checks) == len(table.checks)
         and all(a is b for a, b in zip(columns, table.columns))
+    )
     if unchanged:
         if item.if_exists:
             return table
         raise followed(3728, item.name, by=SqlError(3727), state=1)
     if mine:
         database.remove(transaction, found)
-    return rebuilt(s.engine, table, columns=columns, specs=[spec_of(i) for i in indexes],
-                   checks=checks)
+    return rebuilt(
+        s.engine, table, columns=columns, specs=[spec_of(i) for i in indexes], checks=checks
+    )
 
 
 def dependents(table: Table, ordinal: int) -> list[tuple[str, str]]:
@@ -109,8 +141,11 @@ def dependents(table: Table, ordinal: int) -> list[tuple[str, str]]:
     name = column.name.lower()
     found = [("column", c.name) for c in table.columns if c.computed and name in c.computed.names]
     for index in all_indexes(table):
-        if ordinal in index.columns or ordinal in index.included or \
-                name in index.where_text.lower():
+        if (
+            ordinal in index.columns
+            or ordinal in index.included
+            or name in index.where_text.lower()
+        ):
             found.append(("object" if index.constraint else "index", index.name))
     found += [("object", c.name) for c in table.checks if name in c.names]
     if column.default_name:
@@ -119,8 +154,9 @@ def dependents(table: Table, ordinal: int) -> list[tuple[str, str]]:
     return found + [("object", c.name) for c in keys_of_column(table, name)]
 
 
-def refuse_dependents(table: Table, ordinal: int, action: str,
-                      found: list[tuple[str, str]]) -> None:
+def refuse_dependents(
+    table: Table, ordinal: int, action: str, found: list[tuple[str, str]]
+) -> None:
     """5074 for each thing that uses a column, then 4922. action: DROP or ALTER."""
     name = table.columns[ordinal].name
     if not found:
@@ -142,8 +178,11 @@ def alter_constraints(node: ast.AlterTableConstraints, context: Context) -> Run:
 
     def run(s: Any, v: list) -> None:
         database, table, transaction = alter(s, node.name)
-        every = {o.name.lower(): o for o in database.objects.values()
-                 if isinstance(o, Constraint) and o.parent_id == table.object_id}
+        every = {
+            o.name.lower(): o
+            for o in database.objects.values()
+            if isinstance(o, Constraint) and o.parent_id == table.object_id
+        }
         if node.names:
             chosen = [_switchable(every.get(name.lower()), name) for name in node.names]
         else:
@@ -163,8 +202,14 @@ def _switchable(item: Constraint | None, name: str) -> Constraint:
     return item
 
 
-def _switch(s: Any, transaction: Transaction, database: Database, table: Table, item: Constraint,
-            node: ast.AlterTableConstraints) -> Table:
+def _switch(
+    s: Any,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    item: Constraint,
+    node: ast.AlterTableConstraints,
+) -> Table:
     """One constraint enabled or disabled; checked first under WITH CHECK."""
     checked = node.enable and node.check is True
     trusted = checked or (node.enable and item.trusted and not item.disabled)
@@ -173,9 +218,10 @@ def _switch(s: Any, transaction: Transaction, database: Database, table: Table, 
         if checked:
             check_existing(database, item, "ALTER TABLE")
         return table
-    checks = [replace(c, enabled=node.enable) if c.name.lower() == item.name.lower() else c
-              for c in table.checks]
+    checks = [
+        replace(c, enabled=node.enable) if c.name.lower() == item.name.lower() else c
+        for c in table.checks
+    ]
     if checked:
-        check_rows(s, database, table,
-                   [c for c in checks if c.name.lower() == item.name.lower()])
+        check_rows(s, database, table, [c for c in checks if c.name.lower() == item.name.lower()])
     return rebuilt(s.engine, table, checks=checks)

@@ -18,34 +18,53 @@ from harness.broker.exec.security import has_server_permission
 from harness.tsql import ast
 
 BROKER_ACTIONS = {
-    "ENABLE_BROKER": "enable", "DISABLE_BROKER": "disable", "NEW_BROKER": "new_identity",
+    "ENABLE_BROKER": "enable",
+    "DISABLE_BROKER": "disable",
+    "NEW_BROKER": "new_identity",
     "ERROR_BROKER_CONVERSATIONS": "error_conversations",
 }
 """Option -> method of ``ssb.Broker`` (transaction) that does it."""
 
-differs("database defaults of SET options",
-        "Used by nobody: every driver states its own options when it connects, and "
-        "activated sessions have those of a driver (switch activated_set_options).")
+differs(
+    "database defaults of SET options",
+    "Used by nobody: every driver states its own options when it connects, and "
+    "activated sessions have those of a driver (switch activated_set_options).",
+)
 
 KEPT = {
     # Defaults of SET options: every connection states its own (ODBC, OLE DB and JDBC do, and a
     # session here begins as theirs do), so a database's default never counts.
-    "ANSI_NULLS": ("ON", "OFF"), "ANSI_PADDING": ("ON", "OFF"), "ANSI_WARNINGS": ("ON", "OFF"),
-    "ARITHABORT": ("ON", "OFF"), "CONCAT_NULL_YIELDS_NULL": ("ON", "OFF"),
+    "ANSI_NULLS": ("ON", "OFF"),
+    "ANSI_PADDING": ("ON", "OFF"),
+    "ANSI_WARNINGS": ("ON", "OFF"),
+    "ARITHABORT": ("ON", "OFF"),
+    "CONCAT_NULL_YIELDS_NULL": ("ON", "OFF"),
     "QUOTED_IDENTIFIER": ("ON", "OFF"),
     # How plans are made, kept or chosen; plans here follow fixed rules.
-    "AUTO_CREATE_STATISTICS": ("ON", "OFF"), "AUTO_UPDATE_STATISTICS": ("ON", "OFF"),
-    "AUTO_UPDATE_STATISTICS_ASYNC": ("ON", "OFF"), "DATE_CORRELATION_OPTIMIZATION": ("ON", "OFF"),
+    "AUTO_CREATE_STATISTICS": ("ON", "OFF"),
+    "AUTO_UPDATE_STATISTICS": ("ON", "OFF"),
+    "AUTO_UPDATE_STATISTICS_ASYNC": ("ON", "OFF"),
+    "DATE_CORRELATION_OPTIMIZATION": ("ON", "OFF"),
     "PARAMETERIZATION": ("SIMPLE", "FORCED"),
     # Pages, files, log and recovery after a crash; there is only memory.
-    "AUTO_SHRINK": ("ON", "OFF"), "PAGE_VERIFY": ("CHECKSUM", "NONE", "TORN_PAGE_DETECTION"),
-    "TORN_PAGE_DETECTION": ("ON", "OFF"), "DELAYED_DURABILITY": ("DISABLED", "ALLOWED", "FORCED"),
-    "TARGET_RECOVERY_TIME": None, "ACCELERATED_DATABASE_RECOVERY": ("ON", "OFF"),
-    "MIXED_PAGE_ALLOCATION": ("ON", "OFF"), "VARDECIMAL_STORAGE_FORMAT": ("ON", "OFF"),
+    "AUTO_SHRINK": ("ON", "OFF"),
+    "PAGE_VERIFY": ("CHECKSUM", "NONE", "TORN_PAGE_DETECTION"),
+    "TORN_PAGE_DETECTION": ("ON", "OFF"),
+    "DELAYED_DURABILITY": ("DISABLED", "ALLOWED", "FORCED"),
+    "TARGET_RECOVERY_TIME": None,
+    "ACCELERATED_DATABASE_RECOVERY": ("ON", "OFF"),
+    "MIXED_PAGE_ALLOCATION": ("ON", "OFF"),
+    "VARDECIMAL_STORAGE_FORMAT": ("ON", "OFF"),
     # The state everything is in.
-    "AUTO_CLOSE": ("OFF",), "CURSOR_CLOSE_ON_COMMIT": ("OFF",), "CURSOR_DEFAULT": ("GLOBAL",),
-    "NUMERIC_ROUNDABORT": ("OFF",), "CHANGE_TRACKING": ("OFF",), "ENCRYPTION": ("OFF",),
-    "ONLINE": ("",), "COMPATIBILITY_LEVEL": ("160",), "LEDGER": ("OFF",),
+    "AUTO_CLOSE": ("OFF",),
+    "CURSOR_CLOSE_ON_COMMIT": ("OFF",),
+    "CURSOR_DEFAULT": ("GLOBAL",),
+    "NUMERIC_ROUNDABORT": ("OFF",),
+    "CHANGE_TRACKING": ("OFF",),
+    "ENCRYPTION": ("OFF",),
+    "ONLINE": ("",),
+    "COMPATIBILITY_LEVEL": ("160",),
+    "LEDGER": ("OFF",),
     "CATALOG_COLLATION": ("DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"),
 }
 """Options no outcome depends on, with the values accepted (None: any)."""
@@ -54,10 +73,27 @@ LEVELS = ("100", "110", "120", "130", "140", "150", "160")
 ACCESS = frozenset({"SINGLE_USER", "RESTRICTED_USER", "MULTI_USER"})
 STATES = frozenset({"READ_ONLY", "READ_WRITE"})
 FIXED = {
-    "master": {"READ_COMMITTED_SNAPSHOT", "READ_ONLY", "SINGLE_USER", "RESTRICTED_USER", "OFFLINE",
-               "ALLOW_SNAPSHOT_ISOLATION", "TRUSTWORTHY", *BROKER_ACTIONS},
-    "tempdb": {"READ_COMMITTED_SNAPSHOT", "READ_ONLY", "SINGLE_USER", "RESTRICTED_USER", "OFFLINE",
-               "RECOVERY", "AUTO_CLOSE", "AUTO_SHRINK", *BROKER_ACTIONS},
+    "master": {
+        "READ_COMMITTED_SNAPSHOT",
+        "READ_ONLY",
+        "SINGLE_USER",
+        "RESTRICTED_USER",
+        "OFFLINE",
+        "ALLOW_SNAPSHOT_ISOLATION",
+        "TRUSTWORTHY",
+        *BROKER_ACTIONS,
+    },
+    "tempdb": {
+        "READ_COMMITTED_SNAPSHOT",
+        "READ_ONLY",
+        "SINGLE_USER",
+        "RESTRICTED_USER",
+        "OFFLINE",
+        "RECOVERY",
+        "AUTO_CLOSE",
+        "AUTO_SHRINK",
+        *BROKER_ACTIONS,
+    },
     "model": set(BROKER_ACTIONS),
     "msdb": {"READ_COMMITTED_SNAPSHOT", "READ_ONLY", "ALLOW_SNAPSHOT_ISOLATION"},
 }
@@ -66,8 +102,11 @@ FIXED = {
 
 def needs_exclusive(option: ast.Option) -> bool:
     """Options that wait for all other sessions to leave the database (ALTER DATABASE SET page)."""
-    return option.name in BROKER_ACTIONS or option.name in STATES or option.name in {
-        "READ_COMMITTED_SNAPSHOT", "SINGLE_USER", "RESTRICTED_USER"}
+    return (
+        option.name in BROKER_ACTIONS
+        or option.name in STATES
+        or option.name in {"READ_COMMITTED_SNAPSHOT", "SINGLE_USER", "RESTRICTED_USER"}
+    )
 
 
 def set_option(s: Any, context: Context, database: Database, option: ast.Option) -> None:
@@ -161,19 +200,31 @@ def allow_snapshots(s: Any, context: Context, database: Database, option: ast.Op
     """ALLOW_SNAPSHOT_ISOLATION: turning it on waits for the transactions that are open."""
     if word(option.value).upper() == "ON" and not database.options["snapshot"]:
         outside_transaction(s, "ALTER DATABASE")
-        if any(x.transaction is not None for x in database.server.sessions()
-               if x is not s and x.database is database):
+        if any(
+            x.transaction is not None
+            for x in database.server.sessions()
+            if x is not s and x.database is database
+        ):
             s.engine.journal.save(s)
             s.deadline, s.expired = None, False
             s.wait_for("database", database.name, 1000)
     flag("snapshot")(s, context, database, option)
 
 
-QUERY_STORE_OPTIONS = frozenset({
-    "OPERATION_MODE", "CLEANUP_POLICY", "DATA_FLUSH_INTERVAL_SECONDS", "MAX_STORAGE_SIZE_MB",
-    "INTERVAL_LENGTH_MINUTES", "SIZE_BASED_CLEANUP_MODE", "QUERY_CAPTURE_MODE",
-    "QUERY_CAPTURE_POLICY", "MAX_PLANS_PER_QUERY", "WAIT_STATS_CAPTURE_MODE",
-})
+QUERY_STORE_OPTIONS = frozenset(
+    {
+        "OPERATION_MODE",
+        "CLEANUP_POLICY",
+        "DATA_FLUSH_INTERVAL_SECONDS",
+        "MAX_STORAGE_SIZE_MB",
+        "INTERVAL_LENGTH_MINUTES",
+        "SIZE_BASED_CLEANUP_MODE",
+        "QUERY_CAPTURE_MODE",
+        "QUERY_CAPTURE_POLICY",
+        "MAX_PLANS_PER_QUERY",
+        "WAIT_STATS_CAPTURE_MODE",
+    }
+)
 
 
 def query_store(s: Any, context: Context, database: Database, option: ast.Option) -> None:

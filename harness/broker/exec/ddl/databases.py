@@ -91,8 +91,11 @@ def alter_database_set(node: ast.AlterDatabaseSet, context: Context) -> Run:
 
 def altered(s: Any, name: ast.Identifier | None) -> Database:
     """The database ALTER DATABASE means. Raises SqlError 5011."""
-    database = s.database if name is None or name.text.upper() == "CURRENT" else \
-        s.database.server.databases.get(name.text.lower())
+    database = (
+        s.database
+        if name is None or name.text.upper() == "CURRENT"
+        else s.database.server.databases.get(name.text.lower())
+    )
     if database is None or not has_permission(s, "ALTER", database):
         raise SqlError(5011, name.text if name is not None else s.database.name)
     return database
@@ -104,8 +107,11 @@ def take_database(s: Any, database: Database, node: ast.AlterDatabaseSet) -> Non
     ROLLBACK IMMEDIATE ends the other sessions; NO_WAIT fails (5070); without a termination clause
     the server waits for them. Raises Wait, SqlError 5070.
     """
-    others = [x for x in database.server.sessions()
-              if x is not s and x.database is database and not x.background]
+    others = [
+        x
+        for x in database.server.sessions()
+        if x is not s and x.database is database and not x.background
+    ]
     if node.termination in {"ROLLBACK IMMEDIATE", "ROLLBACK AFTER"}:
         if node.termination == "ROLLBACK AFTER" and others and not s.expired and node.seconds:
             s.wait_for("database", database.name, node.seconds * 1000)
@@ -124,12 +130,23 @@ def take_database(s: Any, database: Database, node: ast.AlterDatabaseSet) -> Non
         s.wait_for("database", database.name, 1000)
 
 
-SCOPED = frozenset({
-    "MAXDOP", "LEGACY_CARDINALITY_ESTIMATION", "PARAMETER_SNIFFING", "QUERY_OPTIMIZER_HOTFIXES",
-    "OPTIMIZE_FOR_AD_HOC_WORKLOADS", "IDENTITY_CACHE", "LIGHTWEIGHT_QUERY_PROFILING",
-    "BATCH_MODE_ON_ROWSTORE", "DEFERRED_COMPILATION_TV", "INTERLEAVED_EXECUTION_TVF",
-    "TSQL_SCALAR_UDF_INLINING", "LAST_QUERY_PLAN_STATS", "PROCEDURE_CACHE",
-})
+SCOPED = frozenset(
+    {
+        "MAXDOP",
+        "LEGACY_CARDINALITY_ESTIMATION",
+        "PARAMETER_SNIFFING",
+        "QUERY_OPTIMIZER_HOTFIXES",
+        "OPTIMIZE_FOR_AD_HOC_WORKLOADS",
+        "IDENTITY_CACHE",
+        "LIGHTWEIGHT_QUERY_PROFILING",
+        "BATCH_MODE_ON_ROWSTORE",
+        "DEFERRED_COMPILATION_TV",
+        "INTERLEAVED_EXECUTION_TVF",
+        "TSQL_SCALAR_UDF_INLINING",
+        "LAST_QUERY_PLAN_STATS",
+        "PROCEDURE_CACHE",
+    }
+)
 """Scoped configurations about plans and caches: nothing here depends on them. IDENTITY_CACHE is
 about gaps after a crash."""
 
@@ -141,6 +158,7 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
     if node.action == "MODIFY NAME":
         return lambda s, v: rename(s, altered(s, node.name), word(option.value))
     if node.action == "COLLATE":
+
         def collate(s: Any, v: list) -> None:
             check_collation(context, node, word(option.value), altered(s, node.name))
 
@@ -148,7 +166,6 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
     if node.action.startswith("SCOPED CONFIGURATION"):
         if option.name not in SCOPED:
             raise context.not_supported(option, f"scoped configuration {option.name}")
-
 
         def configure(s: Any, v: list) -> None:
             altered(s, None)
@@ -158,8 +175,7 @@ def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
 
 
 def check_collation(context: Context, node: Any, name: str, database: Database) -> None:
-    """A database has the default collation here: 448 for no collation at all, others are refused.
-    """
+    """A database has the default collation here: 448 for no collation at all, others are refused."""
     if name.lower() == database.options["collation"].lower():
         return
     if not may_be_collation(name):

@@ -54,10 +54,19 @@ def create_ddl_trigger(node: ast.CreateDdlTrigger, context: Context) -> Run:
             raise SqlError(208, dotted(node.name), state=6)
         number = old.object_id if old is not None else database.next_object_id()
         trigger = Trigger(
-            node.name.name, "", number, "TRIGGER", 0, node, definition_text(node, context),
+            node.name.name,
+            "",
+            number,
+            "TRIGGER",
+            0,
+            node,
+            definition_text(node, context),
             context.program.source,
             {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-            execute_as(s, database, node), None, database)
+            execute_as(s, database, node),
+            None,
+            database,
+        )
         program_of(s, trigger)
         put(s, database, key, trigger)
 
@@ -103,9 +112,14 @@ def program_of(s: Any, trigger: Trigger) -> Program:
     """The compiled trigger."""
     if trigger.program is None:
         program = Program(
-            trigger.name, "", trigger.database, trigger.source, object_id=trigger.object_id,
+            trigger.name,
+            "",
+            trigger.database,
+            trigger.source,
+            object_id=trigger.object_id,
             quoted_identifier=trigger.options["quoted_identifier"],
-            ansi_nulls=trigger.options["ansi_nulls"])
+            ansi_nulls=trigger.options["ansi_nulls"],
+        )
         trigger.program = compile_program(program, trigger.node.body, s)
     return trigger.program
 
@@ -143,12 +157,28 @@ def firing_ddl(run: Run, node: Any, context: Context) -> Run:
         firing: DdlFiring | None = None
         auto = s.auto
         for event in reversed(events):
-            triggers = tuple(t for t in database.ddl_triggers.values()
-                             if not t.disabled and handles(t, event.event))
+            triggers = tuple(
+                t
+                for t in database.ddl_triggers.values()
+                if not t.disabled and handles(t, event.event)
+            )
             if triggers:
                 firing = DdlFiring(
-                    triggers, [], (), NONE_UPDATED, 0, 0, s.transaction, s.mark, auto,
-                    1 if auto else s.trancount, s.scope_identity, firing, event, text)
+                    triggers,
+                    [],
+                    (),
+                    NONE_UPDATED,
+                    0,
+                    0,
+                    s.transaction,
+                    s.mark,
+                    auto,
+                    1 if auto else s.trancount,
+                    s.scope_identity,
+                    firing,
+                    event,
+                    text,
+                )
         if firing is None or result is not None:
             return result
         firing.push(s)
@@ -191,9 +221,15 @@ def event_xml(s: Any, event: DdlEvent, statement: str) -> str:
     schema = event.schema or (user.default_schema if user is not None else None) or "dbo"
     moment = s.now().isoformat(timespec="milliseconds")
     fields = [
-        ("EventType", event.event), ("PostTime", moment), ("SPID", str(s.id)),
-        ("ServerName", s.server_name), ("LoginName", s.login_name), ("UserName", s.user_name),
-        ("DatabaseName", s.database.name), ("SchemaName", schema), ("ObjectName", event.name),
+        ("EventType", event.event),
+        ("PostTime", moment),
+        ("SPID", str(s.id)),
+        ("ServerName", s.server_name),
+        ("LoginName", s.login_name),
+        ("UserName", s.user_name),
+        ("DatabaseName", s.database.name),
+        ("SchemaName", schema),
+        ("ObjectName", event.name),
         ("ObjectType", event.kind),
     ]
 
@@ -204,6 +240,7 @@ def event_xml(s: Any, event: DdlEvent, statement: str) -> str:
         f'<SetOptions ANSI_NULLS="{flag(o.ansi_nulls)}" '
         f'ANSI_NULL_DEFAULT="{flag(o.ansi_null_dflt_on)}" ANSI_PADDING="{flag(o.ansi_padding)}" '
         f'QUOTED_IDENTIFIER="{flag(o.quoted_identifier)}" ENCRYPTED="FALSE"/>'
-        f"<CommandText>{escape(statement)}</CommandText>")
+        f"<CommandText>{escape(statement)}</CommandText>"
+    )
     inner = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in fields)
     return f"<EVENT_INSTANCE>{inner}<TSQLCommand>{command}</TSQLCommand></EVENT_INSTANCE>"

@@ -69,8 +69,15 @@ class DefinitionBuilder:
         if not self.columns:
             raise self.context.not_supported(elements[0] if elements else None, "an empty table")
         self.finish()
-        return TableDefinition(self.table, self.columns, self.keys, self.checks,
-                               self.system_named, self.foreign, self.uses)
+        return TableDefinition(
+            self.table,
+            self.columns,
+            self.keys,
+            self.checks,
+            self.system_named,
+            self.foreign,
+            self.uses,
+        )
 
     def finish(self) -> None:
         """Resolve keys, indexes and checks once all columns are known."""
@@ -80,8 +87,10 @@ class DefinitionBuilder:
             raise SqlError(8110, self.table)
         if sum(key.clustered for key in self.keys) > 1:
             raise SqlError(8112, self.table)
-        for count, number in ((sum(c.identity is not None for c in self.columns), 2744),
-                              (sum(c.rowversion for c in self.columns), 2738)):
+        for count, number in (
+            (sum(c.identity is not None for c in self.columns), 2744),
+            (sum(c.rowversion for c in self.columns), 2738),
+        ):
             if count > 1:
                 raise SqlError(number, self.table)
 
@@ -118,10 +127,20 @@ class DefinitionBuilder:
         if nullable:
             self.stated_null.add(node.name.lower())
         if nullable is None:
-            nullable = type_nullable and not (primary or node.identity or rowversion) \
+            nullable = (
+                type_nullable
+                and not (primary or node.identity or rowversion)
                 and (bool(user_type) or self.null_by_default())
-        column = Column(node.name, type_, nullable, rowversion=rowversion,
-                        rowguid=node.rowguidcol, user_type=user_type, sparse=node.sparse)
+            )
+        column = Column(
+            node.name,
+            type_,
+            nullable,
+            rowversion=rowversion,
+            rowguid=node.rowguidcol,
+            user_type=user_type,
+            sparse=node.sparse,
+        )
         if node.identity is not None:
             column.identity = self.identity(node, column)
         if node.collation is not None:
@@ -160,9 +179,14 @@ class DefinitionBuilder:
     def check_sparse(self, node: ast.ColumnDef, type_: Any, user_type: str) -> None:
         """Raise SqlError 1731 for what cannot be sparse ("Use sparse columns" page)."""
         refused = {"text", "ntext", "image", "rowversion"}
-        if node.nullable is False or node.identity is not None or node.rowguidcol \
-                or type_.name in refused or user_type not in {"", "sysname"} or any(
-                    isinstance(c, ast.DefaultConstraint) for c in node.constraints or []):
+        if (
+            node.nullable is False
+            or node.identity is not None
+            or node.rowguidcol
+            or type_.name in refused
+            or user_type not in {"", "sysname"}
+            or any(isinstance(c, ast.DefaultConstraint) for c in node.constraints or [])
+        ):
             raise SqlError(1731, node.name, self.table)
 
     def column_type(self, data_type: ast.DataType) -> tuple[Any, str, bool]:
@@ -178,8 +202,7 @@ class DefinitionBuilder:
             return item.type
 
         try:
-            type_ = resolve_type(data_type, "column", user_type,
-                                 xml_type=context.database.xml_type)
+            type_ = resolve_type(data_type, "column", user_type, xml_type=context.database.xml_type)
         except SqlError as error:
             if error.number == 243:
                 ordinal = len(self.columns) + 1
@@ -257,8 +280,11 @@ class DefinitionBuilder:
         ordinals = self.ordinals(node, node.columns, column)
         clustered = node.clustered
         if clustered is None:
-            clustered = node.primary and not any(k.clustered for k in self.keys) \
+            clustered = (
+                node.primary
+                and not any(k.clustered for k in self.keys)
                 and not self.clustered_stated
+            )
         names = [self.columns[i].name for i in ordinals]
         if node.primary:
             for ordinal in ordinals:
@@ -267,11 +293,19 @@ class DefinitionBuilder:
                     raise not_created(8111, self.table, state=1)
                 # A key of the table makes columns that do not say NULL not nullable.
                 target.nullable = False
-        self.keys.append(KeySpec(
-            node.name or key_name(node.primary, self.table, names), ordinals, True, clustered,
-            node.primary, True, system_named=node.name is None,
-            descending=self.descending(node.columns, ordinals),
-            options=index_options(self.context, node.options)))
+        self.keys.append(
+            KeySpec(
+                node.name or key_name(node.primary, self.table, names),
+                ordinals,
+                True,
+                clustered,
+                node.primary,
+                True,
+                system_named=node.name is None,
+                descending=self.descending(node.columns, ordinals),
+                options=index_options(self.context, node.options),
+            )
+        )
         if node.name is None:
             self.system_named.add(self.keys[-1].name.lower())
 
@@ -279,11 +313,20 @@ class DefinitionBuilder:
         """INDEX name (...) inside a table definition."""
         ordinals = self.ordinals(node, node.columns, column)
         where, text, bind = self.filter(node.where)
-        self.keys.append(KeySpec(
-            node.name, ordinals, node.unique, bool(node.clustered),
-            included=[self.ordinal(name) for name in node.include], where=where, where_text=text,
-            bind=bind, descending=self.descending(node.columns, ordinals),
-            options=index_options(self.context, node.options, unique=node.unique)))
+        self.keys.append(
+            KeySpec(
+                node.name,
+                ordinals,
+                node.unique,
+                bool(node.clustered),
+                included=[self.ordinal(name) for name in node.include],
+                where=where,
+                where_text=text,
+                bind=bind,
+                descending=self.descending(node.columns, ordinals),
+                options=index_options(self.context, node.options, unique=node.unique),
+            )
+        )
 
     def check(self, node: ast.CheckConstraint, column: Column | None) -> None:
         """CHECK (condition): false refuses the row, unknown accepts it."""
@@ -294,8 +337,9 @@ class DefinitionBuilder:
             self.system_named.add(name.lower())
         self.uses[name.lower()] = used_names(node.condition)
         bind = self.expressions.condition(node.condition)
-        self.checks.append(Check(name, bind(self.columns), text, owner, names_of(node.condition),
-                                 bind))
+        self.checks.append(
+            Check(name, bind(self.columns), text, owner, names_of(node.condition), bind)
+        )
 
     # ------------------------------------------------------------------ helpers
     def filter(self, node: Any) -> tuple[Any, str, Any]:

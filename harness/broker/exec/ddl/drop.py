@@ -67,7 +67,8 @@ def _drop_in_schema(kinds: tuple[type, ...], what: str) -> DropOne:
                 raise SqlError(3705, what.upper(), dotted(name), what)
             raise SqlError(3701, "drop", what, dotted(name), state=5)
         if not has_permission(s, "CONTROL", found) and not has_permission(
-                s, "ALTER", database.schema_of(found)):
+            s, "ALTER", database.schema_of(found)
+        ):
             raise SqlError(3701, "drop", what, dotted(name), state=20)
         transaction = s.work()
         lock_definition(s, transaction, database, found.object_id)

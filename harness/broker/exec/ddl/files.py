@@ -11,9 +11,11 @@ from typing import Any
 from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 
-differs("files named by statements",
-        "BACKUP CERTIFICATE, BACKUP MASTER KEY and CREATE CERTIFICATE FROM FILE use files inside "
-        "the instance (Instance.files), never a disk.")
+differs(
+    "files named by statements",
+    "BACKUP CERTIFICATE, BACKUP MASTER KEY and CREATE CERTIFICATE FROM FILE use files inside "
+    "the instance (Instance.files), never a disk.",
+)
 
 
 def write_file(s: Any, path: str, content: bytes) -> None:

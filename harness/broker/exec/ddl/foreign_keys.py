@@ -22,8 +22,15 @@ from harness.broker.exec.triggers import triggers_on
 from harness.tsql import ast
 
 
-def make_foreign_keys(s: Any, transaction: Transaction, database: Database, table: Table,
-                      nodes: list[tuple[ast.ForeignKey, str]], *, check: bool = True) -> None:
+def make_foreign_keys(
+    s: Any,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    nodes: list[tuple[ast.ForeignKey, str]],
+    *,
+    check: bool = True,
+) -> None:
     """Give a table its new FOREIGN KEYs. nodes: (node, name of the column it is written on or "").
 
     check: existing rows must comply. Raises the errors of the definition, and 547.
@@ -44,8 +51,14 @@ def skip_foreign_keys(s: Any, table: str, nodes: list[tuple[ast.ForeignKey, str]
         s.info(error.text, error.severity, error.number, 0)
 
 
-def foreign_key(s: Any, transaction: Transaction, database: Database, table: Table,
-                node: ast.ForeignKey, column: str) -> Constraint:
+def foreign_key(
+    s: Any,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    node: ast.ForeignKey,
+    column: str,
+) -> Constraint:
     """The constraint a definition describes, not yet in the database."""
     columns = node.columns or [column]
     name = node.name or foreign_key_name(table.name, columns, dotted(node.table))
@@ -64,13 +77,27 @@ def foreign_key(s: Any, transaction: Transaction, database: Database, table: Tab
     index = _candidate_key(parent, other)
     if index is None:
         raise not_created(1776, parent.full_name, name)
-    foreign = ForeignKey(tuple(c.name for c in own), parent.object_id,
-                         tuple(c.name for c in other), index.name,
-                         node.on_delete or NO_ACTION, node.on_update or NO_ACTION)
+    foreign = ForeignKey(
+        tuple(c.name for c in own),
+        parent.object_id,
+        tuple(c.name for c in other),
+        index.name,
+        node.on_delete or NO_ACTION,
+        node.on_update or NO_ACTION,
+    )
     _check_actions(database, table, own, foreign, name)
     ordinal = table.ordinals[column.lower()] + 1 if column else 0
-    return Constraint(name, table.schema, database.next_object_id(), "FOREIGN KEY",
-                      table.object_id, "", ordinal, node.name is None, foreign)
+    return Constraint(
+        name,
+        table.schema,
+        database.next_object_id(),
+        "FOREIGN KEY",
+        table.object_id,
+        "",
+        ordinal,
+        node.name is None,
+        foreign,
+    )
 
 
 def refuse_taken_constraint(database: Database, schema: str, name: str) -> None:
@@ -81,16 +108,24 @@ def refuse_taken_constraint(database: Database, schema: str, name: str) -> None:
         raise not_created(2714, name, state=5) from None
 
 
-def referenced_table(s: Any, transaction: Transaction, database: Database, table: Table,
-                     node: ast.ForeignKey, name: str) -> Table:
+def referenced_table(
+    s: Any,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    node: ast.ForeignKey,
+    name: str,
+) -> Table:
     """The table REFERENCES names, locked Sch-M. Raises 1763, 1766, 1767."""
     target = node.table
     if target.database is not None and target.database.lower() != database.name.lower():
         raise not_created(1763, name)
     if target.name.startswith("#"):
         raise not_created(1766, name)
-    if target.name.lower() == table.name.lower() and \
-            (target.schema or table.schema).lower() == table.schema.lower():
+    if (
+        target.name.lower() == table.name.lower()
+        and (target.schema or table.schema).lower() == table.schema.lower()
+    ):
         return table
     # A name without schema is looked for beside the table first.
     found = database.resolve(target.schema or table.schema, target.name, s)
@@ -132,20 +167,25 @@ def _compare(table: Table, mine: Column, parent: Table, theirs: Column, name: st
 def _candidate_key(parent: Table, columns: list[Column]) -> Index | None:
     """The unique index on exactly these columns, in any order; the primary key before others."""
     wanted = {parent.ordinals[column.name.lower()] for column in columns}
-    found = [i for i in all_indexes(parent)
-             if i.unique and i.where is None and not i.disabled and set(i.columns) == wanted]
+    found = [
+        i
+        for i in all_indexes(parent)
+        if i.unique and i.where is None and not i.disabled and set(i.columns) == wanted
+    ]
     return max(found, key=lambda i: (i.primary, i.constraint), default=None)
 
 
 # ---------------------------------------------------------------------- cascading actions
-def _check_actions(database: Database, table: Table, own: list[Column], foreign: ForeignKey,
-                   name: str) -> None:
+def _check_actions(
+    database: Database, table: Table, own: list[Column], foreign: ForeignKey, name: str
+) -> None:
     """1761, 1762, 1785 and 1787 for actions that cannot be taken."""
     actions = {foreign.on_delete, foreign.on_update}
     if "SET NULL" in actions and not all(column.nullable for column in own):
         raise not_created(1761, name)
     if "SET DEFAULT" in actions and any(
-            not column.nullable and column.default is None for column in own):
+        not column.nullable and column.default is None for column in own
+    ):
         raise not_created(1762, name)
     for event, action in (("DELETE", foreign.on_delete), ("UPDATE", foreign.on_update)):
         if action == NO_ACTION:
@@ -212,5 +252,6 @@ def keys_of_column(table: Table, name: str) -> list[Constraint]:
     """FOREIGN KEYs that a column takes part in, on either side."""
     outgoing, incoming = foreign_keys(table)
     lowered = name.lower()
-    return [c for c in outgoing if lowered in (n.lower() for n in c.foreign.columns)] + \
-        [c for c in incoming if lowered in (n.lower() for n in c.foreign.referenced)]
+    return [c for c in outgoing if lowered in (n.lower() for n in c.foreign.columns)] + [
+        c for c in incoming if lowered in (n.lower() for n in c.foreign.referenced)
+    ]

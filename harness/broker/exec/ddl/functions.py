@@ -9,9 +9,21 @@ from harness.broker.exec.compiler import Context, describe
 from harness.tsql import ast
 
 ALLOWED = (
-    ast.DeclareVariable, ast.DeclareTableVariable, ast.SetVariable, ast.If, ast.While, ast.Block,
-    ast.Return, ast.Break, ast.Continue, ast.Goto, ast.Label, ast.SelectStatement, ast.Insert,
-    ast.Update, ast.Delete,
+    ast.DeclareVariable,
+    ast.DeclareTableVariable,
+    ast.SetVariable,
+    ast.If,
+    ast.While,
+    ast.Block,
+    ast.Return,
+    ast.Break,
+    ast.Continue,
+    ast.Goto,
+    ast.Label,
+    ast.SelectStatement,
+    ast.Insert,
+    ast.Update,
+    ast.Delete,
 )
 SIDE_EFFECTS = frozenset({"NEWID", "RAND", "NEWSEQUENTIALID"})
 """Built-in functions that leave something behind: not allowed in a function."""
@@ -56,8 +68,11 @@ def _check_statement(node: Any, context: Context) -> None:
 
 def _check_calls(node: Any, context: Context) -> None:
     for part in node.walk():
-        if isinstance(part, ast.FunctionCall) and part.name.name.upper() in SIDE_EFFECTS \
-                and len(part.name.parts) == 1:
+        if (
+            isinstance(part, ast.FunctionCall)
+            and part.name.name.upper() in SIDE_EFFECTS
+            and len(part.name.parts) == 1
+        ):
             raise context.fail(part, SqlError(443, part.name.name.lower(), aborts="batch"))
         if isinstance(part, ast.NextValueFor):
             raise context.fail(part, SqlError(11719, aborts="batch"))

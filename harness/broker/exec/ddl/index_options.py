@@ -18,16 +18,24 @@ from harness.broker.exec.ddl.options import number, word
 from harness.tsql import ast
 
 _BUILDING = {
-    "SORT_IN_TEMPDB": {"ON", "OFF"}, "ONLINE": {"ON", "OFF"}, "MAXDOP": None,
-    "RESUMABLE": {"OFF"}, "STATISTICS_NORECOMPUTE": {"ON", "OFF"},
-    "STATISTICS_INCREMENTAL": {"OFF"}, "DROP_EXISTING": {"ON", "OFF"},
-    "LOB_COMPACTION": {"ON", "OFF"}, "COMPRESS_ALL_ROW_GROUPS": {"OFF"},
+    "SORT_IN_TEMPDB": {"ON", "OFF"},
+    "ONLINE": {"ON", "OFF"},
+    "MAXDOP": None,
+    "RESUMABLE": {"OFF"},
+    "STATISTICS_NORECOMPUTE": {"ON", "OFF"},
+    "STATISTICS_INCREMENTAL": {"OFF"},
+    "DROP_EXISTING": {"ON", "OFF"},
+    "LOB_COMPACTION": {"ON", "OFF"},
+    "COMPRESS_ALL_ROW_GROUPS": {"OFF"},
 }
 """Options without a trace, and the values accepted (None: any)."""
 
 
 def index_options(
-    context: Any, options: list[ast.Option] | None, *, unique: bool = True,
+    context: Any,
+    options: list[ast.Option] | None,
+    *,
+    unique: bool = True,
     old: IndexOptions = PLAIN_OPTIONS,
 ) -> IndexOptions:
     """The options of an index. unique: it may have IGNORE_DUP_KEY. old: what is not stated.
@@ -55,7 +63,8 @@ def index_options(
         elif name == "DATA_COMPRESSION" and value in {"NONE", "ROW", "PAGE"}:
             found = replace(found, compression=value)
         elif name not in _BUILDING or (
-                _BUILDING[name] is not None and value not in _BUILDING[name]):
+            _BUILDING[name] is not None and value not in _BUILDING[name]
+        ):
             raise context.not_supported(option, f"index option {name}")
     return found
 

@@ -60,9 +60,18 @@ def index_spec(context: Context, table: Table, node: ast.CreateIndex, options: A
     if set(included) & set(ordinals) or len(set(included)) != len(included):
         raise SqlError(1909)
     where, text, bind = builder.filter(node.where)
-    return KeySpec(node.name, ordinals, node.unique, bool(node.clustered), included=included,
-                   where=where, where_text=text, bind=bind, options=options,
-                   descending=builder.descending(node.columns, ordinals))
+    return KeySpec(
+        node.name,
+        ordinals,
+        node.unique,
+        bool(node.clustered),
+        included=included,
+        where=where,
+        where_text=text,
+        bind=bind,
+        options=options,
+        descending=builder.descending(node.columns, ordinals),
+    )
 
 
 def kept_indexes(table: Table, node: ast.CreateIndex, replaces: bool) -> list[Index]:
@@ -87,21 +96,23 @@ def drop_index(node: ast.DropIndex, context: Context) -> Run:
         for item in node.items:
             shown = f"{dotted(item.table)}.{item.name}"
             database = target_database(s, item.table)
-            found = s.temp_tables.get(item.table.name.lower()) \
-                if is_temporary(item.table.name) \
+            found = (
+                s.temp_tables.get(item.table.name.lower())
+                if is_temporary(item.table.name)
                 else database.resolve(item.table.schema, item.table.name, s)
+            )
             index = None
             if isinstance(found, Table):
-                index = next((i for i in all_indexes(found)
-                              if i.name.lower() == item.name.lower()), None)
+                index = next(
+                    (i for i in all_indexes(found) if i.name.lower() == item.name.lower()), None
+                )
             if index is None:
                 if node.if_exists:
                     continue
                 raise SqlError(3701, "drop", "index", shown, state=6)
             refuse_enforcing(found, index, shown)
             database, table, transaction = alter(s, item.table)
-            specs = [spec_of(i) for i in all_indexes(table)
-                     if i.name.lower() != item.name.lower()]
+            specs = [spec_of(i) for i in all_indexes(table) if i.name.lower() != item.name.lower()]
             put_table(s, transaction, database, rebuilt(s.engine, table, specs=specs))
 
     return run
@@ -125,15 +136,20 @@ def alter_index(node: ast.AlterIndex, context: Context) -> Run:
     def run(s: Any, v: list) -> None:
         index_options(context, node.options)
         database, table, transaction = alter(s, node.table, 1088)
-        chosen = [i for i in all_indexes(table)
-                  if node.name is None or i.name.lower() == node.name.lower()]
+        chosen = [
+            i
+            for i in all_indexes(table)
+            if node.name is None or i.name.lower() == node.name.lower()
+        ]
         if node.name is not None and not chosen:
             raise SqlError(2727, node.name)
         if node.action == "DISABLE":
             disable(s, context, transaction, database, table, chosen, node)
         elif node.action != "REORGANIZE":
-            specs = [_altered(context, index, node) if index in chosen else spec_of(index)
-                     for index in all_indexes(table)]
+            specs = [
+                _altered(context, index, node) if index in chosen else spec_of(index)
+                for index in all_indexes(table)
+            ]
             put_table(s, transaction, database, rebuilt(s.engine, table, specs=specs))
 
     return run
@@ -148,8 +164,15 @@ def _altered(context: Context, index: Index, node: ast.AlterIndex) -> KeySpec:
     return spec
 
 
-def disable(s: Any, context: Context, transaction: Transaction, database: Database, table: Table,
-            chosen: list[Index], node: ast.AlterIndex) -> None:
+def disable(
+    s: Any,
+    context: Context,
+    transaction: Transaction,
+    database: Database,
+    table: Table,
+    chosen: list[Index],
+    node: ast.AlterIndex,
+) -> None:
     """ALTER INDEX DISABLE: the rows go, and FOREIGN KEYs that refer to the key are disabled."""
     for index in chosen:
         if index.clustered:
@@ -157,9 +180,13 @@ def disable(s: Any, context: Context, transaction: Transaction, database: Databa
         for constraint in foreign_keys(table)[1]:
             if constraint.foreign.index.lower() == index.name.lower() and not constraint.disabled:
                 child = database.object_by_id(constraint.parent_id)
-                s.info(f"Warning: Foreign key '{constraint.name}' on table '{child.name}' "
-                       f"referencing table '{table.name}' was disabled as a result of disabling "
-                       f"the index '{index.name}'.", 0, 1961)
+                s.info(
+                    f"Warning: Foreign key '{constraint.name}' on table '{child.name}' "
+                    f"referencing table '{table.name}' was disabled as a result of disabling "
+                    f"the index '{index.name}'.",
+                    0,
+                    1961,
+                )
                 database.put(transaction, replace(constraint, disabled=True, trusted=False))
     specs = []
     for index in all_indexes(table):

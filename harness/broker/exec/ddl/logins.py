@@ -38,8 +38,7 @@ from harness.broker.exec.tokens import (
 from harness.tsql import ast
 
 KEY_SOURCES = {"CERTIFICATE": CERTIFICATE_USER, "ASYMMETRIC KEY": KEY_USER}
-_KINDS = (re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]"),
-          re.compile("[^A-Za-z0-9]"))
+_KINDS = (re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]"), re.compile("[^A-Za-z0-9]"))
 SHORTEST_PASSWORD = 8
 
 
@@ -107,8 +106,9 @@ def add_key_login(s: Any, node: ast.CreateLogin) -> None:
     sid = certificate_sid(key.thumbprint)
     if any(login.sid == sid for login in server.logins.values()):
         raise SqlError(15063)
-    server.add_login(s.work(), Login(server.next_login, node.name.text, sid,
-                                     type=KEY_SOURCES[node.source]))
+    server.add_login(
+        s.work(), Login(server.next_login, node.name.text, sid, type=KEY_SOURCES[node.source])
+    )
 
 
 def login_options(options: list[ast.Option], context: Context) -> dict[str, Any]:
@@ -134,8 +134,9 @@ def login_options(options: list[ast.Option], context: Context) -> dict[str, Any]
 
 def read_text_option(option: ast.Option, context: Context, found: dict[str, Any]) -> None:
     """PASSWORD with what may stand behind it, DEFAULT_DATABASE, NAME, OLD_PASSWORD."""
-    if option.name == "PASSWORD" and (not isinstance(option.value, ast.Literal)
-                                      or isinstance(option.value.value, bytes)):
+    if option.name == "PASSWORD" and (
+        not isinstance(option.value, ast.Literal) or isinstance(option.value.value, bytes)
+    ):
         raise context.not_supported(option, "a hashed password")
     for extra in option.arguments or ():
         if extra.name == "OLD_PASSWORD":
@@ -176,8 +177,9 @@ def may_alter_login(s: Any, login: Login, settings: dict[str, Any]) -> bool:
     return login_permitted(server, ids, "ALTER", SERVER_PRINCIPAL, login.id, "LOGIN")
 
 
-def changed_login(server: Server, login: Login, node: ast.AlterLogin,
-                  settings: dict[str, Any]) -> Login:
+def changed_login(
+    server: Server, login: Login, node: ast.AlterLogin, settings: dict[str, Any]
+) -> Login:
     """The login as the statement makes it. Raises SqlError 15025, 15116, 15118."""
     changed = login
     if node.enable is not None:
@@ -215,15 +217,23 @@ def drop_login(s: Any, name: str) -> None:
     """DROP LOGIN; 15151, 15434 when it is connected, 15174, 15141, 15173 when it is needed."""
     server = server_of(s)
     login = server.logins.get(name.lower())
-    if login is None or login.type == ROLE or login.id == 1 or not login_permitted(
-            server, server_identity(s), "ALTER", SERVER_PRINCIPAL, login.id, "LOGIN"):
+    if (
+        login is None
+        or login.type == ROLE
+        or login.id == 1
+        or not login_permitted(
+            server, server_identity(s), "ALTER", SERVER_PRINCIPAL, login.id, "LOGIN"
+        )
+    ):
         raise SqlError(15151, "drop", "login", name)
     if any(x.original_login.lower() == name.lower() for x in server.sessions()):
         raise SqlError(15434, name)
     if any(d.owner.lower() == name.lower() for d in server.databases.values()):
         raise SqlError(15174, name)
-    if any(x.type == ROLE and not x.fixed and x.id > 2 and x.owner == login.id
-           for x in server.logins.values()):
+    if any(
+        x.type == ROLE and not x.fixed and x.id > 2 and x.owner == login.id
+        for x in server.logins.values()
+    ):
         raise SqlError(15141, "server role")
     drop_server_principal(s, server, login)
 
@@ -235,8 +245,11 @@ def drop_server_principal(s: Any, server: Server, login: Login) -> None:
     journal, transaction = s.engine.journal, s.work()
     for key in [k for k in server.members if login.id in k]:
         journal.put(transaction, server, server.members, key, MISSING)
-    for key in [k for k in server.permissions
-                if k[3] == login.id or (k[0] == SERVER_PRINCIPAL and k[1] == login.id)]:
+    for key in [
+        k
+        for k in server.permissions
+        if k[3] == login.id or (k[0] == SERVER_PRINCIPAL and k[1] == login.id)
+    ]:
         journal.put(transaction, server, server.permissions, key, MISSING)
     journal.put(transaction, server, server.logins, login.name.lower(), MISSING)
     server.bump(transaction)
@@ -256,8 +269,9 @@ def create_server_role(node: ast.CreateRole) -> Run:
         if owner is None:
             raise SqlError(15151, "find", "login", wanted)
         number = server.next_login
-        server.add_login(s.work(), Login(number, name, login_sid(name, number), type=ROLE,
-                                         owner=owner.id))
+        server.add_login(
+            s.work(), Login(number, name, login_sid(name, number), type=ROLE, owner=owner.id)
+        )
 
     return run
 
@@ -302,10 +316,14 @@ def find_server_role(s: Any, name: str, verb: str) -> Login:
     role = server.logins.get(name.lower())
     if role is None or role.type != ROLE or role.name == "public":
         raise SqlError(15151, verb, "server role", name)
-    allowed = login_permitted(server, ids, "CONTROL SERVER") if role.fixed else login_permitted(
-        server, ids, "ALTER", SERVER_PRINCIPAL, role.id, "SERVER ROLE")
-    own = not role.fixed and server.logins.get(s.login_name.lower()) is not None \
-        and role.owner in ids
+    allowed = (
+        login_permitted(server, ids, "CONTROL SERVER")
+        if role.fixed
+        else login_permitted(server, ids, "ALTER", SERVER_PRINCIPAL, role.id, "SERVER ROLE")
+    )
+    own = (
+        not role.fixed and server.logins.get(s.login_name.lower()) is not None and role.owner in ids
+    )
     if not (allowed or own or (role.fixed and role.id in ids)):
         raise SqlError(15151, verb, "server role", name)
     return role

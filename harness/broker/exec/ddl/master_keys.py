@@ -147,9 +147,13 @@ def _backup(s: Any, options: dict[str, str]) -> None:
 
 
 _ACTIONS: dict[str, Callable[[Any, dict[str, str]], None]] = {
-    "OPEN": _open, "CLOSE": _close, "REGENERATE": _regenerate,
+    "OPEN": _open,
+    "CLOSE": _close,
+    "REGENERATE": _regenerate,
     "FORCE REGENERATE": _force_regenerate,
-    "ADD ENCRYPTION": _change(True), "DROP ENCRYPTION": _change(False), "BACKUP": _backup,
+    "ADD ENCRYPTION": _change(True),
+    "DROP ENCRYPTION": _change(False),
+    "BACKUP": _backup,
 }
 
 

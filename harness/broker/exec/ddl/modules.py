@@ -39,9 +39,16 @@ MAXIMUM_PARAMETERS = 2100
 TEMPORARY_ID = -1
 """Object id of temporary procedures: they are in no catalog."""
 
-OPTIONS_WITHOUT_EFFECT = frozenset({
-    "RECOMPILE", "SCHEMABINDING", "VIEW_METADATA", "CALLED ON NULL INPUT", "INLINE", "ENCRYPTION",
-})
+OPTIONS_WITHOUT_EFFECT = frozenset(
+    {
+        "RECOMPILE",
+        "SCHEMABINDING",
+        "VIEW_METADATA",
+        "CALLED ON NULL INPUT",
+        "INLINE",
+        "ENCRYPTION",
+    }
+)
 """RECOMPILE: there are no plans. SCHEMABINDING is looked at by whoever changes what a module refers
 to (``exec.dependencies``), ENCRYPTION by the catalog."""
 
@@ -56,8 +63,13 @@ _KINDS: dict[type, tuple[type[Module], str, str]] = {
 _VERB = re.compile(r"\b(create\s+or\s+alter|alter|create)\b", re.IGNORECASE)
 
 
-@compiles(ast.CreateProcedure, ast.CreateView, ast.CreateScalarFunction, ast.CreateInlineFunction,
-          ast.CreateTableFunction)
+@compiles(
+    ast.CreateProcedure,
+    ast.CreateView,
+    ast.CreateScalarFunction,
+    ast.CreateInlineFunction,
+    ast.CreateTableFunction,
+)
 def create_module(node: Any, context: Context) -> Run:
     """CREATE | ALTER | CREATE OR ALTER PROCEDURE | VIEW | FUNCTION."""
     refuse_options(node, context)
@@ -66,8 +78,12 @@ def create_module(node: Any, context: Context) -> Run:
         check_body(node, context)
     temporary = node.name.name.startswith("#")
     if temporary and (class_ is not Procedure or node.name.name.startswith("##")):
-        raise context.not_supported(node, "a global temporary procedure"
-                                    if class_ is Procedure else f"a temporary {kind.lower()}")
+        raise context.not_supported(
+            node,
+            "a global temporary procedure"
+            if class_ is Procedure
+            else f"a temporary {kind.lower()}",
+        )
     check_binding(node, context)
 
     def run(s: Any, v: list) -> None:
@@ -92,10 +108,19 @@ def create_module(node: Any, context: Context) -> Run:
             number, name, home = old.object_id, old.name, old.schema
         lock_definition(s, transaction, database, number)
         module = class_(
-            name, home, number, kind, 0, node, definition_text(node, context),
+            name,
+            home,
+            number,
+            kind,
+            0,
+            node,
+            definition_text(node, context),
             context.program.source,
             {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-            execute_as(s, database, node), None, database)
+            execute_as(s, database, node),
+            None,
+            database,
+        )
         if isinstance(module, View):
             bind_view(s, module)
         elif isinstance(module, Procedure):
@@ -114,7 +139,8 @@ def refuse_options(node: Any, context: Context) -> None:
     """Refuse what would change how the module runs."""
     for option in node.options:
         if option.name == "RETURNS NULL ON NULL INPUT" and isinstance(
-                node, ast.CreateScalarFunction):
+            node, ast.CreateScalarFunction
+        ):
             continue  # the call looks at it
         if option.name in OPTIONS_WITHOUT_EFFECT:
             continue
@@ -127,8 +153,9 @@ def refuse_options(node: Any, context: Context) -> None:
 
 def check_binding(node: Any, context: Context) -> None:
     """WITH SCHEMABINDING needs two-part names (4512) and no ``SELECT *`` (1054)."""
-    if not any(option.name == "SCHEMABINDING" for option in node.options) \
-            or isinstance(node, ast.CreateProcedure):
+    if not any(option.name == "SCHEMABINDING" for option in node.options) or isinstance(
+        node, ast.CreateProcedure
+    ):
         return
     kind = "view" if isinstance(node, ast.CreateView) else "function"
     for part in node.walk():
@@ -136,7 +163,8 @@ def check_binding(node: Any, context: Context) -> None:
             raise context.fail(part, SqlError(1054, "*"))
     for name in names_in(node):
         if len(name.parts) != 2 or (
-                [p.lower() for p in name.parts] == [p.lower() for p in node.name.parts]):
+            [p.lower() for p in name.parts] == [p.lower() for p in node.name.parts]
+        ):
             raise context.fail(name, SqlError(4512, kind, dotted(node.name), dotted(name)))
 
 
@@ -149,10 +177,19 @@ def create_temporary_procedure(s: Any, node: Any, context: Context) -> None:
     if node.verb == "ALTER" and old is None:
         raise SqlError(208, node.name.name, state=6)
     module = Procedure(
-        node.name.name, "dbo", TEMPORARY_ID, "PROCEDURE", 0, node, definition_text(node, context),
+        node.name.name,
+        "dbo",
+        TEMPORARY_ID,
+        "PROCEDURE",
+        0,
+        node,
+        definition_text(node, context),
         context.program.source,
         {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-        execute_as(s, s.database, node), None, s.database)
+        execute_as(s, s.database, node),
+        None,
+        s.database,
+    )
     probe(s, procedure_program(s, module, s.database))
     s.engine.journal.put(s.work(), s, s.temp_procedures, key, module)
 
@@ -173,8 +210,13 @@ def existing_module(s: Any, database: Database, node: Any, class_: type) -> Modu
     if not isinstance(found, class_) or found.kind != _KINDS[type(node)][1]:
         raise SqlError(2010, dotted(node.name))
     if not has_permission(s, "ALTER", found):
-        raise SqlError(3701, "alter", "procedure" if class_ is Procedure else "view",
-                       dotted(node.name), state=20)
+        raise SqlError(
+            3701,
+            "alter",
+            "procedure" if class_ is Procedure else "view",
+            dotted(node.name),
+            state=20,
+        )
     return found
 
 
@@ -194,14 +236,14 @@ def definition_text(node: Any, context: Context) -> str:
     """The batch as sys.sql_modules keeps it: ALTER reads CREATE, OR ALTER is left out."""
     text = context.program.source.text
     if isinstance(context.statement, ast.CreateSchema):
-        return text[node.pos:node.end]
+        return text[node.pos : node.end]
     if node.verb == "CREATE":
         return text
     found = _VERB.search(text, node.pos)
     if found is None:
         return text
     verb = "CREATE  " if node.verb == "CREATE OR ALTER" else "CREATE"
-    return text[: found.start()] + verb + text[found.end():]
+    return text[: found.start()] + verb + text[found.end() :]
 
 
 def execute_as(s: Any, database: Database, node: Any) -> int | None:

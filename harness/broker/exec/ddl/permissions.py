@@ -50,8 +50,7 @@ def permission(node: ast.Permission, context: Context) -> Run:
     if on_server(node, names):
         return lambda s, v: change_server_permissions(s, node, names, context)
     for item, (name, columns) in zip(node.permissions, stated):
-        if name not in {"ALL", "ALL PRIVILEGES"} and \
-                not any(each == name for _, each in RULES):
+        if name not in {"ALL", "ALL PRIVILEGES"} and not any(each == name for _, each in RULES):
             raise context.not_supported(item, f"the permission {name}")
         if columns and name not in COLUMN_PERMISSIONS:
             raise context.fail(item, SqlError(1020))
@@ -85,8 +84,12 @@ def expand(s: Any, target: Securable, stated: list[tuple[str, Any]]) -> list[tup
             kind = target.kind if target.class_ != OBJECT else object_kind(target)
             if kind not in ALL_OF:
                 raise SqlError(4623)
-            s.info("The ALL permission is deprecated and maintained only for compatibility. It "
-                   "DOES NOT imply ALL permissions defined on the entity.", 10, 4628)
+            s.info(
+                "The ALL permission is deprecated and maintained only for compatibility. It "
+                "DOES NOT imply ALL permissions defined on the entity.",
+                10,
+                4628,
+            )
             found += [(each, 0) for each in ALL_OF[kind]]
         elif columns:
             if target.class_ != OBJECT:
@@ -138,8 +141,11 @@ def find_grantee(s: Any, target: Securable, name: str, node: ast.Permission) -> 
         raise SqlError(15151, "find", "user", name)
     if grantee.fixed:
         raise SqlError(4617)
-    if grantee.id in {DBO, target.owner if target.class_ != PRINCIPAL else DBO} \
-            or name.lower() in _SPECIAL or (s.user is not None and grantee.id == s.user.id):
+    if (
+        grantee.id in {DBO, target.owner if target.class_ != PRINCIPAL else DBO}
+        or name.lower() in _SPECIAL
+        or (s.user is not None and grantee.id == s.user.id)
+    ):
         raise SqlError(4624)
     connects = any(item.name == "CONNECT" for item in node.permissions)
     if target.class_ == DATABASE and connects and grantee.type == ROLE:
@@ -159,8 +165,7 @@ def find_grantor(s: Any, target: Securable, name: str, column: int, node: ast.Pe
         if acting is None or not may_act_as(s, acting):
             raise SqlError(4618, node.grantor.text)
         mine = frozenset({acting.id})
-        if acting.id in {target.owner, DBO} or \
-                holds_option(database, target, name, column, mine):
+        if acting.id in {target.owner, DBO} or holds_option(database, target, name, column, mine):
             return acting.id
         raise refusal(target)
     if user is None or may_control(s, target, name):
@@ -198,8 +203,9 @@ def may_act_as(s: Any, acting: Principal) -> bool:
     return has_permission(s, "ALTER" if acting.type == ROLE else "IMPERSONATE", acting)
 
 
-def holds_option(database: Database, target: Securable, name: str, column: int,
-                 mine: frozenset[int]) -> bool:
+def holds_option(
+    database: Database, target: Securable, name: str, column: int, mine: frozenset[int]
+) -> bool:
     """Whether a principal has the permission, or one that covers it, WITH GRANT OPTION."""
     for kind, each in covering(target.kind, name):
         place = {target.kind: (target.class_, target.major), "DATABASE": (DATABASE, 0)}.get(kind)
@@ -214,8 +220,9 @@ def holds_option(database: Database, target: Securable, name: str, column: int,
 
 
 # ---------------------------------------------------------------------- what changes
-def change(s: Any, node: ast.Permission, place: tuple[int, int, int, str], grantee: int,
-           grantor: int) -> None:
+def change(
+    s: Any, node: ast.Permission, place: tuple[int, int, int, str], grantee: int, grantor: int
+) -> None:
     """One permission of one grantee. Raises SqlError 4611 without CASCADE."""
     stated = s.database.permissions.get((*place, grantee), ())
     old = next((state for state, by in stated if by == grantor), None)
@@ -239,8 +246,7 @@ def change(s: Any, node: ast.Permission, place: tuple[int, int, int, str], grant
         passed_on(s, node, place, grantee)
 
 
-def passed_on(s: Any, node: ast.Permission, place: tuple[int, int, int, str],
-              grantor: int) -> None:
+def passed_on(s: Any, node: ast.Permission, place: tuple[int, int, int, str], grantor: int) -> None:
     """CASCADE: what the grantee had given goes (REVOKE) or is denied as well (DENY)."""
     permissions = s.database.permissions
     if any(state == "W" for state, _ in permissions.get((*place, grantor), ())):
@@ -257,5 +263,10 @@ def passed_on(s: Any, node: ast.Permission, place: tuple[int, int, int, str],
 
 def put(s: Any, place: tuple[int, int, int, str], grantee: int, states: list) -> None:
     """Write what is stated for one grantee."""
-    s.engine.journal.put(s.work(), s.database, s.database.permissions, (*place, grantee),
-                         tuple(sorted(states, key=lambda item: item[1])) if states else MISSING)
+    s.engine.journal.put(
+        s.work(),
+        s.database,
+        s.database.permissions,
+        (*place, grantee),
+        tuple(sorted(states, key=lambda item: item[1])) if states else MISSING,
+    )

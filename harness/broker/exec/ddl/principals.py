@@ -64,8 +64,9 @@ def create_user(node: ast.CreateUser, context: Context) -> Run:
         default = None if type_ != USER else schema or "dbo"
         put_principal(s, database, Principal(number, name, type_, default, sid, None, login_name))
         # CREATE USER gives CONNECT (CREATE USER page).
-        s.engine.journal.put(s.work(), database, database.permissions,
-                             (0, 0, 0, "CONNECT", number), (("G", DBO),))
+        s.engine.journal.put(
+            s.work(), database, database.permissions, (0, 0, 0, "CONNECT", number), (("G", DBO),)
+        )
 
     return run
 
@@ -147,8 +148,9 @@ def rename_principal(s: Any, database: Database, principal: Principal, name: str
 def put_principal(s: Any, database: Database, principal: Principal) -> None:
     """Add or change a user or role."""
     transaction = s.work()
-    s.engine.journal.put(transaction, database, database.principals, principal.name.lower(),
-                         principal)
+    s.engine.journal.put(
+        transaction, database, database.principals, principal.name.lower(), principal
+    )
     database.bump(transaction)
 
 
@@ -162,9 +164,14 @@ def drop_principal(s: Any, kind: str, name: str, if_exists: bool) -> None:
     """DROP USER and DROP ROLE. Raises SqlError 15151, 15150 and why it cannot go."""
     database = s.database
     found = database.principals.get(name.lower())
-    allowed = found is not None and (found.type == ROLE) == (kind == "role") and (
-        has_permission(s, f"ALTER ANY {kind.upper()}", database)
-        or (kind == "role" and has_permission(s, "CONTROL", found)))
+    allowed = (
+        found is not None
+        and (found.type == ROLE) == (kind == "role")
+        and (
+            has_permission(s, f"ALTER ANY {kind.upper()}", database)
+            or (kind == "role" and has_permission(s, "CONTROL", found))
+        )
+    )
     if found is None or not allowed:
         if if_exists and found is None:
             return
@@ -189,8 +196,12 @@ def refuse_needed(database: Database, found: Principal) -> None:
     if any(schema.owner == found.id for schema in database.schemas.values()):
         raise SqlError(15138, "schema")
     broker = database.broker
-    for mapping, what in (("services", "service"), ("contracts", "contract"),
-                          ("message_types", "message type"), ("routes", "route")):
+    for mapping, what in (
+        ("services", "service"),
+        ("contracts", "contract"),
+        ("message_types", "message type"),
+        ("routes", "route"),
+    ):
         if any(item.owner == found.id for item in getattr(broker, mapping, {}).values()):
             raise SqlError(15138, what)
     if any(key.owner == found.id for key in database.keys.values()):
@@ -267,8 +278,9 @@ def find_role(s: Any, database: Database, name: str) -> Principal:
     if role.id == 0:
         raise SqlError(15081)
     permission = "CONTROL" if role.fixed else "ALTER ANY ROLE"
-    if not has_permission(s, permission, database) and \
-            (role.fixed or not has_permission(s, "ALTER", role)):
+    if not has_permission(s, permission, database) and (
+        role.fixed or not has_permission(s, "ALTER", role)
+    ):
         raise SqlError(15151, "alter", "role", name)
     return role
 
@@ -287,7 +299,5 @@ def change_member(s: Any, role_name: str, member_name: str, add: bool) -> None:
     transaction = s.work()
     key = (role.id, member.id)
     if add or key in database.members:
-        s.engine.journal.put(transaction, database, database.members, key,
-                             True if add else MISSING)
+        s.engine.journal.put(transaction, database, database.members, key, True if add else MISSING)
     database.bump(transaction)
-

@@ -13,9 +13,25 @@ from harness.broker.engine.errors import NotSupported, SqlError
 from harness.broker.exec.compiler import Context
 from harness.broker.exec.program import Program
 
-FOUND_AT_CREATE = frozenset({
-    109, 110, 120, 121, 207, 209, 213, 264, 271, 272, 273, 402, 4104, 8102, 8120,
-})
+FOUND_AT_CREATE = frozenset(
+    {
+        109,
+        110,
+        120,
+        121,
+        207,
+        209,
+        213,
+        264,
+        271,
+        272,
+        273,
+        402,
+        4104,
+        8102,
+        8120,
+    }
+)
 """Errors about the columns of tables that exist. Any other compile error waits for the run: the
 objects it is about may be other ones by then."""
 

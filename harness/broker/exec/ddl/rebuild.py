@@ -23,11 +23,21 @@ def never(row: tuple) -> bool:
 
 def spec_of(index: Index, shift: Callable[[int], int] = lambda ordinal: ordinal) -> KeySpec:
     """The spec of an existing index; ``shift`` maps old column ordinals to new ones."""
-    return KeySpec(index.name, [shift(i) for i in index.columns], index.unique, index.clustered,
-                   index.primary, index.constraint, [shift(i) for i in index.included],
-                   index.where, index.where_text, index.bind,
-                   descending=frozenset(shift(i) for i in index.descending),
-                   options=index.options, disabled=index.disabled)
+    return KeySpec(
+        index.name,
+        [shift(i) for i in index.columns],
+        index.unique,
+        index.clustered,
+        index.primary,
+        index.constraint,
+        [shift(i) for i in index.included],
+        index.where,
+        index.where_text,
+        index.bind,
+        descending=frozenset(shift(i) for i in index.descending),
+        options=index.options,
+        disabled=index.disabled,
+    )
 
 
 def all_indexes(table: Table) -> list[Index]:
@@ -35,9 +45,16 @@ def all_indexes(table: Table) -> list[Index]:
     return ([table.clustered] if table.clustered is not None else []) + table.indexes
 
 
-def rebuilt(engine: Any, table: Table, *, columns: list[Column] | None = None,
-            specs: list[KeySpec] | None = None, checks: list[Check] | None = None,
-            convert: Callable[[tuple], tuple] | None = None, session: Any = None) -> Table:
+def rebuilt(
+    engine: Any,
+    table: Table,
+    *,
+    columns: list[Column] | None = None,
+    specs: list[KeySpec] | None = None,
+    checks: list[Check] | None = None,
+    convert: Callable[[tuple], tuple] | None = None,
+    session: Any = None,
+) -> Table:
     """The table with other columns, indexes or checks, and its rows.
 
     session: in which computed columns are worked out. Raises SqlError 1505 when a unique key meets
@@ -47,8 +64,15 @@ def rebuilt(engine: Any, table: Table, *, columns: list[Column] | None = None,
     checks = table.checks if checks is None else checks
     if columns is not None:
         columns, specs, checks = rebound(columns, specs, checks)
-    twin = Table(table.journal, table.name, columns or table.columns, database=table.database,
-                 schema=table.schema, object_id=table.object_id, temporary=table.temporary)
+    twin = Table(
+        table.journal,
+        table.name,
+        columns or table.columns,
+        database=table.database,
+        schema=table.schema,
+        object_id=table.object_id,
+        temporary=table.temporary,
+    )
     known = {index.name.lower(): index for index in all_indexes(table)}
     twin.heap.hobt_id = table.heap.hobt_id
     indexes: list[Index] = []
@@ -58,41 +82,60 @@ def rebuilt(engine: Any, table: Table, *, columns: list[Column] | None = None,
         if index.clustered:
             twin.clustered = twin.rows = index
         else:
-            index.index_id = old.index_id if old is not None and not old.clustered else \
-                1 + max([1, *(i.index_id for i in indexes), *(i.index_id for i in table.indexes)])
+            index.index_id = (
+                old.index_id
+                if old is not None and not old.clustered
+                else 1
+                + max([1, *(i.index_id for i in indexes), *(i.index_id for i in table.indexes)])
+            )
             twin.indexes.append(index)
         indexes.append(index)
     twin.checks = checks
     twin.lock_escalation, twin.creator = table.lock_escalation, table.creator
     twin.statistics = table.statistics
     twin.next_identity, twin.row_ids, twin.depth, twin.shadowed = (
-        table.next_identity, table.row_ids, table.depth, table.shadowed)
+        table.next_identity,
+        table.row_ids,
+        table.depth,
+        table.shadowed,
+    )
     _fill(twin, table, convert, session)
     return twin
 
 
-def rebound(columns: list[Column], specs: list[KeySpec], checks: list[Check]) -> tuple[
-        list[Column], list[KeySpec], list[Check]]:
+def rebound(
+    columns: list[Column], specs: list[KeySpec], checks: list[Check]
+) -> tuple[list[Column], list[KeySpec], list[Check]]:
     """What is compiled over the columns, compiled over the new ones."""
     columns = [
         replace(c, computed=replace(c.computed, value=c.computed.bind(columns)))
-        if c.computed else c for c in columns
+        if c.computed
+        else c
+        for c in columns
     ]
     specs = [
-        replace(spec, where=spec.bind(columns)) if spec.bind is not None and not spec.disabled
-        else spec for spec in specs
+        replace(spec, where=spec.bind(columns))
+        if spec.bind is not None and not spec.disabled
+        else spec
+        for spec in specs
     ]
     checks = [replace(c, accepts=c.bind(columns)) if c.bind is not None else c for c in checks]
     return columns, specs, checks
 
 
-def _fill(twin: Table, table: Table, convert: Callable[[tuple], tuple] | None,
-          session: Any) -> None:
+def _fill(
+    twin: Table, table: Table, convert: Callable[[tuple], tuple] | None, session: Any
+) -> None:
     """Carry the rows over; keys that do not change keep their row ids."""
     old, new = table.clustered, twin.clustered
     same_key = (old is None and new is None) or (
-        old is not None and new is not None and old.columns == new.columns
-        and old.unique == new.unique and old.descending == new.descending and convert is None)
+        old is not None
+        and new is not None
+        and old.columns == new.columns
+        and old.unique == new.unique
+        and old.descending == new.descending
+        and convert is None
+    )
     for key, row in table.rows.entries.items():
         changed = convert(row) if convert is not None else row
         changed = twin.with_computed(session, changed)
@@ -114,5 +157,6 @@ def duplicate_key(table: Table, index: Index, row: tuple) -> SqlError:
     """Error 1505 for a unique index that cannot be built; 1750 follows for a constraint."""
     values = ", ".join("<NULL>" if row[i] is None else str(row[i]) for i in index.columns)
     arguments = (table.full_name, index.name, f"({values})")
-    return not_created(1505, *arguments, state=1) if index.constraint else \
-        SqlError(1505, *arguments)
+    return (
+        not_created(1505, *arguments, state=1) if index.constraint else SqlError(1505, *arguments)
+    )

@@ -26,8 +26,9 @@ Condition = Callable[[Any, tuple], bool | None]
 
 def names_of(node: Any) -> frozenset[str]:
     """Lower-case names of the columns an expression reads."""
-    return frozenset(part.parts[-1].lower() for part in node.walk()
-                     if isinstance(part, ast.ColumnRef))
+    return frozenset(
+        part.parts[-1].lower() for part in node.walk() if isinstance(part, ast.ColumnRef)
+    )
 
 
 def uses_objects(node: Any) -> bool:
@@ -39,7 +40,9 @@ def used_names(node: Any) -> tuple[ast.ObjectName, ...]:
     """Names of the user-defined functions and sequences in an expression."""
     return tuple(
         part.name if isinstance(part, ast.FunctionCall) else part.sequence
-        for part in node.walk() if calls_function(part) or isinstance(part, ast.NextValueFor))
+        for part in node.walk()
+        if calls_function(part) or isinstance(part, ast.NextValueFor)
+    )
 
 
 def renewed(context: Context, make: Callable[[Context], Callable]) -> Callable:
@@ -70,8 +73,14 @@ class RowExpressions:
     def scope(self, context: Context, columns: list[Column]) -> Scope:
         """The names an expression over a row may use: its columns, no variables."""
         found = [
-            ScopeColumn((self.table.lower(),), c.name, c.type, i, c.nullable,
-                        find_collation(c.collation) if c.collation else None)
+            ScopeColumn(
+                (self.table.lower(),),
+                c.name,
+                c.type,
+                i,
+                c.nullable,
+                find_collation(c.collation) if c.collation else None,
+            )
             for i, c in enumerate(columns)
         ]
         scope = context.scope.child(found)
@@ -81,6 +90,7 @@ class RowExpressions:
 
     def condition(self, node: ast.Predicate) -> Callable[[list[Column]], Condition]:
         """bind(columns) -> accepts(s, row) for a condition."""
+
         def make(context: Context, columns: list[Column]) -> Condition:
             test = compile_condition(node, self.scope(context, columns))
             return lambda s, row: test(s, (), row)
@@ -89,6 +99,7 @@ class RowExpressions:
 
     def value(self, node: ast.Expression, to_type: SqlType) -> Callable[[list[Column]], Callable]:
         """bind(columns) -> value(s, row) for an expression, converted to a type."""
+
         def make(context: Context, columns: list[Column]) -> Callable[[Any, tuple], Any]:
             fn = assigned(compile_expression(node, self.scope(context, columns)), to_type)
             return lambda s, row: fn(s, (), row)
@@ -126,8 +137,12 @@ def assigned(value: Expr, to_type: SqlType) -> Callable:
 
 def default_value(context: Context, node: ast.Expression, to_type: SqlType) -> Callable[[Any], Any]:
     """DEFAULT: value(s), converted to the column's type."""
-    if isinstance(node, ast.FunctionCall) and node.name.parts[-1].upper() == "NEWSEQUENTIALID" \
-            and to_type.name == "uniqueidentifier" and not node.arguments:
+    if (
+        isinstance(node, ast.FunctionCall)
+        and node.name.parts[-1].upper() == "NEWSEQUENTIALID"
+        and to_type.name == "uniqueidentifier"
+        and not node.arguments
+    ):
         return lambda s: s.database.server.next_sequential_guid()
 
     def make(where: Context) -> Callable[[Any], Any]:

@@ -23,20 +23,27 @@ def elements_in_order(node: ast.CreateSchema, home: str, context: Context) -> li
 
     Raises NotSupported for tables that refer to each other.
     """
-    tables = [complete_table(part, home) for part in node.statements
-              if isinstance(part, ast.CreateTable)]
-    views: list[Element] = [replace(part, name=complete(part.name, home))
-                            for part in node.statements if isinstance(part, ast.CreateView)]
-    permissions: list[Element] = [complete_permission(part, home) for part in node.statements
-                                  if isinstance(part, ast.Permission)]
+    tables = [
+        complete_table(part, home) for part in node.statements if isinstance(part, ast.CreateTable)
+    ]
+    views: list[Element] = [
+        replace(part, name=complete(part.name, home))
+        for part in node.statements
+        if isinstance(part, ast.CreateView)
+    ]
+    permissions: list[Element] = [
+        complete_permission(part, home)
+        for part in node.statements
+        if isinstance(part, ast.Permission)
+    ]
     ordered: list[Element] = []
     while tables:
         waiting = {key(table.name) for table in tables}
-        ready = [table for table in tables
-                 if not (referenced(table) - {key(table.name)}) & waiting]
+        ready = [table for table in tables if not (referenced(table) - {key(table.name)}) & waiting]
         if not ready:
-            raise context.not_supported(tables[0], "tables that refer to each other inside CREATE "
-                                                   "SCHEMA")
+            raise context.not_supported(
+                tables[0], "tables that refer to each other inside CREATE SCHEMA"
+            )
         ordered += ready
         tables = [table for table in tables if table not in ready]
     return ordered + views + permissions
@@ -55,8 +62,11 @@ def key(name: ast.ObjectName) -> tuple[str, str]:
 
 def complete(name: ast.ObjectName, home: str) -> ast.ObjectName:
     """The name with the new schema, when it has none."""
-    return name if len(name.parts) > 1 or name.name.startswith("#") else replace(
-        name, parts=(home, name.name))
+    return (
+        name
+        if len(name.parts) > 1 or name.name.startswith("#")
+        else replace(name, parts=(home, name.name))
+    )
 
 
 def constraints(element: Any) -> Sequence[Any]:
@@ -66,21 +76,30 @@ def constraints(element: Any) -> Sequence[Any]:
 
 def referenced(table: ast.CreateTable) -> set[tuple[str, str]]:
     """What its foreign keys refer to."""
-    return {key(part.table) for element in table.elements for part in constraints(element)
-            if isinstance(part, ast.ForeignKey)}
+    return {
+        key(part.table)
+        for element in table.elements
+        for part in constraints(element)
+        if isinstance(part, ast.ForeignKey)
+    }
 
 
 def complete_table(node: ast.CreateTable, home: str) -> ast.CreateTable:
     """The table and what its foreign keys refer to, in the new schema."""
 
     def reference(part: Any) -> Any:
-        return replace(part, table=complete(part.table, home)) \
-            if isinstance(part, ast.ForeignKey) else part
+        return (
+            replace(part, table=complete(part.table, home))
+            if isinstance(part, ast.ForeignKey)
+            else part
+        )
 
     elements = [
         replace(element, constraints=[reference(part) for part in constraints(element)])
-        if isinstance(element, _COLUMNS) else reference(element)
-        for element in node.elements]
+        if isinstance(element, _COLUMNS)
+        else reference(element)
+        for element in node.elements
+    ]
     return replace(node, name=complete(node.name, home), elements=elements)
 
 

@@ -26,8 +26,10 @@ from harness.broker.exec.security import (
 from harness.tsql import ast
 
 BROKER_KINDS = {
-    "SERVICE": (SERVICE, "services"), "CONTRACT": (CONTRACT, "contracts"),
-    "MESSAGE TYPE": (MESSAGE_TYPE, "message_types"), "ROUTE": (ROUTE, "routes"),
+    "SERVICE": (SERVICE, "services"),
+    "CONTRACT": (CONTRACT, "contracts"),
+    "MESSAGE TYPE": (MESSAGE_TYPE, "message_types"),
+    "ROUTE": (ROUTE, "routes"),
     "REMOTE SERVICE BINDING": (REMOTE_BINDING, "bindings"),
 }
 """Kind -> class and the broker's mapping that has it; names are compared byte by byte."""
@@ -35,9 +37,16 @@ BROKER_KINDS = {
 KEY_KINDS = frozenset({"CERTIFICATE", "SYMMETRIC KEY", "ASYMMETRIC KEY"})
 
 _WORDS = {
-    OBJECT: "object", SCHEMA: "schema", SERVICE: "service", CONTRACT: "contract",
-    MESSAGE_TYPE: "message type", TYPE: "type", PRINCIPAL: "user", ROUTE: "route",
-    REMOTE_BINDING: "remote service binding", CERTIFICATE: "certificate",
+    OBJECT: "object",
+    SCHEMA: "schema",
+    SERVICE: "service",
+    CONTRACT: "contract",
+    MESSAGE_TYPE: "message type",
+    TYPE: "type",
+    PRINCIPAL: "user",
+    ROUTE: "route",
+    REMOTE_BINDING: "remote service binding",
+    CERTIFICATE: "certificate",
 }
 
 

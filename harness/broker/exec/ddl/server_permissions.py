@@ -25,8 +25,9 @@ TDS_ENDPOINT = ("tsql default tcp", 4)
 Place = tuple[int, int, str]
 
 
-def change_server_permissions(s: Any, node: ast.Permission, names: list[str],
-                              context: Context) -> None:
+def change_server_permissions(
+    s: Any, node: ast.Permission, names: list[str], context: Context
+) -> None:
     """The statement in master. Raises SqlError 4621 elsewhere, 4613, 15151, 4617, 4622, 4624."""
     if s.database.name.lower() != "master":
         raise SqlError(4621, state=10)
@@ -43,8 +44,9 @@ def change_server_permissions(s: Any, node: ast.Permission, names: list[str],
     server.bump(s.work())
 
 
-def find_server_securable(s: Any, node: ast.Securable | None,
-                          context: Context) -> tuple[str, int, int]:
+def find_server_securable(
+    s: Any, node: ast.Securable | None, context: Context
+) -> tuple[str, int, int]:
     """(kind, class, major id) of what ON names. Raises SqlError 15151."""
     if node is None or node.kind == "SERVER":
         return "SERVER", SERVER, 0
@@ -150,21 +152,32 @@ def passed_on(s: Any, node: ast.Permission, place: Place, grantor: int) -> None:
 def put(s: Any, place: Place, grantee: int, states: list) -> None:
     """Write what is stated for one login."""
     server = s.database.server
-    s.engine.journal.put(s.work(), server, server.permissions, (*place, grantee),
-                         tuple(sorted(states, key=lambda item: item[1])) if states else MISSING)
+    s.engine.journal.put(
+        s.work(),
+        server,
+        server.permissions,
+        (*place, grantee),
+        tuple(sorted(states, key=lambda item: item[1])) if states else MISSING,
+    )
 
 
 def change_role_owner(s: Any, node: ast.AlterAuthorization) -> None:
     """ALTER AUTHORIZATION ON SERVER ROLE::name TO login. Raises SqlError 15151."""
     server, name = s.database.server, node.securable.name.name
     role = server.logins.get(name.lower())
-    if role is None or role.type != ROLE or role.fixed or not login_permitted(
-            server, server_identity(s), "TAKE OWNERSHIP", SERVER_PRINCIPAL, role.id,
-            "SERVER ROLE"):
+    if (
+        role is None
+        or role.type != ROLE
+        or role.fixed
+        or not login_permitted(
+            server, server_identity(s), "TAKE OWNERSHIP", SERVER_PRINCIPAL, role.id, "SERVER ROLE"
+        )
+    ):
         raise SqlError(15151, "find", "server role", name)
     owner = server.logins.get(node.owner.text.lower()) if node.owner is not None else None
     if owner is None:
         raise SqlError(15151, "find", "login", node.owner.text if node.owner is not None else "")
-    s.engine.journal.put(s.work(), server, server.logins, name.lower(),
-                         replace(role, owner=owner.id))
+    s.engine.journal.put(
+        s.work(), server, server.logins, name.lower(), replace(role, owner=owner.id)
+    )
     server.bump(s.work())

@@ -39,9 +39,18 @@ class KeySpec:
 
 def new_index(table: Table, spec: KeySpec, hobt_id: int) -> Index:
     """The index a spec describes, not yet attached to its table."""
-    index = Index(table, spec.name, spec.columns, unique=spec.unique, clustered=spec.clustered,
-                  primary=spec.primary, constraint=spec.constraint, included=spec.included,
-                  hobt_id=hobt_id, descending=spec.descending)
+    index = Index(
+        table,
+        spec.name,
+        spec.columns,
+        unique=spec.unique,
+        clustered=spec.clustered,
+        primary=spec.primary,
+        constraint=spec.constraint,
+        included=spec.included,
+        hobt_id=hobt_id,
+        descending=spec.descending,
+    )
     index.where, index.where_text, index.bind = spec.where, spec.where_text, spec.bind
     index.options, index.disabled = spec.options, spec.disabled
     return index
@@ -64,11 +73,26 @@ class TableDefinition:
     foreign: list[tuple[Any, str]] = field(default_factory=list)
     uses: dict[str, tuple] = field(default_factory=dict)
 
-    def new_table(self, engine: Any, *, name: str | None = None, temporary: bool = True,
-                  database: Any = None, schema: str = "dbo", object_id: int = 0) -> Table:
+    def new_table(
+        self,
+        engine: Any,
+        *,
+        name: str | None = None,
+        temporary: bool = True,
+        database: Any = None,
+        schema: str = "dbo",
+        object_id: int = 0,
+    ) -> Table:
         """An empty table of this shape."""
-        table = Table(engine.journal, name or self.name, self.columns, database=database,
-                      schema=schema, object_id=object_id, temporary=temporary)
+        table = Table(
+            engine.journal,
+            name or self.name,
+            self.columns,
+            database=database,
+            schema=schema,
+            object_id=object_id,
+            temporary=temporary,
+        )
         table.heap.hobt_id = next(engine.hobt_ids)
         for spec in sorted(self.keys, key=lambda spec: not spec.clustered):
             table.add_index(new_index(table, spec, next(engine.hobt_ids)))
@@ -82,18 +106,25 @@ class TableDefinition:
         """
         table = self.new_table(s.engine)
         for given in value.rows:
-            row = table.with_computed(s, tuple(
-                table.take_identity() if column.identity is not None else
-                s.database.next_rowversion() if column.rowversion else item
-                for column, item in zip(self.columns, given)
-            ))
+            row = table.with_computed(
+                s,
+                tuple(
+                    table.take_identity()
+                    if column.identity is not None
+                    else s.database.next_rowversion()
+                    if column.rowversion
+                    else item
+                    for column, item in zip(self.columns, given)
+                ),
+            )
             for column, item in zip(self.columns, row):
                 if item is None and not column.nullable:
                     raise SqlError(515, column.name, self.name, "INSERT")
             for check in self.checks:
                 if check.accepts(s, row) is False:
-                    raise SqlError(547, "INSERT", "CHECK", check.name, "tempdb", self.name, "",
-                                   state=0)
+                    raise SqlError(
+                        547, "INSERT", "CHECK", check.name, "tempdb", self.name, "", state=0
+                    )
             self._add(table, table.new_key(row), row)
         return table
 

@@ -46,8 +46,9 @@ def change_signature(node: ast.AddSignature, context: Context) -> Run:
             if key is None or not has_permission(s, "CONTROL", key):
                 raise SqlError(15151, "find", signer.kind.lower(), signer.name.text)
             marks = change(s, node, signer, module, key, marks)
-        s.engine.journal.put(s.work(), database, database.signatures, module.object_id,
-                             marks or MISSING)
+        s.engine.journal.put(
+            s.work(), database, database.signatures, module.object_id, marks or MISSING
+        )
         database.bump(s.work())
 
     return run
@@ -63,8 +64,9 @@ def find_module(s: Any, name: ast.ObjectName) -> Module:
     return found
 
 
-def _add(s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any,
-         marks: tuple) -> tuple:
+def _add(
+    s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
+) -> tuple:
     """One signature more. Raises SqlError 15557, 15556, 15299 for a blob that does not fit."""
     what = "counter signature" if node.counter else "signature"
     if any(mark == key.thumbprint and counter == node.counter for mark, counter, _ in marks):
@@ -76,19 +78,25 @@ def _add(s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key
         if not crypto.verify(*key.public, data, blob):
             raise SqlError(15299)
     else:
-        private = private_key(s, key, word(option.value) if option is not None else None,
-                              s.database)
+        private = private_key(
+            s, key, word(option.value) if option is not None else None, s.database
+        )
         if private is None:
             raise SqlError(15556, signer.kind.lower())
         blob = crypto.sign(private, data)
     if module.execute_as == -2:
-        s.info("The module being signed is marked to execute as owner. If the owner changes the "
-               "signature will not be valid.", 10, 15583)
+        s.info(
+            "The module being signed is marked to execute as owner. If the owner changes the "
+            "signature will not be valid.",
+            10,
+            15583,
+        )
     return (*marks, (key.thumbprint, node.counter, blob))
 
 
-def _drop(s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any,
-          marks: tuple) -> tuple:
+def _drop(
+    s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
+) -> tuple:
     """One signature less. Raises SqlError 15558."""
     left = tuple(m for m in marks if m[0] != key.thumbprint or m[1] != node.counter)
     if len(left) == len(marks):

@@ -19,14 +19,27 @@ from harness.broker.exec.ddl.rebuild import all_indexes
 from harness.broker.exec.ddl.temporary import alter
 from harness.tsql import ast
 
-differs("statistics",
-        "None are gathered and none are made automatically: paths follow fixed rules. Those of "
-        "CREATE STATISTICS have a name and columns in sys.stats, no histogram.")
+differs(
+    "statistics",
+    "None are gathered and none are made automatically: paths follow fixed rules. Those of "
+    "CREATE STATISTICS have a name and columns in sys.stats, no histogram.",
+)
 
-OPTIONS = frozenset({
-    "FULLSCAN", "SAMPLE", "NORECOMPUTE", "RESAMPLE", "ALL", "COLUMNS", "INDEX", "MAXDOP",
-    "PERSIST_SAMPLE_PERCENT", "AUTO_DROP", "INCREMENTAL",
-})
+OPTIONS = frozenset(
+    {
+        "FULLSCAN",
+        "SAMPLE",
+        "NORECOMPUTE",
+        "RESAMPLE",
+        "ALL",
+        "COLUMNS",
+        "INDEX",
+        "MAXDOP",
+        "PERSIST_SAMPLE_PERCENT",
+        "AUTO_DROP",
+        "INCREMENTAL",
+    }
+)
 """How statistics are gathered: nothing here is."""
 
 
@@ -52,8 +65,11 @@ def create_statistics(node: ast.CreateStatistics, context: Context) -> Run:
             if name.lower() not in table.ordinals:
                 raise SqlError(1911, name)
         s.engine.journal.assign(
-            transaction, table, "statistics",
-            (*table.statistics, Statistic(node.name, tuple(node.columns))))
+            transaction,
+            table,
+            "statistics",
+            (*table.statistics, Statistic(node.name, tuple(node.columns))),
+        )
 
     return run
 
@@ -80,8 +96,11 @@ def drop_statistics(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     _, table, transaction = alter(s, owner, 3701) if _table(s, owner) else (None, None, None)
     if table is not None and any(i.name.lower() == name.name.lower() for i in all_indexes(table)):
         raise SqlError(3739, "DROP", dotted(name))
-    left = () if table is None else tuple(
-        item for item in table.statistics if item.name.lower() != name.name.lower())
+    left = (
+        ()
+        if table is None
+        else tuple(item for item in table.statistics if item.name.lower() != name.name.lower())
+    )
     if table is None or len(left) == len(table.statistics):
         raise SqlError(3701, "drop", "statistics", dotted(name), state=6)
     s.engine.journal.assign(transaction, table, "statistics", left)

@@ -32,7 +32,9 @@ def create_synonym(node: ast.CreateSynonym, context: Context) -> Run:
         transaction = s.work()
         number = database.next_object_id()
         lock_definition(s, transaction, database, number)
-        database.put(transaction, Synonym(node.name.name, schema.name, number, "SYNONYM", 0,
-                                          node.target, database))
+        database.put(
+            transaction,
+            Synonym(node.name.name, schema.name, number, "SYNONYM", 0, node.target, database),
+        )
 
     return run

@@ -75,12 +75,12 @@ def create_permanent(s: Any, name: ast.ObjectName, definition: TableDefinition) 
     transaction = s.work()
     object_id = database.next_object_id()
     lock_definition(s, transaction, database, object_id)
-    table = definition.new_table(s.engine, temporary=False, database=database,
-                                 schema=schema.name, object_id=object_id)
+    table = definition.new_table(
+        s.engine, temporary=False, database=database, schema=schema.name, object_id=object_id
+    )
     if is_global(name.name):
         table.creator = s.id
-    put_constraints(transaction, database, table,
-                    constraint_objects(table, definition), definition)
+    put_constraints(transaction, database, table, constraint_objects(table, definition), definition)
     database.put(transaction, table)
     if is_global(name.name):
         skip_foreign_keys(s, name.name, definition.foreign)
@@ -103,8 +103,13 @@ def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     if is_temporary(name.name):
         table = s.temp_tables.get(name.name.lower())
         if table is not None:
-            s.engine.journal.put(s.work(), s, s.temp_tables, name.name.lower(),
-                                 MISSING if table.shadowed is None else table.shadowed)
+            s.engine.journal.put(
+                s.work(),
+                s,
+                s.temp_tables,
+                name.name.lower(),
+                MISSING if table.shadowed is None else table.shadowed,
+            )
         elif not if_exists:
             raise SqlError(3701, "drop", "table", name.name, state=5)
         return
@@ -114,8 +119,11 @@ def drop_table(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
         if if_exists and table is None:
             return
         raise SqlError(3701, "drop", "table", dotted(name), state=5)
-    if not is_global(name.name) and not has_permission(s, "CONTROL", table) \
-            and not has_permission(s, "ALTER", database.schema_of(table)):
+    if (
+        not is_global(name.name)
+        and not has_permission(s, "CONTROL", table)
+        and not has_permission(s, "ALTER", database.schema_of(table))
+    ):
         raise SqlError(3701, "drop", "table", dotted(name), state=20)
     transaction = s.work()
     lock_definition(s, transaction, database, table.object_id)

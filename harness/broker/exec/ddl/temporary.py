@@ -53,18 +53,19 @@ def check_key_length(s: Any, table: Table) -> None:
             raise SqlError(1944, index.name, least, limit)
         if most > limit:
             kind = "clustered" if index.clustered else "nonclustered"
-            s.info(f"Warning! The maximum key length for a {kind} index is {limit} bytes. "
-                   f"The index '{index.name}' has maximum length of {most} bytes. For some "
-                   "combination of large values, the insert/update operation will fail.",
-                   0, 1945)
+            s.info(
+                f"Warning! The maximum key length for a {kind} index is {limit} bytes. "
+                f"The index '{index.name}' has maximum length of {most} bytes. For some "
+                "combination of large values, the insert/update operation will fail.",
+                0,
+                1945,
+            )
     check = key_check(table, None)
     for row in table.rows.entries.values() if check is not None else ():
         check(row)
 
 
-def alter(
-    s: Any, name: ast.ObjectName, missing: int = 4902
-) -> tuple[Database, Table, Transaction]:
+def alter(s: Any, name: ast.ObjectName, missing: int = 4902) -> tuple[Database, Table, Transaction]:
     """The table to alter, locked Sch-M. Raises 3964 in a user's SNAPSHOT transaction.
 
     missing: number of the error when there is no such table, 4902 or 1088.
@@ -90,5 +91,3 @@ def put_table(s: Any, transaction: Transaction, database: Database, table: Table
     else:
         database.put(transaction, table)
         transaction.log_used += 500
-
-

@@ -40,15 +40,25 @@ def create_trigger(node: ast.CreateTrigger, context: Context) -> Run:
         transaction = s.work()
         if old is None:
             refuse_taken(database, parent.schema, node.name.name)
-        number, name = (old.object_id, old.name) if old else (
-            database.next_object_id(), node.name.name)
+        number, name = (
+            (old.object_id, old.name) if old else (database.next_object_id(), node.name.name)
+        )
         lock_definition(s, transaction, database, parent.object_id)
         trigger = Trigger(
-            name, parent.schema, number, "TRIGGER", parent.object_id, node,
-            definition_text(node, context), context.program.source,
+            name,
+            parent.schema,
+            number,
+            "TRIGGER",
+            parent.object_id,
+            node,
+            definition_text(node, context),
+            context.program.source,
             {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
-            execute_as(s, database, node), None, database,
-            disabled=old.disabled if old is not None else False)
+            execute_as(s, database, node),
+            None,
+            database,
+            disabled=old.disabled if old is not None else False,
+        )
         probe(s, trigger_program(s, trigger, parent_columns(parent, context)))
         database.put(transaction, trigger)
         transaction.log_used += 500
@@ -90,19 +100,28 @@ def existing_trigger(
     return found
 
 
-def refuse_second_instead(database: Database, node: ast.CreateTrigger, parent: Any,
-                          old: Trigger | None) -> None:
+def refuse_second_instead(
+    database: Database, node: ast.CreateTrigger, parent: Any, old: Trigger | None
+) -> None:
     """Raise SqlError 2111 for a second INSTEAD OF trigger of one event."""
     if node.timing != "INSTEAD OF":
         return
     for other in database.modules(Trigger):
-        if other.parent_id == parent.object_id and other.node.timing == "INSTEAD OF" \
-                and (old is None or other.object_id != old.object_id):
+        if (
+            other.parent_id == parent.object_id
+            and other.node.timing == "INSTEAD OF"
+            and (old is None or other.object_id != old.object_id)
+        ):
             for event in node.events:
                 if event in other.node.events:
-                    raise SqlError(2111, node.verb.split()[0].lower(), node.name.name,
-                                   "table" if isinstance(parent, Table) else "view",
-                                   parent.full_name, event)
+                    raise SqlError(
+                        2111,
+                        node.verb.split()[0].lower(),
+                        node.name.name,
+                        "table" if isinstance(parent, Table) else "view",
+                        parent.full_name,
+                        event,
+                    )
 
 
 @compiles(ast.EnableTrigger, ast.AlterTableTriggers)
@@ -120,8 +139,9 @@ def enable_trigger(node: Any, context: Context) -> Run:
         parent = database.resolve(target.schema, target.name, s)
         if not isinstance(parent, (Table, View)) or not has_permission(s, "ALTER", parent):
             raise SqlError(1088, dotted(target), state=13)
-        mine = {t.name.lower(): t for t in database.modules(Trigger)
-                if t.parent_id == parent.object_id}
+        mine = {
+            t.name.lower(): t for t in database.modules(Trigger) if t.parent_id == parent.object_id
+        }
         for name in names:
             if name not in mine:
                 raise SqlError(1088, name, state=13)

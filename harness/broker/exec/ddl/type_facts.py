@@ -5,27 +5,75 @@ from __future__ import annotations
 from harness.broker.engine.types import MAX, SqlType
 
 TYPE_IDS = {
-    "image": 34, "text": 35, "uniqueidentifier": 36, "date": 40, "time": 41, "datetime2": 42,
-    "datetimeoffset": 43, "tinyint": 48, "smallint": 52, "int": 56, "smalldatetime": 58,
-    "real": 59, "money": 60, "datetime": 61, "float": 62, "sql_variant": 98, "ntext": 99,
-    "bit": 104, "decimal": 106, "numeric": 108, "smallmoney": 122, "bigint": 127,
-    "varbinary": 165, "varchar": 167, "binary": 173, "char": 175, "rowversion": 189,
-    "nvarchar": 231, "nchar": 239, "xml": 241,
+    "image": 34,
+    "text": 35,
+    "uniqueidentifier": 36,
+    "date": 40,
+    "time": 41,
+    "datetime2": 42,
+    "datetimeoffset": 43,
+    "tinyint": 48,
+    "smallint": 52,
+    "int": 56,
+    "smalldatetime": 58,
+    "real": 59,
+    "money": 60,
+    "datetime": 61,
+    "float": 62,
+    "sql_variant": 98,
+    "ntext": 99,
+    "bit": 104,
+    "decimal": 106,
+    "numeric": 108,
+    "smallmoney": 122,
+    "bigint": 127,
+    "varbinary": 165,
+    "varchar": 167,
+    "binary": 173,
+    "char": 175,
+    "rowversion": 189,
+    "nvarchar": 231,
+    "nchar": 239,
+    "xml": 241,
 }
 """system_type_id by type name; rowversion is called timestamp in the catalog."""
 
 SYSNAME_ID = 256
 
 _FIXED = {
-    "uniqueidentifier": 16, "date": 3, "tinyint": 1, "smallint": 2, "int": 4, "smalldatetime": 4,
-    "real": 4, "money": 8, "datetime": 8, "float": 8, "sql_variant": 8016, "bit": 1,
-    "smallmoney": 4, "bigint": 8, "rowversion": 8, "image": 16, "text": 16, "ntext": 16, "xml": MAX,
+    "uniqueidentifier": 16,
+    "date": 3,
+    "tinyint": 1,
+    "smallint": 2,
+    "int": 4,
+    "smalldatetime": 4,
+    "real": 4,
+    "money": 8,
+    "datetime": 8,
+    "float": 8,
+    "sql_variant": 8016,
+    "bit": 1,
+    "smallmoney": 4,
+    "bigint": 8,
+    "rowversion": 8,
+    "image": 16,
+    "text": 16,
+    "ntext": 16,
+    "xml": MAX,
 }
 _PRECISION = {
-    "date": (10, 0), "tinyint": (3, 0), "smallint": (5, 0), "int": (10, 0),
-    "smalldatetime": (16, 0), "real": (24, 0), "money": (19, 4), "datetime": (23, 3),
-    "float": (53, 0), "bit": (1, 0),
-    "smallmoney": (10, 4), "bigint": (19, 0),
+    "date": (10, 0),
+    "tinyint": (3, 0),
+    "smallint": (5, 0),
+    "int": (10, 0),
+    "smalldatetime": (16, 0),
+    "real": (24, 0),
+    "money": (19, 4),
+    "datetime": (23, 3),
+    "float": (53, 0),
+    "bit": (1, 0),
+    "smallmoney": (10, 4),
+    "bigint": (19, 0),
 }
 
 
@@ -45,8 +93,15 @@ def max_length(type_: SqlType) -> int:
     if name in _FIXED:
         return _FIXED[name]
     if name in {"decimal", "numeric"}:
-        return 5 if type_.precision < 10 else 9 if type_.precision < 20 else \
-            13 if type_.precision < 29 else 17
+        return (
+            5
+            if type_.precision < 10
+            else 9
+            if type_.precision < 20
+            else 13
+            if type_.precision < 29
+            else 17
+        )
     if name in {"time", "datetime2", "datetimeoffset"}:
         size = 3 if type_.scale <= 2 else 4 if type_.scale <= 4 else 5
         return size + {"time": 0, "datetime2": 3, "datetimeoffset": 5}[name]

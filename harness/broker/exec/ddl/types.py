@@ -45,8 +45,9 @@ def new_type(s: Any, database: Database, name: ast.ObjectName) -> tuple[Schema, 
 def put_type(s: Any, database: Database, item: Any) -> None:
     """Add a type."""
     transaction = s.work()
-    s.engine.journal.put(transaction, database, database.types,
-                         (item.schema.lower(), item.name.lower()), item)
+    s.engine.journal.put(
+        transaction, database, database.types, (item.schema.lower(), item.name.lower()), item
+    )
     database.bump(transaction)
 
 
@@ -56,9 +57,20 @@ def create_alias_type(node: ast.CreateTypeAlias, context: Context) -> Run:
 
     def run(s: Any, v: list) -> None:
         schema, type_id = new_type(s, s.database, node.name)
-        put_type(s, s.database, AliasType(
-            node.name.name, schema.name, 0, "ALIAS TYPE", 0, resolve_type(node.base),
-            node.nullable is not False, type_id))
+        put_type(
+            s,
+            s.database,
+            AliasType(
+                node.name.name,
+                schema.name,
+                0,
+                "ALIAS TYPE",
+                0,
+                resolve_type(node.base),
+                node.nullable is not False,
+                type_id,
+            ),
+        )
 
     return run
 
@@ -70,9 +82,20 @@ def create_table_type(node: ast.CreateTableType, context: Context) -> Run:
     def run(s: Any, v: list) -> None:
         definition = table_definition(node.elements, context, node.name.name)
         schema, type_id = new_type(s, s.database, node.name)
-        put_type(s, s.database, TableType(
-            node.name.name, schema.name, 0, "TABLE TYPE", 0, definition,
-            s.database.next_object_id(), type_id))
+        put_type(
+            s,
+            s.database,
+            TableType(
+                node.name.name,
+                schema.name,
+                0,
+                "TABLE TYPE",
+                0,
+                definition,
+                s.database.next_object_id(),
+                type_id,
+            ),
+        )
 
     return run
 
@@ -81,7 +104,7 @@ def create_table_type(node: ast.CreateTableType, context: Context) -> Run:
 def sequence_limits(type_: SqlType) -> tuple[int, int]:
     """Least and greatest value of a sequence's type."""
     if type_.name in {"decimal", "numeric"}:
-        top = 10 ** type_.precision - 1
+        top = 10**type_.precision - 1
         return -top, top
     bits = INTEGER_BITS[type_.name]
     return (0, 255) if bits == 8 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
@@ -100,7 +123,8 @@ def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
         check_length(node.name.name)
         type_ = resolve_type(node.data_type) if node.data_type is not None else BIGINT
         if type_.name not in INTEGER_BITS and (
-                type_.name not in {"decimal", "numeric"} or type_.scale):
+            type_.name not in {"decimal", "numeric"} or type_.scale
+        ):
             raise SqlError(11702, dotted(node.name))
         low, high = sequence_limits(type_)
 
@@ -119,8 +143,17 @@ def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
         schema = schema_for(s, database, node.name)
         may_create(s, database, schema, "CREATE SEQUENCE")
         refuse_taken(database, schema.name, node.name.name)
-        sequence = Sequence(node.name.name, schema.name, database.next_object_id(), type_, start,
-                            step, low, high, given.get("CYCLE") is True)
+        sequence = Sequence(
+            node.name.name,
+            schema.name,
+            database.next_object_id(),
+            type_,
+            start,
+            step,
+            low,
+            high,
+            given.get("CYCLE") is True,
+        )
         database.put(s.work(), sequence)
 
     return run
@@ -157,12 +190,18 @@ def create_schema(node: ast.CreateSchema, context: Context) -> Run:
         check_length(name)
         database = s.database
         if not has_permission(s, "CREATE SCHEMA", database):
-            raise SqlError(2759) if name.lower() in database.schemas else SqlError(
-                262, "CREATE SCHEMA", database.name)
+            raise (
+                SqlError(2759)
+                if name.lower() in database.schemas
+                else SqlError(262, "CREATE SCHEMA", database.name)
+            )
         if name.lower() in database.schemas:
             raise SqlError(2714, name, state=6)
-        owner = find_owner(database, node.owner.text) if node.owner is not None else (
-            s.user.id if s.user is not None else 1)
+        owner = (
+            find_owner(database, node.owner.text)
+            if node.owner is not None
+            else (s.user.id if s.user is not None else 1)
+        )
         transaction = s.work()
         schema = Schema(database.next_number("next_schema"), name, owner)
         s.engine.journal.put(transaction, database, database.schemas, name.lower(), schema)
@@ -192,11 +231,14 @@ def alter_schema(node: ast.AlterSchemaTransfer, context: Context) -> Run:
         transaction = s.work()
         lock_definition(s, transaction, database, found.object_id)
         if enforced(database, found):
-            raise SqlError(3729, "TRANSFER", dotted(node.object),
-                           referrers(database, found, bound=True)[0].name)
+            raise SqlError(
+                3729,
+                "TRANSFER",
+                dotted(node.object),
+                referrers(database, found, bound=True)[0].name,
+            )
         if not transfer(s, transaction, database, found, schema.name):
-            raise context.not_supported(
-                node, f"ALTER SCHEMA TRANSFER of a {found.kind.lower()}")
+            raise context.not_supported(node, f"ALTER SCHEMA TRANSFER of a {found.kind.lower()}")
 
     return run
 
@@ -231,8 +273,9 @@ def drop_type(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     if user is not None:
         raise SqlError(3732, dotted(name), user)
     transaction = s.work()
-    s.engine.journal.put(transaction, database, database.types,
-                         (found.schema.lower(), found.name.lower()), MISSING)
+    s.engine.journal.put(
+        transaction, database, database.types, (found.schema.lower(), found.name.lower()), MISSING
+    )
     database.forget(transaction, 6, found.user_type_id)
     database.bump(transaction)
 

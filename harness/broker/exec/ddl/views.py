@@ -52,10 +52,15 @@ def _columns(view: View, rowset: Any) -> tuple[Column, ...]:
     """The columns the catalog shows."""
     names = view.node.columns or [column.name for column in rowset.columns]
     return tuple(
-        Column(name, column.type, column.nullable,
-               case_sensitive=column.collation is not None and column.collation.case_sensitive,
-               collation=column.collation.name if column.collation is not None else "")
-        for name, column in zip(names, rowset.columns))
+        Column(
+            name,
+            column.type,
+            column.nullable,
+            case_sensitive=column.collation is not None and column.collation.case_sensitive,
+            collation=column.collation.name if column.collation is not None else "",
+        )
+        for name, column in zip(names, rowset.columns)
+    )
 
 
 def _check_columns(view: View, names: list[str]) -> None:
@@ -75,8 +80,12 @@ def _check_columns(view: View, names: list[str]) -> None:
 def _tables(node: ast.Node) -> list[ast.TableRef]:
     """The names in FROM that are no common tables."""
     common = {part.name.lower() for part in node.walk() if isinstance(part, ast.CommonTable)}
-    return [part for part in node.walk() if isinstance(part, ast.TableRef)
-            and not (len(part.name.parts) == 1 and part.name.name.lower() in common)]
+    return [
+        part
+        for part in node.walk()
+        if isinstance(part, ast.TableRef)
+        and not (len(part.name.parts) == 1 and part.name.name.lower() in common)
+    ]
 
 
 def _refuse_itself(view: View, context: Context) -> None:
@@ -85,7 +94,8 @@ def _refuse_itself(view: View, context: Context) -> None:
     while pending:
         for part in _tables(pending.pop()):
             found = view.database.resolve(
-                part.name.schema, part.name.name, context.session, context.home)
+                part.name.schema, part.name.name, context.session, context.home
+            )
             if not isinstance(found, View) or found.object_id in seen:
                 continue
             if found.object_id == view.object_id:
@@ -108,8 +118,12 @@ def _refuse_loose(view: View, context: Context) -> None:
 
 
 def _selects_star(node: ast.Node) -> bool:
-    return any(isinstance(item.value, ast.Star) for part in node.walk()
-               if isinstance(part, ast.Select) for item in part.items)
+    return any(
+        isinstance(item.value, ast.Star)
+        for part in node.walk()
+        if isinstance(part, ast.Select)
+        for item in part.items
+    )
 
 
 # ---------------------------------------------------------------------- the columns of *

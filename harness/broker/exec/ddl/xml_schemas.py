@@ -25,8 +25,9 @@ _LOG = 500
 """Approximate bytes of log per definition."""
 
 
-def _text(node: ast.CreateXmlSchemaCollection | ast.AlterXmlSchemaCollection,
-          context: Context) -> Any:
+def _text(
+    node: ast.CreateXmlSchemaCollection | ast.AlterXmlSchemaCollection, context: Context
+) -> Any:
     """The closure of the schema text. Raises 6352 for what is no string and no untyped xml."""
     value = compile_expression(node.schema, context.scope)
     if not value.type.is_string and value.type.name != "xml":
@@ -58,9 +59,13 @@ def create_collection(node: ast.CreateXmlSchemaCollection, context: Context) -> 
         text = read(s, v)
         check_new((), text)
         transaction = s.work()
-        created = XmlSchemaCollection(node.name.name, schema.name,
-                                      database.next_number("next_collection"), text,
-                                      s.engine.clock.utc())
+        created = XmlSchemaCollection(
+            node.name.name,
+            schema.name,
+            database.next_number("next_collection"),
+            text,
+            s.engine.clock.utc(),
+        )
         s.engine.journal.put(transaction, database, database.collections, key, created)
         database.bump(transaction)
         transaction.log_used += _LOG + 2 * len(text)
@@ -109,24 +114,36 @@ def drop_collection(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
     if user is not None:
         raise SqlError(6328, dotted(name), *user)
     transaction = s.work()
-    s.engine.journal.put(transaction, database, database.collections,
-                         (found.schema.lower(), found.name.lower()), MISSING)
+    s.engine.journal.put(
+        transaction,
+        database,
+        database.collections,
+        (found.schema.lower(), found.name.lower()),
+        MISSING,
+    )
     database.bump(transaction)
 
 
 def _user_of(database: Database, found: XmlSchemaCollection) -> tuple[str, str] | None:
     """("object" or "message type", its name) of something bound to a collection."""
     shapes = [(f"{t.schema}.{t.name}", t.columns) for t in database.tables()]
-    shapes += [(f"{t.schema}.{t.name}", t.definition.columns) for t in database.types.values()
-               if isinstance(t, TableType)]
+    shapes += [
+        (f"{t.schema}.{t.name}", t.definition.columns)
+        for t in database.types.values()
+        if isinstance(t, TableType)
+    ]
     for name, columns in shapes:
         if any(getattr(column.type, "collection", None) is found for column in columns):
             return "object", name
     for module in database.modules():
         for parameter in getattr(module.node, "parameters", None) or ():
             of = parameter.data_type
-            if of is not None and of.name.name.lower() == "xml" and of.arguments \
-                    and database.find_collection(of.arguments[0]) is found:
+            if (
+                of is not None
+                and of.name.name.lower() == "xml"
+                and of.arguments
+                and database.find_collection(of.arguments[0]) is found
+            ):
                 return "object", module.full_name
     if database.broker is not None:
         for item in database.broker.message_types.values():

@@ -11,7 +11,13 @@ from harness.broker.exec.dml.merge import compile_merge
 from harness.broker.exec.dml.update import compile_update
 
 __all__ = [
-    "Capture", "PendingBulk", "compile_delete", "compile_insert", "compile_insert_bulk",
+    "Capture",
+    "PendingBulk",
+    "compile_delete",
+    "compile_insert",
+    "compile_insert_bulk",
     "compile_merge",
-    "compile_set_identity_insert", "compile_truncate", "compile_update",
+    "compile_set_identity_insert",
+    "compile_truncate",
+    "compile_update",
 ]

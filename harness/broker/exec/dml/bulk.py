@@ -36,8 +36,14 @@ _ESTIMATES = frozenset({"ROWS_PER_BATCH", "KILOBYTES_PER_BATCH"})
 """What only helps the optimizer: a number is demanded, nothing else follows from it."""
 
 _ALIASES = {
-    "numeric": "decimal", "text": "varchar", "ntext": "nvarchar", "xml": "nvarchar",
-    "image": "varbinary", "rowversion": "binary", "char": "varchar", "nchar": "nvarchar",
+    "numeric": "decimal",
+    "text": "varchar",
+    "ntext": "nvarchar",
+    "xml": "nvarchar",
+    "image": "varbinary",
+    "rowversion": "binary",
+    "char": "varchar",
+    "nchar": "nvarchar",
     "binary": "varbinary",
 }
 """Types whose values travel alike, so that one may be declared and the other sent."""
@@ -67,8 +73,7 @@ def compile_insert_bulk(node: ast.InsertBulk, context: Context) -> Run:
     options = _options(node, context)
     names = [column.name for column in node.columns] or None
     chosen = insert_columns(target, names, context, node)
-    types = [resolve_type(column.data_type, COLUMN, alias_type(context))
-             for column in node.columns]
+    types = [resolve_type(column.data_type, COLUMN, alias_type(context)) for column in node.columns]
     for ordinal in chosen.ordinals:
         if target.table.columns[ordinal].rowversion:
             raise context.fail(node, SqlError(273, aborts="scope"))
@@ -108,11 +113,20 @@ def _options(node: ast.InsertBulk, context: Context) -> frozenset[str]:
     return frozenset(option.name for option in node.options)
 
 
-def _writer(node: ast.InsertBulk, target: Target, chosen: InsertColumns,
-            options: frozenset[str], context: Context) -> Callable:
+def _writer(
+    node: ast.InsertBulk,
+    target: Target,
+    chosen: InsertColumns,
+    options: frozenset[str],
+    context: Context,
+) -> Callable:
     hints = Hints(names=frozenset({"TABLOCK"})) if "TABLOCK" in options else NO_HINTS
-    manner = Manner(BULK, identity=False, constraints="CHECK_CONSTRAINTS" in options,
-                    triggers="FIRE_TRIGGERS" in options)
+    manner = Manner(
+        BULK,
+        identity=False,
+        constraints="CHECK_CONSTRAINTS" in options,
+        triggers="FIRE_TRIGGERS" in options,
+    )
     nothing = ast.DefaultValues(node.pos, node.end)
     insert = ast.Insert(node.pos, node.end, node.target, None, nothing)
     return insert_writer(insert, target, chosen, hints, context, manner)
@@ -122,9 +136,14 @@ def _constraints(table: Table) -> list[Constraint]:
     """The CHECK and FOREIGN KEY constraints of a table that are not disabled."""
     if table.database is None:
         return []
-    return [item for item in table.database.objects.values()
-            if isinstance(item, Constraint) and item.parent_id == table.object_id
-            and item.kind in {"CHECK", "FOREIGN KEY"} and not item.disabled]
+    return [
+        item
+        for item in table.database.objects.values()
+        if isinstance(item, Constraint)
+        and item.parent_id == table.object_id
+        and item.kind in {"CHECK", "FOREIGN KEY"}
+        and not item.disabled
+    ]
 
 
 def _check_permissions(
@@ -135,9 +154,11 @@ def _check_permissions(
     if table.temporary:
         return
     check_permission(s, "INSERT", table)
-    if (chosen.identity
-            or ("CHECK_CONSTRAINTS" not in options and _constraints(table))
-            or ("FIRE_TRIGGERS" not in options and triggers_on(table, "INSERT"))):
+    if (
+        chosen.identity
+        or ("CHECK_CONSTRAINTS" not in options and _constraints(table))
+        or ("FIRE_TRIGGERS" not in options and triggers_on(table, "INSERT"))
+    ):
         check_permission(s, "ALTER", table)
 
 
@@ -151,8 +172,9 @@ def _check_types(columns: Sequence[ResultColumn], types: list[SqlType], width: i
             raise SqlError(4816, number)
 
 
-def _row_maker(target: Target, chosen: InsertColumns, columns: Sequence[ResultColumn],
-               keep_nulls: bool) -> Callable:
+def _row_maker(
+    target: Target, chosen: InsertColumns, columns: Sequence[ResultColumn], keep_nulls: bool
+) -> Callable:
     given: dict[int, Expr] = {}
     for number, (ordinal, column) in enumerate(zip(chosen.ordinals, columns)):
         sent = QueryColumn(column.name, column.type, True)

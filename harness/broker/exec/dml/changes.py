@@ -63,8 +63,9 @@ class ChangeCompiler:
         sources, extra = list(node.from_), None
         self.chosen = self._match()
         if self.chosen is None and self._through():
-            self.chosen = ast.TableRef(node.target.pos, node.target.end, node.target, None,
-                                       node.hints or [])
+            self.chosen = ast.TableRef(
+                node.target.pos, node.target.end, node.target, None, node.hints or []
+            )
             sources.insert(0, self.chosen)
         elif self.chosen is None:
             extra = self._extra(hints)
@@ -73,28 +74,45 @@ class ChangeCompiler:
         if node.top and not node.top.percent:
             limit = row_count(node.top.count, context.scope)
         from_ = compile_from(
-            sources, node.where, context.scope, self.compiler, self.common, self.memo,
-            readers=readers, limit=limit, extra=extra,
-            choose_target=None if extra is not None else self._chooser(hints))
+            sources,
+            node.where,
+            context.scope,
+            self.compiler,
+            self.common,
+            self.memo,
+            readers=readers,
+            limit=limit,
+            extra=extra,
+            choose_target=None if extra is not None else self._chooser(hints),
+        )
         source = from_.target
         if source is not None and source is extra and source.table is None:
-            return Change(resolve_target(node.target, context, self.event), from_,
-                          self._reader(from_, source, top, None))
+            return Change(
+                resolve_target(node.target, context, self.event),
+                from_,
+                self._reader(from_, source, top, None),
+            )
         if source is None:
             raise context.fail(node, SqlError(208, _shown(node.target)))
         target = target_of(source)
         return Change(target, from_, self._reader(from_, source, top, target))
 
-    def _positioned(
-        self, where: ast.CurrentOf, readers: list[ast.Node], hints: Hints
-    ) -> Change:
+    def _positioned(self, where: ast.CurrentOf, readers: list[ast.Node], hints: Hints) -> Change:
         """The row a cursor stands on."""
         node, context = self.node, self.context
         if node.from_ or self._through():
             raise context.not_supported(where, "WHERE CURRENT OF beside FROM or on a view")
         source = self._extra(hints)
-        from_ = compile_from([], None, context.scope, self.compiler, self.common, self.memo,
-                             readers=readers, extra=source)
+        from_ = compile_from(
+            [],
+            None,
+            context.scope,
+            self.compiler,
+            self.common,
+            self.memo,
+            readers=readers,
+            extra=source,
+        )
         names = assigned_names(node.assignments) if self.event == "UPDATE" else []
         positioned = Positioned(where, source, target_of(source), names, context)
         return Change(positioned.target, from_, positioned.read, positioned)
@@ -106,8 +124,11 @@ class ChangeCompiler:
         return "UPDATE" if isinstance(self.node, ast.Update) else "DELETE"
 
     def _common(self, name: ast.Node) -> bool:
-        return isinstance(name, ast.ObjectName) and len(name.parts) == 1 \
+        return (
+            isinstance(name, ast.ObjectName)
+            and len(name.parts) == 1
             and name.name.lower() in self.common
+        )
 
     def _through(self) -> bool:
         """Whether the target is a common table, or a view no INSTEAD OF trigger writes for."""
@@ -123,7 +144,9 @@ class ChangeCompiler:
 
     def _leaves(self) -> list[ast.Node]:
         return [
-            part for item in self.node.from_ for part in _leaves(item)
+            part
+            for item in self.node.from_
+            for part in _leaves(item)
             if isinstance(part, (ast.TableRef, ast.VariableTable, ast.DerivedTable))
         ]
 
@@ -148,8 +171,10 @@ class ChangeCompiler:
         if isinstance(leaf, ast.DerivedTable):
             return False
         if isinstance(leaf, ast.VariableTable):
-            return isinstance(target, ast.Variable) \
+            return (
+                isinstance(target, ast.Variable)
                 and leaf.variable.name.lower() == target.name.lower()
+            )
         if not isinstance(target, ast.ObjectName) or leaf.name.name.lower() != target.name.lower():
             return False
         if self._common(leaf.name) or self._common(target):
@@ -188,10 +213,21 @@ class ChangeCompiler:
         if target.view is not None:
             return _view_source(target, hints, self.node, self.context)
         name = node.name.lower() if isinstance(node, ast.Variable) else table.name.lower()
-        qualifiers = (name,) if target.slot >= 0 or table.database is None else (
-            table.database.name.lower(), table.schema.lower(), name)
-        return Source(table_columns(table), qualifiers, table, slot=target.slot, hints=hints,
-                      write=True, with_key=True, securable=table)
+        qualifiers = (
+            (name,)
+            if target.slot >= 0 or table.database is None
+            else (table.database.name.lower(), table.schema.lower(), name)
+        )
+        return Source(
+            table_columns(table),
+            qualifiers,
+            table,
+            slot=target.slot,
+            hints=hints,
+            write=True,
+            with_key=True,
+            securable=table,
+        )
 
     # ------------------------------------------------------------------ reading
     def _reader(
@@ -216,7 +252,7 @@ class ChangeCompiler:
             if through:  # what a view shows of a row is not the row
                 entries = target.at(v).rows.entries
                 found = [(row, key, entries[key]) for row, key, _ in found]
-            return found if top is None else found[:top(s, v, (), len(found))]
+            return found if top is None else found[: top(s, v, (), len(found))]
 
         return read
 

@@ -30,8 +30,9 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
     change = ChangeCompiler(node, context).compile(list(node.outputs or []))
     target, read = change.target, change.read
     base = scope_width(change.from_.scope)
-    outputs = Outputs(node.outputs, target, context, change.others, base,
-                      inserted=False, deleted=True)
+    outputs = Outputs(
+        node.outputs, target, context, change.others, base, inserted=False, deleted=True
+    )
     nothing = (None,) * len(target.table.columns)
     securables = target.securables
     keys = references(target.table, "DELETE", None, changed_row)
@@ -52,12 +53,16 @@ def compile_delete(node: ast.Delete, context: Context) -> Run:
                 writes.delete(key)
 
         writes.all(changes)
-        effects = keys.deleted(s, writes.transaction, [old for _, _, old in found]) \
-            if keys is not None and found else []
+        effects = (
+            keys.deleted(s, writes.transaction, [old for _, _, old in found])
+            if keys is not None and found
+            else []
+        )
         if outputs:
             outputs.deliver(s, v, [row + nothing + old for row, _, old in found])
-        if triggers is not None and triggers.fire(s, DELETE, [], [old for _, _, old in found],
-                                                 effects):
+        if triggers is not None and triggers.fire(
+            s, DELETE, [], [old for _, _, old in found], effects
+        ):
             return SWITCH
         s.done(DELETE, len(found))
         return None

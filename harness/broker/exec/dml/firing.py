@@ -122,8 +122,9 @@ class StatementTriggers:
     after: in the order they run; instead: the one that runs instead of the change, or None.
     """
 
-    def __init__(self, parent: Any, columns: list, event: str,
-                 updated: frozenset[int] | None, view: bool) -> None:
+    def __init__(
+        self, parent: Any, columns: list, event: str, updated: frozenset[int] | None, view: bool
+    ) -> None:
         self.after = tuple(triggers_on(parent, event, "AFTER"))
         self.instead = next(iter(triggers_on(parent, event, "INSTEAD OF")), None)
         self.view = view
@@ -138,8 +139,14 @@ class StatementTriggers:
             raise NotSupported("changing rows of a view in its own trigger")
         return replaced
 
-    def fire(self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple],
-             effects: list[Effect] | None = None) -> bool:
+    def fire(
+        self,
+        s: Any,
+        command: int,
+        inserted: list[tuple],
+        deleted: list[tuple],
+        effects: list[Effect] | None = None,
+    ) -> bool:
         """Push the first AFTER trigger; False when none runs. The one that runs is left out.
 
         effects: what cascades did. Their triggers run in the opposite order of the cascades, then
@@ -166,20 +173,38 @@ class StatementTriggers:
         self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple]
     ) -> None:
         """Push the INSTEAD OF trigger."""
-        start(s, [(self, (self.instead,), inserted, deleted)], command,
-              len(inserted) or len(deleted))
+        start(
+            s, [(self, (self.instead,), inserted, deleted)], command, len(inserted) or len(deleted)
+        )
 
-    def firing(self, s: Any, triggers: tuple, command: int, count: int, inserted: list[tuple],
-               deleted: list[tuple], then: Firing | None) -> Firing:
+    def firing(
+        self,
+        s: Any,
+        triggers: tuple,
+        command: int,
+        count: int,
+        inserted: list[tuple],
+        deleted: list[tuple],
+        then: Firing | None,
+    ) -> Firing:
         """The run of some of the triggers over these rows, ``then`` after it."""
         for trigger in triggers:  # before anything is pushed: these may fail
             trigger_program(s, trigger, self.columns)
         engine, images, auto = s.engine, self.images, s.auto
         return Firing(
-            triggers, self.columns,
+            triggers,
+            self.columns,
             (images[0].filled(engine, inserted), images[1].filled(engine, deleted)),
-            self.updated, command, count, s.transaction, s.mark, auto,
-            1 if auto else s.trancount, s.scope_identity, then)
+            self.updated,
+            command,
+            count,
+            s.transaction,
+            s.mark,
+            auto,
+            1 if auto else s.trancount,
+            s.scope_identity,
+            then,
+        )
 
 
 Stage = tuple[StatementTriggers, tuple, list[tuple], list[tuple]]
@@ -210,14 +235,19 @@ def cascaded(s: Any, effects: list[Effect]) -> list[Stage]:
     """The stages of ``start`` for tables that cascades have changed."""
     stages: list[Stage] = []
     for effect in reversed(effects):
-        stage = StatementTriggers(effect.table, effect.table.columns, effect.event,
-                                  effect.ordinals, False)
+        stage = StatementTriggers(
+            effect.table, effect.table.columns, effect.event, effect.ordinals, False
+        )
         stages.append((stage, stage.running_now(s), effect.inserted, effect.deleted))
     return stages
 
 
 def statement_triggers(
-    node: Any, target: Target, event: str, context: Any, ordinals: set[int] | None = None,
+    node: Any,
+    target: Target,
+    event: str,
+    context: Any,
+    ordinals: set[int] | None = None,
     cascading: bool = False,
 ) -> StatementTriggers | None:
     """What a statement fires, None when nothing. ordinals: the columns an UPDATE assigns to.

@@ -96,7 +96,8 @@ def insert_target(node: ast.Insert, context: Context) -> Target:
     """The target of an INSERT: a view without an INSTEAD OF trigger is its base table."""
     name = node.target
     if isinstance(name, ast.ObjectName) and not (
-            len(name.parts) == 1 and name.name.lower() in context.table_variables):
+        len(name.parts) == 1 and name.name.lower() in context.table_variables
+    ):
         if node.with_ is not None and len(name.parts) == 1:
             common = QueryCompiler(context).common_tables(node, context.scope, {})
             if name.name.lower() in common:
@@ -118,7 +119,11 @@ def insert_hints(node: ast.Insert, context: Context) -> Hints:
 
 
 def insert_writer(
-    node: ast.Insert, target: Target, chosen: InsertColumns, hints: Hints, context: Context,
+    node: ast.Insert,
+    target: Target,
+    chosen: InsertColumns,
+    hints: Hints,
+    context: Context,
     manner: Manner = AS_INSERT,
 ) -> Callable[[Any, list, MakeRows], int | None]:
     """write(s, v, make_rows): locks, checks, writes, identity, OUTPUT, row count."""
@@ -139,8 +144,9 @@ def insert_writer(
             check_identity_insert(s, table, chosen, name)
         lock_for_write(s, table, hints, "INSERT", target.securables)
         if triggers is not None and triggers.replaced(s):
-            triggers.fire_instead(s, command, unnumbered(s, table, chosen, make_rows(s, v, table)),
-                                  [])
+            triggers.fire_instead(
+                s, command, unnumbered(s, table, chosen, make_rows(s, v, table)), []
+            )
             return SWITCH
         rows = make_rows(s, v, table)
         writes = Writes(s, v, target)
@@ -189,15 +195,18 @@ def unnumbered(s: Any, table: Table, chosen: InsertColumns, rows: list[tuple]) -
     if number is None or chosen.identity or not rows:
         return rows
     s.engine.journal.assign(None, table, "next_identity", rows[0][number])
-    return [(*row[:number], type(row[number])(0), *row[number + 1:]) for row in rows]
+    return [(*row[:number], type(row[number])(0), *row[number + 1 :]) for row in rows]
 
 
 def same_table(one: Table | None, other: Table) -> bool:
     """Whether two are one table: ALTER TABLE and CREATE INDEX put a new object in its place."""
     if one is None or one is other:
         return one is other
-    return one.lock_key == other.lock_key and one.temporary == other.temporary \
+    return (
+        one.lock_key == other.lock_key
+        and one.temporary == other.temporary
         and one.name == other.name
+    )
 
 
 def check_identity_insert(s: Any, table: Table, chosen: InsertColumns, name: str) -> None:
@@ -210,9 +219,7 @@ def check_identity_insert(s: Any, table: Table, chosen: InsertColumns, name: str
 
 
 # ---------------------------------------------------------------------- where rows come from
-def _rows(
-    node: ast.Insert, target: Target, chosen: InsertColumns, context: Context
-) -> MakeRows:
+def _rows(node: ast.Insert, target: Target, chosen: InsertColumns, context: Context) -> MakeRows:
     source = node.source
     if isinstance(source, ast.Values) and len(source.rows) > MAX_ROWS:
         raise context.fail(node, SqlError(10738, MAX_ROWS, aborts="scope"))
@@ -221,7 +228,8 @@ def _rows(
         return lambda s, v, table: [make(s, v, (), table)]
     if isinstance(source, ast.Values):
         simple = len(source.rows) == 1 or any(
-            isinstance(item, ast.DefaultValue) for row in source.rows for item in row)
+            isinstance(item, ast.DefaultValue) for row in source.rows for item in row
+        )
         if simple and node.top is None:
             return _values(source, target, chosen, context)
     return _query(node, target, chosen, context)
@@ -231,8 +239,10 @@ def _values(
     source: ast.Values, target: Target, chosen: InsertColumns, context: Context
 ) -> MakeRows:
     """VALUES with one row, or with DEFAULT in it: each value goes straight to its column."""
-    makes = [row_maker(target, given_values(row, source, target, chosen, context.scope, context))
-             for row in source.rows]
+    makes = [
+        row_maker(target, given_values(row, source, target, chosen, context.scope, context))
+        for row in source.rows
+    ]
     if len(makes) == 1:
         only = makes[0]
         return lambda s, v, table: [only(s, v, (), table)]
@@ -240,8 +250,12 @@ def _values(
 
 
 def given_values(
-    row: list[ast.Expression], node: ast.Values, target: Target, chosen: InsertColumns,
-    scope: Scope, context: Context,
+    row: list[ast.Expression],
+    node: ast.Values,
+    target: Target,
+    chosen: InsertColumns,
+    scope: Scope,
+    context: Context,
 ) -> dict[int, Expr]:
     """The values one row of VALUES gives, by the ordinal of their column; DEFAULT gives none."""
     _check_width(len(row), chosen, node, context)
@@ -257,9 +271,7 @@ def given_values(
     return given
 
 
-def _query(
-    node: ast.Insert, target: Target, chosen: InsertColumns, context: Context
-) -> MakeRows:
+def _query(node: ast.Insert, target: Target, chosen: InsertColumns, context: Context) -> MakeRows:
     if isinstance(node.source, ast.Query):
         context.nesting = nested_source(node, context)
         if context.nesting is not None and triggers_on(target.table, "INSERT"):
@@ -276,10 +288,12 @@ def _query(
     def run(s: Any, v: Any, table: Table) -> list[tuple]:
         found = rows(s, v, ())
         if top is not None:
-            found = found[:top(s, v, (), len(found))]
+            found = found[: top(s, v, (), len(found))]
         made = [make(s, v, row, table) for row in found]
-        if table.rowversion_column is not None \
-                and value(s.engine, "insert_rowversions") != "in order":
+        if (
+            table.rowversion_column is not None
+            and value(s.engine, "insert_rowversions") != "in order"
+        ):
             made = turned(s, table, made)
         return made
 
@@ -290,12 +304,17 @@ def turned(s: Any, table: Table, rows: list[tuple]) -> list[tuple]:
     """The rows with their rowversions dealt out from the last to the first (F-365)."""
     at = table.rowversion_column
     versions = [row[at] for row in reversed(rows)]
-    return [table.with_computed(s, (*row[:at], version, *row[at + 1:]))
-            for row, version in zip(rows, versions)]
+    return [
+        table.with_computed(s, (*row[:at], version, *row[at + 1 :]))
+        for row, version in zip(rows, versions)
+    ]
 
 
 def maker_of(
-    columns: list[QueryColumn], target: Target, chosen: InsertColumns, node: ast.Node,
+    columns: list[QueryColumn],
+    target: Target,
+    chosen: InsertColumns,
+    node: ast.Node,
     context: Context,
 ) -> Callable[[Any, Any, tuple, Table], tuple]:
     """The row maker over rows with these columns."""
@@ -338,8 +357,13 @@ def compile_set_identity_insert(node: ast.SetIdentityInsert, context: Context) -
     def run(s: Any, v: list) -> None:
         current = s.identity_insert
         if node.on and current is not None and not same_table(current, table):
-            raise SqlError(8107, current.database.name if current.database else "tempdb",
-                           current.schema, current.name, table.name)
+            raise SqlError(
+                8107,
+                current.database.name if current.database else "tempdb",
+                current.schema,
+                current.name,
+                table.name,
+            )
         if node.on:
             s.identity_insert = table
         elif same_table(current, table):

@@ -49,8 +49,11 @@ class Capture:
     def running(self, s: Any) -> bool:
         """Whether the INSERT is not over yet: calling, or writing."""
         frames, depth = s.frames, self.depth
-        return len(frames) >= depth and frames[depth - 1] is self.frame \
+        return (
+            len(frames) >= depth
+            and frames[depth - 1] is self.frame
             and self.pc <= self.frame.pc <= self.pc + 1
+        )
 
     def failed(self, s: Any) -> None:
         """An error was dealt with: when it ended the INSERT, all the call did is undone."""
@@ -114,10 +117,9 @@ def _compile_store(node: ast.Insert, context: Context) -> Run:
         return makers[key]
 
     def rows_of(s: Any, v: Any, table: Any) -> list[tuple]:
-        captured = [(maker(columns), row)
-                    for columns, rows in s.insert_exec.sets for row in rows]
+        captured = [(maker(columns), row) for columns, rows in s.insert_exec.sets for row in rows]
         if top is not None:
-            captured = captured[:top(s, v, (), len(captured))]
+            captured = captured[: top(s, v, (), len(captured))]
         return [make(s, v, row, table) for make, row in captured]
 
     def run(s: Any, v: list) -> int | None:

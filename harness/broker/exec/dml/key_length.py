@@ -50,7 +50,8 @@ def key_check(table: Table, ordinals: set[int] | None) -> Callable[[tuple], None
     ordinals: the columns that may have changed, None for all. Raises SqlError 1946.
     """
     indexes = [
-        index for index in (table.rows, *table.indexes)
+        index
+        for index in (table.rows, *table.indexes)
         if most_bytes([table.types[i] for i in index.columns]) > limit_of(index.clustered)
         and (ordinals is None or ordinals & set(index.columns))
     ]

@@ -112,16 +112,33 @@ class Matching:
     def _joined(self, outer: bool) -> From:
         node = self.node
         leaf = self._leaf()
-        join = ast.Join(node.pos, node.end, "LEFT" if outer else "INNER", node.source, leaf,
-                        node.condition)
+        join = ast.Join(
+            node.pos, node.end, "LEFT" if outer else "INNER", node.source, leaf, node.condition
+        )
         readers = [*node.whens, *(node.outputs or [])]
-        return compile_from([join], None, self.context.scope, self.compiler, self.common,
-                            self.memo, readers=readers, choose_target=self._chooser(leaf))
+        return compile_from(
+            [join],
+            None,
+            self.context.scope,
+            self.compiler,
+            self.common,
+            self.memo,
+            readers=readers,
+            choose_target=self._chooser(leaf),
+        )
 
     def _alone(self) -> From:
         leaf = self._leaf()
-        return compile_from([leaf], None, self.context.scope, self.compiler, self.common, [],
-                            readers=[self.node], choose_target=self._chooser(leaf))
+        return compile_from(
+            [leaf],
+            None,
+            self.context.scope,
+            self.compiler,
+            self.common,
+            [],
+            readers=[self.node],
+            choose_target=self._chooser(leaf),
+        )
 
     def _limit(self) -> Callable[[Any, Any, int], int] | None:
         """TOP: taken of the rows left for an action once source and target are joined."""
@@ -149,8 +166,10 @@ class Matching:
         if self.target.written is None:
             return found
         entries = self.target.at(v).rows.entries
-        return [(match, row, key, old if key is None else entries[key])
-                for match, row, key, old in found]
+        return [
+            (match, row, key, old if key is None else entries[key])
+            for match, row, key, old in found
+        ]
 
     def unmatched_targets(self, s: Any, v: Any) -> Callable[[list[Match]], list[Match]]:
         """Read the whole target now; the result keeps those no source row has met."""
@@ -159,13 +178,20 @@ class Matching:
         source, joined_at = self.alone.target, self.from_.target.offset
         key_at = source.offset + len(source.columns)
         before, after = (None,) * joined_at, self.width - joined_at - len(source.columns) - 1
-        everything = [(row[key_at], row[source.offset:key_at])
-                      for row in self.alone.rows(s, v, ())]
+        everything = [
+            (row[key_at], row[source.offset : key_at]) for row in self.alone.rows(s, v, ())
+        ]
 
         def keep(joined: list[Match]) -> list[Match]:
             met = {key for _, _, key, _ in joined}
-            return self._images(v, [(SOURCE, (*before, *old, key, *(None,) * after), key, old)
-                                    for key, old in everything if key not in met])
+            return self._images(
+                v,
+                [
+                    (SOURCE, (*before, *old, key, *(None,) * after), key, old)
+                    for key, old in everything
+                    if key not in met
+                ],
+            )
 
         return keep
 

@@ -50,8 +50,11 @@ class Found:
 
     def of(self, kind: str) -> list[tuple[tuple, tuple | None, tuple, tuple]]:
         """(row read, key, old, new) of the changes of one kind."""
-        return [(row, key, old, new) for action, row, key, old, new in self.changes
-                if action.kind == kind]
+        return [
+            (row, key, old, new)
+            for action, row, key, old, new in self.changes
+            if action.kind == kind
+        ]
 
 
 @compiles(ast.Merge)
@@ -62,8 +65,16 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
     target = matching.target
     actions = Actions(node, matching, context)
     plan = _Plan(node, matching, actions, context)
-    outputs = Outputs(node.outputs, target, context, matching.others, matching.width,
-                      inserted=True, deleted=True, action=True)
+    outputs = Outputs(
+        node.outputs,
+        target,
+        context,
+        matching.others,
+        matching.width,
+        inserted=True,
+        deleted=True,
+        action=True,
+    )
     permissions = sorted(actions.kinds)
     slots = actions.slots
 
@@ -84,8 +95,11 @@ def compile_merge(node: ast.Merge, context: Context) -> Run:
         for slot in slots:
             v[slot] = work[slot]
         if outputs:
-            outputs.deliver(s, v, [
-                (*row, *new, *old, action.kind) for action, row, _, old, new in found.changes])
+            outputs.deliver(
+                s,
+                v,
+                [(*row, *new, *old, action.kind) for action, row, _, old, new in found.changes],
+            )
         if plan.fire(s, found, instead=False):
             return SWITCH
         s.done(MERGE, len(found.changes))
@@ -106,14 +120,21 @@ class _Plan:
         self.check_new = checker(self.target, INSERT, named="MERGE")
         self.check_changed = checker(self.target, UPDATE, actions.updated, "MERGE")
         self.keys = {
-            kind: references(self.target.table, kind, actions.updated if kind == UPDATE else None,
-                             changed_row, "MERGE")
+            kind: references(
+                self.target.table,
+                kind,
+                actions.updated if kind == UPDATE else None,
+                changed_row,
+                "MERGE",
+            )
             for kind in sorted(actions.kinds)
         }
         self.triggers = {
-            kind: triggers for kind in (INSERT, UPDATE, DELETE) if kind in actions.kinds
-            and (triggers := statement_triggers(node, self.target, kind, context,
-                                                actions.updated)) is not None
+            kind: triggers
+            for kind in (INSERT, UPDATE, DELETE)
+            if kind in actions.kinds
+            and (triggers := statement_triggers(node, self.target, kind, context, actions.updated))
+            is not None
         }
         replaced = {kind for kind, found in self.triggers.items() if found.instead is not None}
         if replaced and replaced != actions.kinds:
@@ -139,7 +160,7 @@ class _Plan:
             found.changes.append((action, row, key, old, ()))
         limit = self.matching.limit
         if limit is not None:
-            del found.changes[limit(s, v, len(found.changes)):]
+            del found.changes[limit(s, v, len(found.changes)) :]
         found.changes = [
             (action, row, key, old, self._new(s, v, action, row, old, table))
             for action, row, key, old, _ in found.changes
@@ -197,5 +218,3 @@ class _Plan:
             chosen = (triggers.instead,) if instead else triggers.running_now(s)
             stages.append((triggers, chosen, inserted, deleted))
         return start(s, stages, MERGE, len(found.changes))
-
-

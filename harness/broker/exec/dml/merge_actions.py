@@ -42,8 +42,9 @@ def check_clauses(node: ast.Merge, context: Context) -> None:
         for earlier, later in pairwise(clauses):
             kind = _KINDS[type(later.action)]
             shown = f"WHEN {match}"
-            if any(type(when.action) is type(later.action) for when in clauses
-                   if when is not later):
+            if any(
+                type(when.action) is type(later.action) for when in clauses if when is not later
+            ):
                 raise context.fail(later, SqlError(10714, kind, shown, aborts="scope"))
             if earlier.condition is None:
                 raise context.fail(later, SqlError(5324, shown, shown, aborts="scope"))
@@ -79,8 +80,9 @@ class Actions:
         kind = _KINDS[type(when.action)]
         self.kinds.add(kind)
         try:
-            test = None if when.condition is None else compile_condition(when.condition,
-                                                                         from_.scope)
+            test = (
+                None if when.condition is None else compile_condition(when.condition, from_.scope)
+            )
             return Action(when.match, kind, test, self._new(when.action, from_))
         except SqlError as error:
             raise self._unbound(error, when) from None
@@ -106,7 +108,8 @@ class Actions:
                 if isinstance(node, ast.Assignment) and node.variable and node.column:
                     raise self.context.fail(node, SqlError(10723, aborts="scope"))
             assignments = Assignments(
-                action.assignments, Change(self.target, from_, None), self.context)
+                action.assignments, Change(self.target, from_, None), self.context
+            )
             self.updated |= assignments.ordinals
             self.slots += assignments.slots
             return assignments.apply
@@ -116,7 +119,13 @@ class Actions:
         given = {}
         if isinstance(action.source, ast.Values):
             self.chosen = insert_columns(self.target, action.columns, self.context, action)
-            given = given_values(action.source.rows[0], action.source, self.target, self.chosen,
-                                 from_.scope, self.context)
+            given = given_values(
+                action.source.rows[0],
+                action.source,
+                self.target,
+                self.chosen,
+                from_.scope,
+                self.context,
+            )
         make = row_maker(self.target, given)
         return lambda s, v, row, old, table: make(s, v, row, table)

@@ -39,8 +39,9 @@ def set_method(node: ast.SetMethod, context: Context) -> Run:
     return assign
 
 
-def column_method(node: ast.ColumnMethod, source: Source, scope: Scope,
-                  context: Context) -> tuple[int, Expr]:
+def column_method(
+    node: ast.ColumnMethod, source: Source, scope: Scope, context: Context
+) -> tuple[int, Expr]:
     """(ordinal, new value) of a column changed through a method in a SET clause.
 
     source: the target of the statement. Raises 207 for an unknown column, 258 for one without

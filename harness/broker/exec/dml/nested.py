@@ -38,15 +38,20 @@ def nested_source(node: ast.Insert, context: Any) -> ast.DerivedTable | None:
 
     Raises 10716, 10718, 10720, 10721 for what it may not have, 10727 and 10732 for where it stands.
     """
-    derived = [part for part in node.source.walk() if isinstance(part, ast.DerivedTable)
-               and isinstance(part.query, CHANGES)]
+    derived = [
+        part
+        for part in node.source.walk()
+        if isinstance(part, ast.DerivedTable) and isinstance(part.query, CHANGES)
+    ]
     if not derived:
         return None
     found, body = derived[0], node.source.body
     if isinstance(body, ast.SetOperation):
         raise context.fail(found, SqlError(10732, aborts="scope"))
-    if any(isinstance(part, (ast.Join, ast.Apply)) and found in part.walk()
-           for part in node.source.walk()):
+    if any(
+        isinstance(part, (ast.Join, ast.Apply)) and found in part.walk()
+        for part in node.source.walk()
+    ):
         raise context.fail(found, SqlError(10727, aborts="scope"))
     if not isinstance(body, ast.Select) or body.from_ != [found]:
         raise context.fail(found, SqlError(10729, aborts="scope"))

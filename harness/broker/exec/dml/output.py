@@ -56,23 +56,33 @@ class Outputs:
     """The OUTPUT clauses of a statement; false when it has none."""
 
     def __init__(
-        self, clauses: list[ast.OutputClause] | None, target: Target, context: Any,
-        sources: list[Source], base: int, *, inserted: bool, deleted: bool,
+        self,
+        clauses: list[ast.OutputClause] | None,
+        target: Target,
+        context: Any,
+        sources: list[Source],
+        base: int,
+        *,
+        inserted: bool,
+        deleted: bool,
         action: bool = False,
     ) -> None:
         self.items: list[Output] = []
         if not clauses:
             return
         columns = [c for source in sources for c in source.scope_columns()]
-        for name, there, offset in (("inserted", inserted, base),
-                                    ("deleted", deleted, base + len(target.table.columns))):
+        for name, there, offset in (
+            ("inserted", inserted, base),
+            ("deleted", deleted, base + len(target.table.columns)),
+        ):
             if there:
                 columns += _image_columns(name, target, offset)
         width = base + 2 * len(target.table.columns)
         scope = query_scope(context.scope, columns, width)
         images = {"inserted": base, "deleted": base + len(target.table.columns)}
-        scope.replaced = lambda node: _action(node, width) if action and _is_action(node) \
-            else _computed(node, target, images)
+        scope.replaced = lambda node: (
+            _action(node, width) if action and _is_action(node) else _computed(node, target, images)
+        )
         self.items = [_compile(clause, columns, scope, context) for clause in clauses]
         # A table variable is written last: its rows are not undone when the statement waits.
         self.items.sort(key=lambda item: item.late)
@@ -107,11 +117,19 @@ def _image_columns(name: str, target: Target, offset: int) -> list[ScopeColumn]:
     """The columns of ``inserted`` or ``deleted``: those of the table, or of the view named."""
     base = table_columns(target.table)
     if target.written is None:
-        return [ScopeColumn((name,), c.name, c.type, offset + i, True, c.collation)
-                for i, c in enumerate(base)]
+        return [
+            ScopeColumn((name,), c.name, c.type, offset + i, True, c.collation)
+            for i, c in enumerate(base)
+        ]
     return [
-        ScopeColumn((name,), shown, base[max(i, 0)].type, offset + max(i, 0), True,
-                    base[max(i, 0)].collation)
+        ScopeColumn(
+            (name,),
+            shown,
+            base[max(i, 0)].type,
+            offset + max(i, 0),
+            True,
+            base[max(i, 0)].collation,
+        )
         for shown, i in zip(target.written.names, target.written.ordinals)
     ]
 
@@ -139,7 +157,7 @@ def _computed(node: ast.Node, target: Target, images: dict[str, int]) -> Expr | 
     value = written.value(ordinal)
 
     def run(s: Any, v: Any, r: tuple) -> Any:
-        row = r[start:start + width]
+        row = r[start : start + width]
         return None if not any(x is not None for x in row) else value(s, v, row)
 
     return Expr(run, written.types[ordinal], True)
@@ -157,21 +175,27 @@ def _compile(
             qualifier = tuple(part.lower() for part in item.value.qualifier)
             for column in columns:
                 if qualifier and column.answers(qualifier):
-                    exprs.append(compile_expression(
-                        ast.ColumnRef(item.pos, item.end, (*qualifier, column.name)), scope))
+                    exprs.append(
+                        compile_expression(
+                            ast.ColumnRef(item.pos, item.end, (*qualifier, column.name)), scope
+                        )
+                    )
                     names.append(column.name)
             continue
         exprs.append(compile_expression(item.value, scope))
         last = item.value.parts[-1] if isinstance(item.value, ast.ColumnRef) else ""
         names.append(item.alias or last)
-    made = [QueryColumn(name, e.type, e.nullable, None, e.collation, e.untyped)
-            for name, e in zip(names, exprs)]
+    made = [
+        QueryColumn(name, e.type, e.nullable, None, e.collation, e.untyped)
+        for name, e in zip(names, exprs)
+    ]
     into, late = None, False
     if clause.into is not None:
         target = resolve_target(clause.into, context)
         into = _into(clause, target, made, context)
-        if target.slot < 0 and any(triggers_on(target.table, event)
-                                   for event in ("INSERT", "UPDATE", "DELETE")):
+        if target.slot < 0 and any(
+            triggers_on(target.table, event) for event in ("INSERT", "UPDATE", "DELETE")
+        ):
             raise context.fail(clause, SqlError(331, target.table.name))
         if target.slot < 0:
             for constraint in (c for side in foreign_keys(target.table) for c in side):

@@ -28,7 +28,11 @@ class Positioned:
     """The one row of a positioned change. names: of the columns it assigns to."""
 
     def __init__(
-        self, where: ast.CurrentOf, source: Source, target: Target, names: list[str],
+        self,
+        where: ast.CurrentOf,
+        source: Source,
+        target: Target,
+        names: list[str],
         context: Any,
     ) -> None:
         from harness.broker.exec.cursors import cursor_slot
@@ -47,8 +51,10 @@ class Positioned:
             raise SqlError(16931)
         key = row.keys[number]
         now = self.find_row(s, v, key)
-        if now is None or (cursor.plan.concurrency == OPTIMISTIC
-                           and not _same(self.target.table, now, row.images[number])):
+        if now is None or (
+            cursor.plan.concurrency == OPTIMISTIC
+            and not _same(self.target.table, now, row.images[number])
+        ):
             s.info(MODIFIED, 10, 16934)
             raise SqlError(16947)
         return [((*now, key), key, now)]
@@ -71,8 +77,11 @@ class Positioned:
         for number, source in enumerate(cursor.plan.sources):
             if not cursor.plan.direct[number]:
                 continue  # the cursor names a view, not its table
-            same = source.slot == self.target.slot if self.target.slot >= 0 else \
-                source.slot < 0 and source.table is self.target.table
+            same = (
+                source.slot == self.target.slot
+                if self.target.slot >= 0
+                else source.slot < 0 and source.table is self.target.table
+            )
             if same:
                 return number
         raise SqlError(16933)
@@ -83,7 +92,7 @@ class Positioned:
         number, row = self._number(cursor, v), cursor.current
         keys = list(row.keys)
         keys[number] = _key_of(self.target.at(v), keys[number], new)
-        images = [*row.images[:number], new, *row.images[number + 1:]]
+        images = [*row.images[:number], new, *row.images[number + 1 :]]
         moved = replace(row, keys=tuple(keys), images=tuple(images))
         s.cursors[key] = replace(cursor, current=moved, rows=_with(cursor.rows, row, moved))
 
@@ -106,4 +115,3 @@ def _with(rows: tuple[Row, ...], old: Row, new: Row) -> tuple[Row, ...]:
     if old.keys == new.keys:
         return rows
     return tuple(new if row.keys == old.keys else row for row in rows)
-

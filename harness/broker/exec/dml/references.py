@@ -51,13 +51,23 @@ class Bound:
 
     def refused(self, statement: str, child_side: bool) -> SqlError:
         """Error 547 as the statement on this side reports it."""
-        kind = " ".join(filter(None, ("FOREIGN KEY", self.same) if child_side
-                               else (self.same, "REFERENCE")))
-        table, ordinals = (self.parent, self.parent_ordinals) if child_side else (
-            self.child, self.child_ordinals)
+        kind = " ".join(
+            filter(None, ("FOREIGN KEY", self.same) if child_side else (self.same, "REFERENCE"))
+        )
+        table, ordinals = (
+            (self.parent, self.parent_ordinals) if child_side else (self.child, self.child_ordinals)
+        )
         column = f", column '{table.columns[ordinals[0]].name}'" if len(ordinals) == 1 else ""
-        return SqlError(547, statement, kind, self.constraint.name, table.database.name,
-                        table.full_name, column, state=0)
+        return SqlError(
+            547,
+            statement,
+            kind,
+            self.constraint.name,
+            table.database.name,
+            table.full_name,
+            column,
+            state=0,
+        )
 
 
 def bind(database: Any, constraint: Constraint, known: dict[int, Table]) -> Bound:
@@ -65,11 +75,17 @@ def bind(database: Any, constraint: Constraint, known: dict[int, Table]) -> Boun
     foreign = constraint.foreign
     child = known.get(constraint.parent_id) or database.object_by_id(constraint.parent_id)
     parent = known.get(foreign.referenced_id) or database.object_by_id(foreign.referenced_id)
-    index = next(i for i in (parent.rows, *parent.indexes)
-                 if i.name.lower() == foreign.index.lower())
-    return Bound(constraint, child, parent,
-                 [child.ordinals[name.lower()] for name in foreign.columns],
-                 [parent.ordinals[name.lower()] for name in foreign.referenced], index)
+    index = next(
+        i for i in (parent.rows, *parent.indexes) if i.name.lower() == foreign.index.lower()
+    )
+    return Bound(
+        constraint,
+        child,
+        parent,
+        [child.ordinals[name.lower()] for name in foreign.columns],
+        [parent.ordinals[name.lower()] for name in foreign.referenced],
+        index,
+    )
 
 
 def foreign_keys(table: Table) -> tuple[list[Constraint], list[Constraint]]:
@@ -77,18 +93,24 @@ def foreign_keys(table: Table) -> tuple[list[Constraint], list[Constraint]]:
     database = table.database
     if database is None or table.temporary:
         return [], []
-    found = [o for o in database.objects.values()
-             if isinstance(o, Constraint) and o.foreign is not None]
+    found = [
+        o for o in database.objects.values() if isinstance(o, Constraint) and o.foreign is not None
+    ]
     found.sort(key=lambda item: item.object_id)
-    return ([c for c in found if c.parent_id == table.object_id],
-            [c for c in found if c.foreign.referenced_id == table.object_id])
+    return (
+        [c for c in found if c.parent_id == table.object_id],
+        [c for c in found if c.foreign.referenced_id == table.object_id],
+    )
 
 
 # ---------------------------------------------------------------------- looking
 def check_mode(s: Any) -> ReadMode:
     """How a check reads: shared locks, held as long as the isolation level says."""
-    return ReadMode(lock="S", hold=s.isolation in {"repeatable read", "serializable"},
-                    ranges=s.isolation == "serializable")
+    return ReadMode(
+        lock="S",
+        hold=s.isolation in {"repeatable read", "serializable"},
+        ranges=s.isolation == "serializable",
+    )
 
 
 def has_parent(s: Any, transaction: Any, bound: Bound, values: tuple) -> bool:
@@ -96,8 +118,9 @@ def has_parent(s: Any, transaction: Any, bound: Bound, values: tuple) -> bool:
     access = s.engine.access
     access.lock_table(transaction, bound.parent, "IS")
     prefix = key_of(bound, values)
-    found = access.read(transaction, bound.index, check_mode(s), prefix=prefix, covered=True,
-                        limit=1)
+    found = access.read(
+        transaction, bound.index, check_mode(s), prefix=prefix, covered=True, limit=1
+    )
     if s.isolation == "snapshot":
         refuse_conflict(transaction, bound.index, prefix)
     return bool(found)
@@ -109,8 +132,15 @@ def key_of(bound: Bound, values: tuple) -> tuple:
     return bound.index.normalize([by_ordinal[i] for i in bound.index.columns])
 
 
-def children(s: Any, transaction: Any, bound: Bound, values: tuple, mode: ReadMode, *,
-             limit: int | None = None) -> list[tuple[tuple, tuple]]:
+def children(
+    s: Any,
+    transaction: Any,
+    bound: Bound,
+    values: tuple,
+    mode: ReadMode,
+    *,
+    limit: int | None = None,
+) -> list[tuple[tuple, tuple]]:
     """Child rows that refer to a key, as (clustered key, row), through the best index there is."""
     access, child = s.engine.access, bound.child
     access.lock_table(transaction, child, "IS" if mode.lock == "S" else "IX")
@@ -123,8 +153,9 @@ def children(s: Any, transaction: Any, bound: Bound, values: tuple, mode: ReadMo
     def accept(row: tuple) -> bool:
         return all(part(row[i]) == keys[i] for i, part in tests)
 
-    return access.read(transaction, index, mode, accept if tests else None, prefix=prefix,
-                       limit=limit)
+    return access.read(
+        transaction, index, mode, accept if tests else None, prefix=prefix, limit=limit
+    )
 
 
 def search(table: Table, ordinals: set[int]) -> tuple[Index, int]:
@@ -142,8 +173,7 @@ def search(table: Table, ordinals: set[int]) -> tuple[Index, int]:
 # ---------------------------------------------------------------------- one statement
 @dataclass(slots=True)
 class Effect:
-    """What a cascade did to a table: event, new and old rows, ordinals changed. For its triggers.
-    """
+    """What a cascade did to a table: event, new and old rows, ordinals changed. For its triggers."""
 
     table: Table
     event: str
@@ -159,8 +189,9 @@ class References:
     rows of a cascade are made like those of any UPDATE).
     """
 
-    def __init__(self, table: Table, statement: str, ordinals: set[int] | None,
-                 change: Callable[..., tuple]) -> None:
+    def __init__(
+        self, table: Table, statement: str, ordinals: set[int] | None, change: Callable[..., tuple]
+    ) -> None:
         self.statement = statement  # as error texts name it
         self.table = table
         self.ordinals = ordinals
@@ -225,8 +256,12 @@ class Work:
             if action == NO_ACTION:
                 self.checks += [(bound, values) for values in keys if None not in values]
                 continue
-            found = [item for values in keys if None not in values
-                     for item in self._children(bound, values)]
+            found = [
+                item
+                for values in keys
+                if None not in values
+                for item in self._children(bound, values)
+            ]
             if action == CASCADE:
                 self._delete(bound.child, found)
             else:
@@ -237,15 +272,16 @@ class Work:
         for bound in incoming:
             action = bound.constraint.foreign.on_update
             changed = [
-                (old, new) for old, new in
-                ((bound.parent_values(a), bound.parent_values(b)) for a, b in pairs)
+                (old, new)
+                for old, new in ((bound.parent_values(a), bound.parent_values(b)) for a, b in pairs)
                 if old != new and None not in old
             ]
             if action == NO_ACTION:
                 self.checks += [(bound, old) for old, _ in changed]
                 continue
-            found = [(key, row, new) for old, new in changed
-                     for key, row in self._children(bound, old)]
+            found = [
+                (key, row, new) for old, new in changed for key, row in self._children(bound, old)
+            ]
             self._set(bound, found, action)
 
     def finish(self) -> None:
@@ -265,8 +301,9 @@ class Work:
         return children(self.s, self.transaction, bound, values, CASCADED)
 
     def _incoming(self, table: Table, ordinals: set[int] | None) -> list[Bound]:
-        return References(table, self.references.statement, ordinals,
-                          self.references.change).incoming
+        return References(
+            table, self.references.statement, ordinals, self.references.change
+        ).incoming
 
     def _delete(self, table: Table, found: list[tuple[tuple, tuple]]) -> None:
         if not found:
@@ -278,8 +315,7 @@ class Work:
         self.removed(table, self._incoming(table, None), rows)
 
     def _set(self, bound: Bound, found: list[tuple], action: str) -> None:
-        """Give the columns of a FOREIGN KEY their new values. found: (key, row, new key or None).
-        """
+        """Give the columns of a FOREIGN KEY their new values. found: (key, row, new key or None)."""
         if not found:
             return
         table, ordinals = bound.child, bound.child_ordinals
@@ -292,8 +328,9 @@ class Work:
             if action == SET_DEFAULT and None not in values:
                 self.defaults.append((bound, tuple(values)))
         changed = frozenset(ordinals)
-        self.effects.append(Effect(table, "UPDATE", [new for _, new in pairs],
-                                   [old for old, _ in pairs], changed))
+        self.effects.append(
+            Effect(table, "UPDATE", [new for _, new in pairs], [old for old, _ in pairs], changed)
+        )
         self._other_parents(bound, pairs, changed)
         self.moved(table, self._incoming(table, set(changed)), pairs)
 
@@ -304,8 +341,9 @@ class Work:
                 continue
             other = bind(bound.child.database, constraint, {})
             if changed & set(other.child_ordinals):
-                self.defaults += [(other, values) for _, new in pairs
-                                  if (values := other.values(new)) is not None]
+                self.defaults += [
+                    (other, values) for _, new in pairs if (values := other.values(new)) is not None
+                ]
 
     def _new_values(self, bound: Bound, action: str, new: tuple | None) -> list[Any]:
         if action == CASCADE:
@@ -316,8 +354,13 @@ class Work:
         return [None] * len(columns)
 
 
-def references(table: Table, statement: str, ordinals: set[int] | None,
-               change: Callable[..., tuple], named: str = "") -> References | None:
+def references(
+    table: Table,
+    statement: str,
+    ordinals: set[int] | None,
+    change: Callable[..., tuple],
+    named: str = "",
+) -> References | None:
     """What a statement on ``table`` must look after; None when nothing.
 
     statement: INSERT, UPDATE or DELETE. ordinals: the columns an UPDATE assigns to, else None.
@@ -327,5 +370,6 @@ def references(table: Table, statement: str, ordinals: set[int] | None,
         return None
     found = References(table, named or statement, ordinals, change)
     needed = {"INSERT": found.outgoing, "DELETE": found.incoming}.get(
-        statement, found.outgoing or found.incoming)
+        statement, found.outgoing or found.incoming
+    )
     return found if needed else None

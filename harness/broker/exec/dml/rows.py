@@ -40,13 +40,17 @@ def insert_columns(
     table = target.table
     if names is None and target.written is not None:
         names = target.written.names
-        ordinals = [ordinal for name in names
-                    if (ordinal := target.ordinal(name)) is not None
-                    and table.columns[ordinal].identity is None]
+        ordinals = [
+            ordinal
+            for name in names
+            if (ordinal := target.ordinal(name)) is not None
+            and table.columns[ordinal].identity is None
+        ]
         return InsertColumns(ordinals, False, False)
     if names is None:
-        ordinals = [i for i, c in enumerate(table.columns)
-                    if c.identity is None and c.computed is None]
+        ordinals = [
+            i for i, c in enumerate(table.columns) if c.identity is None and c.computed is None
+        ]
         return InsertColumns(ordinals, False, False)
     ordinals = []
     for name in names:
@@ -74,7 +78,8 @@ def assignment(expr: Expr, target: Target, ordinal: int) -> Expr:
     if expr.untyped:
         return expr
     convert = compile_assignment_conversion(
-        expr.type, column.type, table=target.shown, column=column.name)
+        expr.type, column.type, table=target.shown, column=column.name
+    )
     if convert is None:
         return expr
     inner = expr.fn

@@ -78,9 +78,7 @@ class Target:
         return f"{database}.{table.schema}.{table.name}"
 
 
-def resolve_target(
-    node: ast.ObjectName | ast.Variable, context: Any, event: str = ""
-) -> Target:
+def resolve_target(node: ast.ObjectName | ast.Variable, context: Any, event: str = "") -> Target:
     """The target a statement names. Raises 208, 1087 for what cannot be written to.
 
     event: INSERT, UPDATE or DELETE, where the INSTEAD OF trigger of a view would run.
@@ -91,8 +89,9 @@ def resolve_target(
     if len(node.parts) == 1 and node.name.lower() in context.table_variables:
         raise context.fail(node, SqlError(286))
     found = resolve_object(node, context)
-    if isinstance(found, View) and any(triggers_on(found, one) for one in EVENTS
-                                       if event in {"", one}):
+    if isinstance(found, View) and any(
+        triggers_on(found, one) for one in EVENTS if event in {"", one}
+    ):
         table = view_table(found, context)
         return Target(table, view=found, securables=[table])
     if not isinstance(found, Table):
@@ -108,8 +107,14 @@ def view_table(view: View, context: Any) -> Table:
         Column(names[i] if names else c.name, c.type, c.nullable)
         for i, c in enumerate(view_rowset(view, context).columns)
     ]
-    return Table(context.session.engine.journal, view.name, columns, database=view.database,
-                 schema=view.schema, object_id=view.object_id)
+    return Table(
+        context.session.engine.journal,
+        view.name,
+        columns,
+        database=view.database,
+        schema=view.schema,
+        object_id=view.object_id,
+    )
 
 
 class Writes:
@@ -173,8 +178,14 @@ def lock_for_write(
     return transaction
 
 
-def checker(target: Target, statement: str, ordinals: set[int] | None = None,
-            named: str = "", *, constraints: bool = True) -> Callable | None:
+def checker(
+    target: Target,
+    statement: str,
+    ordinals: set[int] | None = None,
+    named: str = "",
+    *,
+    constraints: bool = True,
+) -> Callable | None:
     """check(s, row): NOT NULL, CHECK, length of keys; None when there is nothing to check.
 
     ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946. named: what
@@ -183,9 +194,12 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None,
     """
     columns = target.table.columns
     required = [
-        i for i, column in enumerate(columns)
-        if not column.nullable and (ordinals is None or i in ordinals)
-        and column.identity is None and not column.rowversion
+        i
+        for i, column in enumerate(columns)
+        if not column.nullable
+        and (ordinals is None or i in ordinals)
+        and column.identity is None
+        and not column.rowversion
     ]
     checks = [c for c in target.table.checks if c.enabled] if constraints else []
     too_long = key_check(target.table, ordinals)
@@ -209,8 +223,16 @@ def checker(target: Target, statement: str, ordinals: set[int] | None = None,
                 table = target.table
                 where = f", column '{constraint.column}'" if constraint.column else ""
                 database = table.database.name if table.database is not None else "tempdb"
-                raise SqlError(547, named or statement, "CHECK", constraint.name, database,
-                               table.full_name, where, state=0)
+                raise SqlError(
+                    547,
+                    named or statement,
+                    "CHECK",
+                    constraint.name,
+                    database,
+                    table.full_name,
+                    where,
+                    state=0,
+                )
         for seen in visible:  # WITH CHECK OPTION of the view written through, or of one below
             if not seen(s, (), row):
                 raise SqlError(550)

@@ -22,8 +22,13 @@ def target_of(source: Source) -> Target:
     if written is None:
         return Target(source.table, source.slot, securables=_own(source))
     written.names = [column.name for column in source.columns]
-    return Target(written.table, written.slot, written=written, securables=written.securables,
-                  name=source.body.shown)
+    return Target(
+        written.table,
+        written.slot,
+        written=written,
+        securables=written.securables,
+        name=source.body.shown,
+    )
 
 
 def _own(source: Source) -> list[Any]:

@@ -36,15 +36,17 @@ def compile_update(node: ast.Update, context: Context) -> Run:
     assignments = Assignments(node.assignments, change, context)
     check = checker(target, "UPDATE", assignments.ordinals)
     base = scope_width(change.from_.scope)
-    outputs = Outputs(node.outputs, target, context, change.others, base,
-                      inserted=True, deleted=True)
+    outputs = Outputs(
+        node.outputs, target, context, change.others, base, inserted=True, deleted=True
+    )
     moves = moves_keys(target, assignments.ordinals)
     securables, positioned = target.securables, change.positioned
     columns = column_numbers(assignments.ordinals) if len(securables) == 1 else ()
     apply, slots = assignments.apply, assignments.slots
     keys = references(target.table, "UPDATE", assignments.ordinals, changed_row)
-    triggers = statement_triggers(node, target, "UPDATE", context, assignments.ordinals,
-                                  keys is not None)
+    triggers = statement_triggers(
+        node, target, "UPDATE", context, assignments.ordinals, keys is not None
+    )
 
     def run(s: Any, v: list) -> int | None:
         if s.user is not None:
@@ -53,20 +55,22 @@ def compile_update(node: ast.Update, context: Context) -> Run:
         found = read(s, v)
         table = target.at(v)
         work = v[:] if slots else v
-        changed = [
-            (row, key, old, apply(s, work, row, old, table)) for row, key, old in found
-        ]
+        changed = [(row, key, old, apply(s, work, row, old, table)) for row, key, old in found]
         if triggers is not None and triggers.replaced(s):
-            triggers.fire_instead(s, UPDATE, [new for *_, new in changed],
-                                  [old for *_, old, _ in changed])
+            triggers.fire_instead(
+                s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed]
+            )
             return SWITCH
         if check is not None:
             for _, _, _, new in changed:
                 check(s, new)
         writes = Writes(s, v, target)
         writes.all(lambda: write(writes, changed, moves))
-        effects = keys.updated(s, writes.transaction, [(old, new) for *_, old, new in changed]) \
-            if keys is not None and changed else []
+        effects = (
+            keys.updated(s, writes.transaction, [(old, new) for *_, old, new in changed])
+            if keys is not None and changed
+            else []
+        )
         for slot in slots:
             v[slot] = work[slot]
         if outputs:
@@ -75,7 +79,8 @@ def compile_update(node: ast.Update, context: Context) -> Run:
             for *_, new in changed:
                 positioned.changed(s, v, new)
         if triggers is not None and triggers.fire(
-                s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed], effects):
+            s, UPDATE, [new for *_, new in changed], [old for *_, old, _ in changed], effects
+        ):
             return SWITCH
         s.done(UPDATE, len(changed))
         return None
@@ -131,8 +136,9 @@ class Assignments:
         """Computed columns change with the columns they read."""
         columns = self.target.table.columns
         names = {columns[i].name.lower() for i in self.ordinals}
-        self.ordinals |= {i for i, c in enumerate(columns) if c.computed
-                          and c.computed.names & names}
+        self.ordinals |= {
+            i for i, c in enumerate(columns) if c.computed and c.computed.names & names
+        }
 
     def _method(self, node: ast.ColumnMethod, source: Source) -> None:
         ordinal, expr = column_method(node, source, self.scope, self.context)
@@ -177,8 +183,9 @@ class Assignments:
             raise context.fail(node, SqlError(272, aborts="scope"))
         if isinstance(node.value, ast.DefaultValue):
             default = definition.default
-            expr = Expr((lambda s, v, r: default(s)) if default else (lambda s, v, r: None),
-                        definition.type)
+            expr = Expr(
+                (lambda s, v, r: default(s)) if default else (lambda s, v, r: None), definition.type
+            )
         else:
             expr = compile_expression(node.value, self.scope)
             if node.op != "=":

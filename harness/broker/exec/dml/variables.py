@@ -27,8 +27,11 @@ class VariableAccess:
         if key in table.rows.entries:
             raise table.duplicate(table.rows, row)
         for index in table.indexes:
-            if index.unique and (index.where is None or index.where(row)) \
-                    and table.index_key(index, key, row) in index.entries:
+            if (
+                index.unique
+                and (index.where is None or index.where(row))
+                and table.index_key(index, key, row) in index.entries
+            ):
                 raise table.duplicate(index, row)
         self._put(table.rows, key, row)
         for index in table.indexes:

@@ -35,8 +35,16 @@ from harness.broker.exec.expressions.registry import compile_expression, compile
 from harness.broker.exec.expressions.scope import Scope
 from harness.tsql import ast
 
-_OPERATOR_NAMES = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "%": "modulo",
-                   "&": "'&'", "|": "'|'", "^": "'^'"}
+_OPERATOR_NAMES = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "%": "modulo",
+    "&": "'&'",
+    "|": "'|'",
+    "^": "'^'",
+}
 _TRUNCATING = Context(prec=80, rounding=ROUND_DOWN)
 _MIN_SCALE = 6
 
@@ -245,8 +253,13 @@ def concatenate(left: Expr, right: Expr) -> Expr:
     else:
         length = limit
         fn = closure("return clip(x0 + x1, limit)", parts, clip=clip, limit=limit)
-    result = Expr(fn, sql_type(name, length), left.nullable or right.nullable,
-                  collation=collation, explicit=left.explicit or right.explicit)
+    result = Expr(
+        fn,
+        sql_type(name, length),
+        left.nullable or right.nullable,
+        collation=collation,
+        explicit=left.explicit or right.explicit,
+    )
     if left.collation is None and right.collation is None:
         result.collation = None
     return fold(result, parts)
@@ -270,8 +283,9 @@ def _date_arithmetic(op: str, left: Expr, right: Expr) -> Expr:
     new = [e.type for e in (left, right) if group(e.type) in {"moment", "date", "time"}]
     if new or op not in "+-":
         other = right.type if left.type in new else left.type
-        raise SqlError(206, shown_name(new[0] if new else left.type), shown_name(other),
-                       aborts="scope")
+        raise SqlError(
+            206, shown_name(new[0] if new else left.type), shown_name(other), aborts="scope"
+        )
     target = higher(left.type, right.type)
     left, right = converted(left, target), converted(right, target)
     build = dates.from_days(target)
@@ -291,8 +305,11 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Expr:
     of = operand.type
     if node.op == "+":
         return operand
-    if not is_number(of) or (node.op == "~" and group(of) != "int") or \
-            (node.op == "-" and of.name == "bit"):
+    if (
+        not is_number(of)
+        or (node.op == "~" and group(of) != "int")
+        or (node.op == "-" and of.name == "bit")
+    ):
         raise SqlError(8117, shown_name(of), {"-": "minus", "~": "'~'"}[node.op], aborts="scope")
     if node.op == "~":
         return _complement(operand)
@@ -316,8 +333,13 @@ def _negated(operand: Expr) -> Expr:
     if of.is_integer:
         of = sql_type("smallint") if of.name == "tinyint" else of
         low, high = BOUNDS[of.name]
-        fn = closure("z = -x0\nif low <= z <= high: return z\noverflow()", [operand],
-                     low=low, high=high, overflow=_overflow(of.name))
+        fn = closure(
+            "z = -x0\nif low <= z <= high: return z\noverflow()",
+            [operand],
+            low=low,
+            high=high,
+            overflow=_overflow(of.name),
+        )
     else:
         fn = closure("return -x0", [operand])
     return fold(Expr(fn, of, operand.nullable), [operand])

@@ -51,8 +51,7 @@ def _case(node: ast.Case, scope: Scope) -> Expr:
     else:
         operand = compile_expression(node.operand, scope)
         tests = [
-            compare("=", operand, compile_expression(when.condition, scope))
-            for when in node.whens
+            compare("=", operand, compile_expression(when.condition, scope)) for when in node.whens
         ]
     results = [compile_expression(when.result, scope) for when in node.whens]
     otherwise = compile_expression(node.otherwise, scope) if node.otherwise else null()
@@ -113,19 +112,29 @@ def isnull(check: Expr, replacement: Expr) -> Expr:
         return check
     convert = compile_assignment_conversion(replacement.type, check.type)
     if convert is not None:
-        made = Expr(closure("return f(x0)", [replacement], f=convert), check.type,
-                    replacement.nullable)
+        made = Expr(
+            closure("return f(x0)", [replacement], f=convert), check.type, replacement.nullable
+        )
         replacement = fold(made, [replacement])
     body = "if x0 is not None: return x0\nreturn x1"
     if replacement.simple:
         fn = closure(body, [check, replacement], strict=False)
     else:
         other = replacement.fn
-        fn = closure("if x0 is not None: return x0\nreturn other(s, v, r)", [check],
-                     strict=False, other=other)
+        fn = closure(
+            "if x0 is not None: return x0\nreturn other(s, v, r)",
+            [check],
+            strict=False,
+            other=other,
+        )
     return fold(
-        Expr(fn, check.type, check.nullable and replacement.nullable, collation=check.collation,
-             explicit=check.explicit),
+        Expr(
+            fn,
+            check.type,
+            check.nullable and replacement.nullable,
+            collation=check.collation,
+            explicit=check.explicit,
+        ),
         [check, replacement],
     )
 

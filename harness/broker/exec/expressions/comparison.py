@@ -18,8 +18,14 @@ from harness.tsql import ast
 Key = Callable[[object], object]
 
 _PYTHON_OPS = {"=": "==", "<>": "!=", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
-_NAMES = {"=": "equal to", "<>": "not equal to", "<": "less than", ">": "greater than",
-          "<=": "less than or equal to", ">=": "greater than or equal to"}
+_NAMES = {
+    "=": "equal to",
+    "<>": "not equal to",
+    "<": "less than",
+    ">": "greater than",
+    "<=": "less than or equal to",
+    ">=": "greater than or equal to",
+}
 _NO_COMPARISON = frozenset({"xml", "text", "ntext", "image"})
 
 
@@ -31,8 +37,13 @@ def aligned(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr, Key | None]:
     for side in (left, right):
         if side.type.name in _NO_COMPARISON and not side.untyped:
             raise SqlError(402 if side.type.name != "xml" else 305, *_shown(op, left, right))
-    target = right.type if left.untyped else left.type if right.untyped else \
-        higher(left.type, right.type)
+    target = (
+        right.type
+        if left.untyped
+        else left.type
+        if right.untyped
+        else higher(left.type, right.type)
+    )
     if target.is_string and left.type.is_string and right.type.is_string:
         return left, right, common_collation(left, right).key
     if is_number(target) and is_number(left.type) and is_number(right.type):
@@ -77,8 +88,21 @@ def key_of(of: SqlType) -> Key | None:
     return variant_key if of.name == "sql_variant" else None
 
 
-_VARIANT_FAMILIES = ("variant", "datetime", "moment", "date", "time", "float", "exact", "money",
-                     "int", "guid", "char", "binary", "rowversion")
+_VARIANT_FAMILIES = (
+    "variant",
+    "datetime",
+    "moment",
+    "date",
+    "time",
+    "float",
+    "exact",
+    "money",
+    "int",
+    "guid",
+    "char",
+    "binary",
+    "rowversion",
+)
 
 
 def variant_key(value: Variant) -> tuple:

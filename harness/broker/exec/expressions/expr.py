@@ -136,9 +136,12 @@ def closure(body: str, parts: Sequence[Expr], *, strict: bool = True, **names: o
         return lambda s, v, r: None
     make = _factory(body, tuple(_kind(part) for part in parts), tuple(names), strict)
     values = [
-        part.value if part.constant
-        else part.slot if part.slot >= 0
-        else part.index if part.index >= 0
+        part.value
+        if part.constant
+        else part.slot
+        if part.slot >= 0
+        else part.index
+        if part.index >= 0
         else part.fn
         for part in parts
     ]

@@ -106,11 +106,16 @@ def _like(node: ast.Like, scope: Scope) -> Fn:
     text = "x0" if unicode else "x0.rstrip(' ')"
     found = "is None" if node.negated else "is not None"
     if not pattern.constant:
-        body = f"m = regex(x1, escape, sensitive).fullmatch\nreturn m(x0) {found}" if unicode \
-            else (f"m = regex(x1, escape, sensitive).fullmatch\n"
-                  f"return (m(x0) or m({text})) {found}")
-        return closure(body, [operand, pattern], regex=like_regex, escape=escape,
-                       sensitive=sensitive)
+        body = (
+            f"m = regex(x1, escape, sensitive).fullmatch\nreturn m(x0) {found}"
+            if unicode
+            else (
+                f"m = regex(x1, escape, sensitive).fullmatch\nreturn (m(x0) or m({text})) {found}"
+            )
+        )
+        return closure(
+            body, [operand, pattern], regex=like_regex, escape=escape, sensitive=sensitive
+        )
     if pattern.value is None:
         return lambda s, v, r: None
     match = like_regex(pattern.value, escape, sensitive).fullmatch

@@ -80,6 +80,7 @@ def _not(node: ast.Not, scope: Scope) -> Fn:
 
 def negation(part: Fn) -> Fn:
     """NOT: unknown stays unknown."""
+
     def run(s: object, v: object, r: object) -> bool | None:
         value = part(s, v, r)
         return None if value is None else not value

@@ -59,8 +59,9 @@ def _literal(node: ast.Literal, scope: Scope) -> Expr:
     if kind in {"string", "nstring"}:
         return constant(value, string_type(value, kind == "nstring"), literal=True)
     if kind == "binary":
-        return constant(value, varbinary(max(1, len(value)) if len(value) <= 8000 else MAX),
-                        literal=True)
+        return constant(
+            value, varbinary(max(1, len(value)) if len(value) <= 8000 else MAX), literal=True
+        )
     if kind == "float":
         return constant(value, FLOAT, literal=True)
     if kind == "money":
@@ -106,8 +107,9 @@ def _cast(node: ast.Cast, scope: Scope) -> Expr:
 
         return parse_cast(node, scope)
     operand = compile_expression(node.operand, scope)
-    target = resolve_type(node.data_type, CAST, scope.user_type, scope.position(node.data_type),
-                          scope.xml_type)
+    target = resolve_type(
+        node.data_type, CAST, scope.user_type, scope.position(node.data_type), scope.xml_type
+    )
     style = _style(node, scope)
     try_ = node.function.startswith("TRY_")
     if operand.untyped:
@@ -115,8 +117,12 @@ def _cast(node: ast.Cast, scope: Scope) -> Expr:
     if callable(style):
         return _dynamic_style(operand, target, style, try_)
     convert = explicit_conversion(operand.type, target, style, try_)
-    result = Expr(closure("return f(x0)", [operand], f=bare(convert)), target,
-                  operand.nullable or try_, collation=_kept_collation(operand, target))
+    result = Expr(
+        closure("return f(x0)", [operand], f=bare(convert)),
+        target,
+        operand.nullable or try_,
+        collation=_kept_collation(operand, target),
+    )
     return fold(result, [operand])
 
 
@@ -187,14 +193,18 @@ def converted(expr: Expr, target: SqlType) -> Expr:
     convert = implicit_conversion(expr.type, target)
     if convert is None:
         return expr.retyped(target)
-    result = Expr(closure("return f(x0)", [expr], f=bare(convert)), target, expr.nullable,
-                  collation=expr.collation if target.is_string else None, explicit=expr.explicit)
+    result = Expr(
+        closure("return f(x0)", [expr], f=bare(convert)),
+        target,
+        expr.nullable,
+        collation=expr.collation if target.is_string else None,
+        explicit=expr.explicit,
+    )
     return fold(result, [expr])
 
 
 def common_collation(left: Expr, right: Expr) -> Collation:
-    """The collation of an operation on two strings: explicit beats column beats default; else 468.
-    """
+    """The collation of an operation on two strings: explicit beats column beats default; else 468."""
     if left.explicit or right.explicit:
         chosen = left if left.explicit else right
         other = right if left.explicit else left

@@ -16,6 +16,7 @@ _CONDITIONS: dict[type, Callable[[Node, Scope], Fn]] = {}
 
 def compiles(*classes: type) -> Callable:
     """Register the compiler of value nodes: (node, scope) -> Expr."""
+
     def register(function: Callable[[Node, Scope], Expr]) -> Callable:
         for cls in classes:
             _VALUES[cls] = function
@@ -26,6 +27,7 @@ def compiles(*classes: type) -> Callable:
 
 def condition(*classes: type) -> Callable:
     """Register the compiler of predicate nodes: (node, scope) -> closure of True, False or None."""
+
     def register(function: Callable[[Node, Scope], Fn]) -> Callable:
         for cls in classes:
             _CONDITIONS[cls] = function

@@ -36,7 +36,7 @@ class ScopeColumn:
         """True when the lower-case name parts before the column may mean this one."""
         if not qualifier:
             return True
-        known = self.qualifiers[-len(qualifier):]
+        known = self.qualifiers[-len(qualifier) :]
         return len(known) == len(qualifier) and all(
             part in {"", name} for part, name in zip(qualifier, known)
         )
@@ -94,11 +94,17 @@ class Scope:
     def child(self, columns: Sequence[ScopeColumn]) -> Scope:
         """The scope of a query inside this one: same variables and hooks, rows prefixed by ours."""
         return Scope(
-            variables=self.variables, columns=columns, parent=self, source=self.source,
-            namespaces=self.namespaces, compile_subquery=self.compile_subquery,
-            scalar_function=self.scalar_function, user_type=self.user_type,
+            variables=self.variables,
+            columns=columns,
+            parent=self,
+            source=self.source,
+            namespaces=self.namespaces,
+            compile_subquery=self.compile_subquery,
+            scalar_function=self.scalar_function,
+            user_type=self.user_type,
             xml_type=self.xml_type,
-            updated_column=self.updated_column, next_value=self.next_value,
+            updated_column=self.updated_column,
+            next_value=self.next_value,
         )
 
     def naming(self, with_: With | None) -> Scope:
@@ -128,8 +134,9 @@ class Scope:
         found = self.variables.get(node.name.lower())
         # A table variable has a slot but no scalar type.
         if found is None or found[1] is None:
-            raise SqlError(137, node.name, state=2, severity=15, line=self.line(node),
-                           aborts="scope")
+            raise SqlError(
+                137, node.name, state=2, severity=15, line=self.line(node), aborts="scope"
+            )
         return variable(*found)
 
     def column_named(self, node: ColumnRef) -> ScopeColumn | None:
@@ -157,8 +164,7 @@ class Scope:
             if len(found) > 1:
                 raise SqlError(209, node.parts[-1], line=self.line(node), aborts="scope")
             if found:
-                return column(found[0].index, found[0].type, found[0].nullable,
-                              found[0].collation)
+                return column(found[0].index, found[0].type, found[0].nullable, found[0].collation)
             scope = scope.parent
         if qualifier:
             raise SqlError(4104, ".".join(node.parts), line=self.line(node), aborts="scope")

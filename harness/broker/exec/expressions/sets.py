@@ -46,8 +46,9 @@ def _constant_set(operand: Expr, items: list[Expr]) -> Fn | None:
         return None
     if key is None:
         return closure("return x0 in found", [first], found=frozenset(values))
-    return closure("return key(x0) in found", [first], key=key,
-                   found=frozenset(key(value) for value in values))
+    return closure(
+        "return key(x0) in found", [first], key=key, found=frozenset(key(value) for value in values)
+    )
 
 
 @condition(ast.Exists)
@@ -76,8 +77,13 @@ def _quantified(
         raise SqlError(116)
     rows, value = inner.rows, operand.fn
     # The comparison sees the operand as local 0 and the row's value as column 0.
-    one = Expr(lambda s, v, r: v[0], operand.type, slot=0, collation=operand.collation,
-               explicit=operand.explicit)
+    one = Expr(
+        lambda s, v, r: v[0],
+        operand.type,
+        slot=0,
+        collation=operand.collation,
+        explicit=operand.explicit,
+    )
     two = Expr(lambda s, v, r: r[0], column_type(inner.columns[0]), index=0)
     test = compare(op, one, two)
     decisive = quantifier == "ANY"

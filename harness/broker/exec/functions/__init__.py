@@ -57,14 +57,41 @@ __all__ = [
     "variants",
 ]
 
-ONLY_WITH_OVER = frozenset({
-    "ROW_NUMBER", "RANK", "DENSE_RANK", "NTILE", "PERCENT_RANK", "CUME_DIST", "LAG", "LEAD",
-    "FIRST_VALUE", "LAST_VALUE", "PERCENTILE_CONT", "PERCENTILE_DISC",
-})
-AGGREGATES = frozenset({
-    "COUNT", "COUNT_BIG", "SUM", "MIN", "MAX", "AVG", "STDEV", "STDEVP", "VAR", "VARP",
-    "STRING_AGG", "CHECKSUM_AGG", "APPROX_COUNT_DISTINCT", "GROUPING", "GROUPING_ID",
-})
+ONLY_WITH_OVER = frozenset(
+    {
+        "ROW_NUMBER",
+        "RANK",
+        "DENSE_RANK",
+        "NTILE",
+        "PERCENT_RANK",
+        "CUME_DIST",
+        "LAG",
+        "LEAD",
+        "FIRST_VALUE",
+        "LAST_VALUE",
+        "PERCENTILE_CONT",
+        "PERCENTILE_DISC",
+    }
+)
+AGGREGATES = frozenset(
+    {
+        "COUNT",
+        "COUNT_BIG",
+        "SUM",
+        "MIN",
+        "MAX",
+        "AVG",
+        "STDEV",
+        "STDEVP",
+        "VAR",
+        "VARP",
+        "STRING_AGG",
+        "CHECKSUM_AGG",
+        "APPROX_COUNT_DISTINCT",
+        "GROUPING",
+        "GROUPING_ID",
+    }
+)
 """Functions over many rows; the query compiler computes them."""
 
 
@@ -99,8 +126,7 @@ def _user_defined(node: ast.FunctionCall, scope: Scope) -> Expr:
         shown = ".".join(part for part in node.name.parts if part)
         raise SqlError(4121, node.name.parts[0], shown, aborts="scope")
     arguments = [
-        argument if isinstance(argument, ast.DefaultValue)
-        else compile_expression(argument, scope)
+        argument if isinstance(argument, ast.DefaultValue) else compile_expression(argument, scope)
         for argument in node.arguments
     ]
     return build(arguments, node)

@@ -40,8 +40,11 @@ def _back(number: int, like: Any, width: int, of: SqlType) -> Any:
 
 def _operand(call: Call) -> Expr:
     value = call.arg(0)
-    if not (value.type.is_integer or value.type.name == "bit"
-            or (value.type.is_binary and value.type.name != "image" and value.type.length > 0)):
+    if not (
+        value.type.is_integer
+        or value.type.name == "bit"
+        or (value.type.is_binary and value.type.name != "image" and value.type.length > 0)
+    ):
         raise call.invalid(value, 1)
     return value
 

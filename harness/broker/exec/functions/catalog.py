@@ -72,10 +72,21 @@ CATALOG_FUNCTIONS: dict[str, tuple[int, int, SqlType]] = {
 """Name -> least and most arguments, result type."""
 
 _NUMBERS: dict[str, str] = {
-    "OBJECT_NAME": "11", "OBJECT_SCHEMA_NAME": "11", "OBJECT_DEFINITION": "1",
-    "OBJECTPROPERTY": "10", "OBJECTPROPERTYEX": "10", "SCHEMA_NAME": "1", "DB_NAME": "1",
-    "TYPE_NAME": "1", "COL_NAME": "11", "COLUMNPROPERTY": "100", "INDEX_COL": "011",
-    "INDEXPROPERTY": "100", "INDEXKEY_PROPERTY": "1110", "SUSER_SID": "01", "PARSENAME": "01",
+    "OBJECT_NAME": "11",
+    "OBJECT_SCHEMA_NAME": "11",
+    "OBJECT_DEFINITION": "1",
+    "OBJECTPROPERTY": "10",
+    "OBJECTPROPERTYEX": "10",
+    "SCHEMA_NAME": "1",
+    "DB_NAME": "1",
+    "TYPE_NAME": "1",
+    "COL_NAME": "11",
+    "COLUMNPROPERTY": "100",
+    "INDEX_COL": "011",
+    "INDEXPROPERTY": "100",
+    "INDEXKEY_PROPERTY": "1110",
+    "SUSER_SID": "01",
+    "PARSENAME": "01",
     "TRIGGER_NESTLEVEL": "100",
 }
 """Name -> which arguments are int; the others are text."""
@@ -94,7 +105,8 @@ def _build(call: Call) -> Expr:
     of, name = CATALOG_FUNCTIONS[call.name][2], call.name
     numbers = _NUMBERS.get(name, "")
     arguments = tuple(
-        _typed(argument, numbers[at:at + 1] == "1").fn for at, argument in enumerate(call.args()))
+        _typed(argument, numbers[at : at + 1] == "1").fn for at, argument in enumerate(call.args())
+    )
     if not arguments:
         return Expr(lambda s, v, r: s.catalog_function(name, ()), of)
     if len(arguments) == 1:

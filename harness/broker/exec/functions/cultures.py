@@ -76,10 +76,13 @@ def _format(call: Call) -> Expr:
 
 
 # ---------------------------------------------------------------------- PARSE
-_GROUPING = re.compile(r"\s*(\()?\s*([-+])?\s*([$¤])?\s*([-+])?\s*"
-                       r"((?:\d[\d,]*)?(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(-)?\s*(\))?\s*")
+_GROUPING = re.compile(
+    r"\s*(\()?\s*([-+])?\s*([$¤])?\s*([-+])?\s*"
+    r"((?:\d[\d,]*)?(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(-)?\s*(\))?\s*"
+)
 _DAY_NAMES = re.compile(
-    r"^\s*(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\s*,?\s+", re.IGNORECASE)
+    r"^\s*(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\s*,?\s+", re.IGNORECASE
+)
 _PARSED = frozenset({"int", "exact", "money", "float", "datetime", "moment", "date", "time"})
 
 
@@ -105,8 +108,11 @@ def parse_cast(node: ast.Cast, scope: Scope) -> Expr:
     if group(of) not in _PARSED or of.name == "bit":
         raise SqlError(10761, of.name, node.function, aborts="scope")
     text = converted(compile_expression(node.operand, scope), NVARCHAR_MAX).fn
-    named = None if node.style is None else \
-        converted(compile_expression(node.style, scope), nvarchar(128)).fn
+    named = (
+        None
+        if node.style is None
+        else converted(compile_expression(node.style, scope), nvarchar(128)).fn
+    )
     convert, attempt = explicit_conversion(NVARCHAR_MAX, of), node.function == "TRY_PARSE"
 
     def run(s: Any, v: Any, r: Any) -> Any:

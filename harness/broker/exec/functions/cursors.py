@@ -17,8 +17,10 @@ from harness.tsql import ast
 
 @function("CURSOR_STATUS", 2)
 def _cursor_status(call: Call) -> Expr:
-    names = [argument.value if isinstance(argument, ast.Literal) else None
-             for argument in call.node.arguments]
+    names = [
+        argument.value if isinstance(argument, ast.Literal) else None
+        for argument in call.node.arguments
+    ]
     if not all(isinstance(name, str) for name in names):
         raise call.refuse("CURSOR_STATUS of anything but two string constants")
     source, name = names[0].lower(), names[1].lower()

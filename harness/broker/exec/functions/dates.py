@@ -28,28 +28,51 @@ from harness.broker.exec.functions.registry import Call, function
 from harness.tsql import ast
 
 _PARTS = {
-    "year": ("yy", "yyyy"), "quarter": ("qq", "q"), "month": ("mm", "m"), "dayofyear": ("dy", "y"),
-    "day": ("dd", "d"), "week": ("wk", "ww"), "iso_week": ("isowk", "isoww"),
-    "weekday": ("dw", "w"), "hour": ("hh",), "minute": ("mi", "n"), "second": ("ss", "s"),
-    "millisecond": ("ms",), "microsecond": ("mcs",), "nanosecond": ("ns",), "tzoffset": ("tz",),
+    "year": ("yy", "yyyy"),
+    "quarter": ("qq", "q"),
+    "month": ("mm", "m"),
+    "dayofyear": ("dy", "y"),
+    "day": ("dd", "d"),
+    "week": ("wk", "ww"),
+    "iso_week": ("isowk", "isoww"),
+    "weekday": ("dw", "w"),
+    "hour": ("hh",),
+    "minute": ("mi", "n"),
+    "second": ("ss", "s"),
+    "millisecond": ("ms",),
+    "microsecond": ("mcs",),
+    "nanosecond": ("ns",),
+    "tzoffset": ("tz",),
 }
 _PART_OF = {name: part for part, names in _PARTS.items() for name in (part, *names)}
 _WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 _EPOCH = datetime(1900, 1, 1)
 _INT_MAX = (1 << 31) - 1
 _ONE_MICROSECOND = timedelta(microseconds=1)
-_UNITS = {"week": timedelta(days=7), "day": timedelta(days=1), "hour": timedelta(hours=1),
-          "minute": timedelta(minutes=1), "second": timedelta(seconds=1),
-          "millisecond": timedelta(milliseconds=1), "microsecond": _ONE_MICROSECOND}
-_DATE_PARTS = frozenset({"year", "quarter", "month", "dayofyear", "day", "week", "iso_week",
-                         "weekday"})
+_UNITS = {
+    "week": timedelta(days=7),
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+    "millisecond": timedelta(milliseconds=1),
+    "microsecond": _ONE_MICROSECOND,
+}
+_DATE_PARTS = frozenset(
+    {"year", "quarter", "month", "dayofyear", "day", "week", "iso_week", "weekday"}
+)
 
 
 def date_part(call: Call) -> str:
     """The datepart named by the first argument; 155 when there is no such."""
     node = call.node.arguments[0]
-    name = node.text if isinstance(node, ast.Identifier) else \
-        node.parts[-1] if isinstance(node, ast.ColumnRef) else "?"
+    name = (
+        node.text
+        if isinstance(node, ast.Identifier)
+        else node.parts[-1]
+        if isinstance(node, ast.ColumnRef)
+        else "?"
+    )
     part = _PART_OF.get(name.lower())
     if part is None:
         raise SqlError(155, name, call.name.lower(), aborts="scope")
@@ -101,8 +124,9 @@ def add_months(moment: datetime, months: int) -> datetime:
     """The moment months later, on the last day of a month that is shorter."""
     total = moment.year * 12 + moment.month - 1 + months
     year, month = divmod(total, 12)
-    return moment.replace(year=year, month=month + 1,
-                          day=min(moment.day, monthrange(year, month + 1)[1]))
+    return moment.replace(
+        year=year, month=month + 1, day=min(moment.day, monthrange(year, month + 1)[1])
+    )
 
 
 _MONTHS_IN = {"year": 12, "quarter": 3, "month": 1}
@@ -143,8 +167,9 @@ def _dateadd(call: Call) -> Expr:
 
 
 def _check_part(call: Call, part: str, of: SqlType) -> None:
-    unfit = (of.name == "date" and part not in _DATE_PARTS) or \
-        (of.name == "time" and part in _DATE_PARTS)
+    unfit = (of.name == "date" and part not in _DATE_PARTS) or (
+        of.name == "time" and part in _DATE_PARTS
+    )
     if unfit or part in {"tzoffset", "iso_week"}:
         raise SqlError(9810, part, call.name.lower(), of.name, aborts="scope")
 
@@ -203,11 +228,18 @@ def _as_utc(of: SqlType) -> Callable[[object], datetime]:
 
 
 _READERS: dict[str, Callable[[datetime], int]] = {
-    "year": lambda m: m.year, "quarter": lambda m: (m.month + 2) // 3, "month": lambda m: m.month,
-    "dayofyear": lambda m: m.timetuple().tm_yday, "day": lambda m: m.day,
-    "iso_week": lambda m: m.isocalendar()[1], "weekday": lambda m: m.isoweekday() % 7 + 1,
-    "hour": lambda m: m.hour, "minute": lambda m: m.minute, "second": lambda m: m.second,
-    "millisecond": lambda m: m.microsecond // 1000, "microsecond": lambda m: m.microsecond,
+    "year": lambda m: m.year,
+    "quarter": lambda m: (m.month + 2) // 3,
+    "month": lambda m: m.month,
+    "dayofyear": lambda m: m.timetuple().tm_yday,
+    "day": lambda m: m.day,
+    "iso_week": lambda m: m.isocalendar()[1],
+    "weekday": lambda m: m.isoweekday() % 7 + 1,
+    "hour": lambda m: m.hour,
+    "minute": lambda m: m.minute,
+    "second": lambda m: m.second,
+    "millisecond": lambda m: m.microsecond // 1000,
+    "microsecond": lambda m: m.microsecond,
     "nanosecond": lambda m: m.microsecond * 1000,
 }
 
@@ -225,8 +257,9 @@ def _reader(part: str, of: SqlType) -> Callable[[object], int]:
 
 
 def _check_readable(call: Call, part: str, of: SqlType) -> None:
-    if (of.name == "date" and part not in _DATE_PARTS) or \
-            (of.name == "time" and part in _DATE_PARTS):
+    if (of.name == "date" and part not in _DATE_PARTS) or (
+        of.name == "time" and part in _DATE_PARTS
+    ):
         raise SqlError(9810, part, call.name.lower(), of.name, aborts="scope")
 
 
@@ -367,4 +400,3 @@ def _isdate(call: Call) -> Expr:
         return Expr(lambda s, v, r: 0, INT, False, True, 0)
     read, inner = explicit_conversion(argument.type, DATETIME, None, try_=True), argument.fn
     return Expr(lambda s, v, r: int(read(inner(s, v, r)) is not None), INT, False)
-

@@ -26,14 +26,38 @@ class Culture:
     dates: dict[str, str]
 
 
-_COMMON = {"o": "yyyy'-'MM'-'dd'T'HH':'mm':'ss'.'fffffffK", "s": "yyyy'-'MM'-'dd'T'HH':'mm':'ss",
-           "r": "ddd, dd MMM yyyy HH':'mm':'ss 'GMT'", "u": "yyyy'-'MM'-'dd HH':'mm':'ss'Z'"}
-INVARIANT = Culture("", "¤", {
-    **_COMMON, "d": "MM/dd/yyyy", "D": "dddd, dd MMMM yyyy", "t": "HH:mm", "T": "HH:mm:ss",
-    "m": "MMMM dd", "y": "yyyy MMMM"})
-EN_US = Culture("en-US", "$", {
-    **_COMMON, "d": "M/d/yyyy", "D": "dddd, MMMM d, yyyy", "t": "h:mm tt", "T": "h:mm:ss tt",
-    "m": "MMMM d", "y": "MMMM yyyy"})
+_COMMON = {
+    "o": "yyyy'-'MM'-'dd'T'HH':'mm':'ss'.'fffffffK",
+    "s": "yyyy'-'MM'-'dd'T'HH':'mm':'ss",
+    "r": "ddd, dd MMM yyyy HH':'mm':'ss 'GMT'",
+    "u": "yyyy'-'MM'-'dd HH':'mm':'ss'Z'",
+}
+INVARIANT = Culture(
+    "",
+    "¤",
+    {
+        **_COMMON,
+        "d": "MM/dd/yyyy",
+        "D": "dddd, dd MMMM yyyy",
+        "t": "HH:mm",
+        "T": "HH:mm:ss",
+        "m": "MMMM dd",
+        "y": "yyyy MMMM",
+    },
+)
+EN_US = Culture(
+    "en-US",
+    "$",
+    {
+        **_COMMON,
+        "d": "M/d/yyyy",
+        "D": "dddd, MMMM d, yyyy",
+        "t": "h:mm tt",
+        "T": "h:mm:ss tt",
+        "m": "MMMM d",
+        "y": "MMMM yyyy",
+    },
+)
 CULTURES = {"": INVARIANT, "iv": INVARIANT, "en-us": EN_US, "en": EN_US}
 
 
@@ -65,8 +89,15 @@ def format_number(value: Decimal | int | float, pattern: str, culture: Culture) 
     return _standard(exact, letter, match[1], digits, culture, whole, isinstance(value, float))
 
 
-def _standard(value: Decimal, letter: str, written: str, digits: int | None, culture: Culture,
-              whole: bool, approximate: bool) -> str | None:
+def _standard(
+    value: Decimal,
+    letter: str,
+    written: str,
+    digits: int | None,
+    culture: Culture,
+    whole: bool,
+    approximate: bool,
+) -> str | None:
     size = abs(value)
     if letter in {"N", "F", "C", "P"}:
         places = 2 if digits is None else digits
@@ -146,7 +177,7 @@ def _filled(value: Decimal, section: list[str]) -> tuple[str, bool]:
     marks = [p for p in section if p in {"0", "#", ".", ","}]
     point = marks.index(".") if "." in marks else len(marks)
     before = list(marks[:point])
-    after = [m for m in marks[point + 1:] if m in {"0", "#"}]
+    after = [m for m in marks[point + 1 :] if m in {"0", "#"}]
     scale = 0
     while before and before[-1] == ",":
         before.pop()
@@ -180,8 +211,13 @@ def _laid_out(section: list[str], whole: str, rest: str, exponent: int, places: 
         if piece in {"0", "#"} and not behind:
             seen += 1
             # The first place takes every digit there is no place for.
-            want = digits if seen == places else max(0, digits - (places - seen)) if seen == 1 \
+            want = (
+                digits
+                if seen == places
+                else max(0, digits - (places - seen))
+                if seen == 1
                 else sum(c.isdigit() for c in left) - (places - seen)
+            )
             taken, count = "", 0
             while left and (count < max(0, want) or (left[0] == "," and count)):
                 if left[0].isdigit():
@@ -215,7 +251,8 @@ def _laid_out(section: list[str], whole: str, rest: str, exponent: int, places: 
 
 # ---------------------------------------------------------------------- dates
 _DATE_PIECE = re.compile(
-    r"""\\.|'[^']*'|"[^"]*"|%.|d+|f+|F+|g+|h+|H+|K|m+|M+|s+|t+|y+|z+|.""", re.DOTALL)
+    r"""\\.|'[^']*'|"[^"]*"|%.|d+|f+|F+|g+|h+|H+|K|m+|M+|s+|t+|y+|z+|.""", re.DOTALL
+)
 _FULL = {"f": ("D", "t"), "F": ("D", "T"), "g": ("d", "t"), "G": ("d", "T")}
 
 
@@ -261,8 +298,12 @@ def _custom_moment(moment: datetime, pattern: str) -> str:
 
 def _part(moment: datetime, piece: str) -> str:
     letter, count = piece[0], len(piece)
-    numbers = {"h": moment.hour % 12 or 12, "H": moment.hour, "m": moment.minute,
-               "s": moment.second}
+    numbers = {
+        "h": moment.hour % 12 or 12,
+        "H": moment.hour,
+        "m": moment.minute,
+        "s": moment.second,
+    }
     if letter in numbers:
         return f"{numbers[letter]:0{min(count, 2)}d}"
     if letter == "d":
@@ -272,7 +313,7 @@ def _part(moment: datetime, piece: str) -> str:
     if letter == "y":
         return f"{moment.year % 100:0{count}d}" if count < 3 else f"{moment.year:0{count}d}"
     if letter == "t":
-        return ("AM" if moment.hour < 12 else "PM")[:min(count, 2)]
+        return ("AM" if moment.hour < 12 else "PM")[: min(count, 2)]
     if letter in "fF":
         digits = f"{moment.microsecond:06}0"[:count]
         return digits if letter == "f" else digits.rstrip("0")
@@ -329,7 +370,7 @@ def format_span(value: time, pattern: str) -> str | None:
                     return None
                 out.append(f"{numbers[piece[0]]:0{len(piece)}d}")
             elif piece[:1] in {"f", "F"} and len(piece) <= 7:
-                digits = fraction[:len(piece)]
+                digits = fraction[: len(piece)]
                 out.append(digits if piece[0] == "f" else digits.rstrip("0"))
             else:
                 return None

@@ -9,10 +9,15 @@ from harness.broker.engine.types import INT, SMALLINT, SQL_VARIANT, Variant
 from harness.broker.exec.expressions.expr import Expr, constant
 from harness.broker.exec.functions.registry import Call, function
 
-_SESSION = {"ANSI_NULLS": "ansi_nulls", "ANSI_PADDING": "ansi_padding",
-            "ANSI_WARNINGS": "ansi_warnings", "ARITHABORT": "arithabort",
-            "CONCAT_NULL_YIELDS_NULL": "concat_null_yields_null",
-            "NUMERIC_ROUNDABORT": "numeric_roundabort", "QUOTED_IDENTIFIER": "quoted_identifier"}
+_SESSION = {
+    "ANSI_NULLS": "ansi_nulls",
+    "ANSI_PADDING": "ansi_padding",
+    "ANSI_WARNINGS": "ansi_warnings",
+    "ARITHABORT": "arithabort",
+    "CONCAT_NULL_YIELDS_NULL": "concat_null_yields_null",
+    "NUMERIC_ROUNDABORT": "numeric_roundabort",
+    "QUOTED_IDENTIFIER": "quoted_identifier",
+}
 
 
 @function("SESSIONPROPERTY", 1)
@@ -61,8 +66,12 @@ def _collationproperty(call: Call) -> Expr:
         collation, word = name(s, v, r), (wanted(s, v, r) or "").lower()
         if collation is None or find_collation(collation) is None:
             return None
-        values = {"codepage": 1252, "lcid": 1033, "comparisonstyle": collation_style(collation),
-                  "version": 2 if "_100_" in collation.lower() else 0}
+        values = {
+            "codepage": 1252,
+            "lcid": 1033,
+            "comparisonstyle": collation_style(collation),
+            "version": 2 if "_100_" in collation.lower() else 0,
+        }
         return Variant(INT, values[word]) if word in values else None
 
     return Expr(run, SQL_VARIANT)

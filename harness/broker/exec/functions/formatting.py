@@ -28,8 +28,12 @@ def _number(kind: str, flags: str, precision: str | None, value: object) -> str:
         sign = "-" if value < 0 else "+" if "+" in flags else " " if " " in flags else ""
     else:
         unsigned = value & (_MASK_32 if -(1 << 31) <= value <= _MASK_32 else _MASK_64)
-        digits = {"u": f"{unsigned}", "o": f"{unsigned:o}", "x": f"{unsigned:x}",
-                  "X": f"{unsigned:X}"}[kind]
+        digits = {
+            "u": f"{unsigned}",
+            "o": f"{unsigned:o}",
+            "x": f"{unsigned:x}",
+            "X": f"{unsigned:X}",
+        }[kind]
         sign = {"x": "0x", "X": "0X", "o": "0"}.get(kind, "") if "#" in flags else ""
     return sign + digits.rjust(int(precision or 0), "0")
 
@@ -40,7 +44,7 @@ def _padded(text: str, flags: str, width: str | None, numeric: bool) -> str:
         return text.ljust(size)
     if "0" in flags and numeric:
         sign = text[0] if text[:1] in "+-" else ""
-        return sign + text[len(sign):].rjust(size - len(sign), "0")
+        return sign + text[len(sign) :].rjust(size - len(sign), "0")
     return text.rjust(size)
 
 

@@ -47,7 +47,7 @@ def json_query(text: str, path: str) -> str | None:
     way, whole = parse_path(path), jsontext.document(text)
     found = jsontext.walk(whole, way.steps)
     if found is not None and not found.scalar:
-        return text[found.start:found.end]
+        return text[found.start : found.end]
     if way.strict:
         if found is not None and found.kind == jsontext.NULL:
             return None
@@ -56,9 +56,10 @@ def json_query(text: str, path: str) -> str | None:
 
 
 _KINDS: dict[str, Callable[[Json], bool]] = {
-    "VALUE": lambda value: True, "ARRAY": lambda value: value.kind == ARRAY,
-    "OBJECT": lambda value: value.kind == OBJECT, "SCALAR": lambda value: value.kind in {
-        jsontext.STRING, jsontext.NUMBER},
+    "VALUE": lambda value: True,
+    "ARRAY": lambda value: value.kind == ARRAY,
+    "OBJECT": lambda value: value.kind == OBJECT,
+    "SCALAR": lambda value: value.kind in {jsontext.STRING, jsontext.NUMBER},
 }
 
 
@@ -158,7 +159,7 @@ def json_modify(text: str, path: str, new: str | None) -> str:
     if found is not None:
         if new is None and not way.strict and above.kind == OBJECT:
             return _without(text, above, found)
-        return text[:found.start] + (new or "null") + text[found.end:]
+        return text[: found.start] + (new or "null") + text[found.end :]
     if way.strict:
         raise SqlError(13608, state=2)
     if above is None or above.kind != OBJECT or isinstance(last, int) or new is None:
@@ -186,7 +187,7 @@ def _without(text: str, above: Json, found: Json) -> str:
         end = text.index(",", found.end) + 1
         return text[:start] + text[end:].lstrip() if place == 0 else text[:start] + text[end:]
     start = values[place - 1].end if place else above.start + 1
-    return text[:start] + text[found.end:]
+    return text[:start] + text[found.end :]
 
 
 def _appended(text: str, whole: Json, way: Path, new: str | None) -> str:
@@ -216,8 +217,10 @@ def _held(node: ast.Expression, scope: Scope) -> tuple[Any, Callable[[Any], str]
 @compiles(ast.JsonObject)
 def _json_object(node: ast.JsonObject, scope: Scope) -> Expr:
     """JSON_OBJECT(key: value, ...): NULL ON NULL unless told otherwise; a NULL key is 13638."""
-    pairs = [(compile_expression(key, scope).fn, *_held(value, scope))
-             for key, value in zip(node.keys, node.values)]
+    pairs = [
+        (compile_expression(key, scope).fn, *_held(value, scope))
+        for key, value in zip(node.keys, node.values)
+    ]
     absent = node.absent
 
     def run(s: Any, v: Any, r: Any) -> str:

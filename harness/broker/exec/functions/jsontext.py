@@ -13,7 +13,14 @@ from functools import lru_cache
 from harness.broker.engine.errors import SqlError
 
 OBJECT, ARRAY, STRING, NUMBER, NULL, TRUE, FALSE = (
-    "object", "array", "string", "number", "null", "true", "false")
+    "object",
+    "array",
+    "string",
+    "number",
+    "null",
+    "true",
+    "false",
+)
 MAX_DEPTH = 128
 
 _BLANK = re.compile(r"[ \t\r\n]*")
@@ -21,8 +28,16 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"')
 _STEP = re.compile(r'\.\s*(?:"((?:[^"\\]|\\.)*)"|([^\W\d][\w$]*|\$[\w$]*))|\[\s*(\d+)\s*\]')
 _MODE = re.compile(r"\s*(?:(append)\b\s*)?(?:(lax|strict)\b)?\s*(?:(append)\b)?\s*\$")
-_ESCAPES = {'"': '\\"', "\\": "\\\\", "/": "\\/", "\b": "\\b", "\f": "\\f", "\n": "\\n",
-            "\r": "\\r", "\t": "\\t"}
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "/": "\\/",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+}
 _WORDS = {"t": TRUE, "f": FALSE, "n": NULL}
 
 
@@ -57,7 +72,7 @@ class _Reader:
 
     def peek(self) -> str:
         self.blanks()
-        return self.text[self.at:self.at + 1]
+        return self.text[self.at : self.at + 1]
 
     def value(self) -> Json:
         char, start = self.peek(), self.at
@@ -91,7 +106,7 @@ class _Reader:
         at = self.at + 1
         while at < len(self.text) and self.text[at] >= " " and self.text[at] != '"':
             if self.text[at] == "\\":
-                if not re.match(r'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})', self.text[at:at + 6]):
+                if not re.match(r'\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4})', self.text[at : at + 6]):
                     return at + 1
                 at += 1
             at += 1
@@ -110,7 +125,7 @@ class _Reader:
                 if self.peek() != '"':
                     raise bad(self.text, self.at)
                 start = self.at
-                key = unquoted(self.text[start:self.string()])
+                key = unquoted(self.text[start : self.string()])
                 self.expect(":")
                 found.members.append((key, self.value()))
                 if self.peek() != ",":
@@ -165,7 +180,7 @@ def scalar_text(text: str, value: Json) -> str | None:
     """A scalar as SQL text, None for null."""
     if value.kind == NULL:
         return None
-    raw = text[value.start:value.end]
+    raw = text[value.start : value.end]
     return unquoted(raw) if value.kind == STRING else raw
 
 
@@ -185,14 +200,14 @@ def parse_path(path: str, modify: bool = False) -> Path:
     append = head is not None and bool(head[1] or head[3])
     if head is None or (append and not modify):
         at = len(path) - len(path.lstrip())
-        raise SqlError(13607, path[at:at + 1] or ".", at)
+        raise SqlError(13607, path[at : at + 1] or ".", at)
     steps: list[str | int] = []
     at, text = head.end(), path.rstrip()
     while at < len(text):
         match = _STEP.match(text, at)
         if match is None:
             place = at + 1 if text[at] in ".[" else at
-            raise SqlError(13607, text[place:place + 1] or ".", place)
+            raise SqlError(13607, text[place : place + 1] or ".", place)
         quoted, plain, index = match.groups()
         if index is not None:
             steps.append(int(index))
@@ -226,6 +241,10 @@ def walk(value: Json, steps: tuple[str | int, ...]) -> Json | None:
 
 def json_string(text: str) -> str:
     """A JSON string as FOR JSON escapes it ("How FOR JSON escapes special characters")."""
-    return '"' + "".join(
-        _ESCAPES.get(char) or (f"\\u{ord(char):04x}" if char < " " else char)
-        for char in text) + '"'
+    return (
+        '"'
+        + "".join(
+            _ESCAPES.get(char) or (f"\\u{ord(char):04x}" if char < " " else char) for char in text
+        )
+        + '"'
+    )

@@ -41,8 +41,13 @@ from harness.broker.exec.functions.registry import Call, function
 from harness.tsql import ast
 
 _FIRST = datetime(1900, 1, 1)
-_UNITS = {"hour": "hours", "minute": "minutes", "second": "seconds",
-          "millisecond": "milliseconds", "microsecond": "microseconds"}
+_UNITS = {
+    "hour": "hours",
+    "minute": "minutes",
+    "second": "seconds",
+    "millisecond": "milliseconds",
+    "microsecond": "microseconds",
+}
 
 
 # ---------------------------------------------------------------------- DATETRUNC, DATE_BUCKET
@@ -71,8 +76,22 @@ def _truncated(moment: datetime, part: str, first: int) -> datetime:
 
 
 _DIGITS_OF = {"millisecond": 3, "microsecond": 6}
-_TRUNCATABLE = frozenset({"year", "quarter", "month", "week", "iso_week", "day", "dayofyear",
-                          "hour", "minute", "second", "millisecond", "microsecond"})
+_TRUNCATABLE = frozenset(
+    {
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "iso_week",
+        "day",
+        "dayofyear",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
+        "microsecond",
+    }
+)
 _CLOCK_PARTS = frozenset({"hour", "minute", "second", "millisecond", "microsecond"})
 
 
@@ -81,8 +100,11 @@ def _datetrunc(call: Call) -> Expr:
     """DATETRUNC(part, moment): the type of the moment; text counts as datetime2."""
     part, moment = date_part(call), moment_argument(call, 1)
     of = moment.type
-    unfit = (of.name == "date" and part in _CLOCK_PARTS) or \
-        (of.name == "time" and part not in _CLOCK_PARTS) or part not in _TRUNCATABLE
+    unfit = (
+        (of.name == "date" and part in _CLOCK_PARTS)
+        or (of.name == "time" and part not in _CLOCK_PARTS)
+        or part not in _TRUNCATABLE
+    )
     digits = 3 if of.name == "datetime" else 0 if of.name == "smalldatetime" else of.scale
     if unfit or (of.name != "date" and _DIGITS_OF.get(part, 0) > digits):
         raise SqlError(9810, part, "datetrunc", of.name, aborts="scope")
@@ -101,8 +123,11 @@ def _date_bucket(call: Call) -> Expr:
     part, moment = date_part(call), moment_argument(call, 2)
     of = moment.type
     allowed = {"day", "week", "month", "quarter", "year", *(_CLOCK_PARTS - {"microsecond"})}
-    if part not in allowed or (of.name == "date" and part in _CLOCK_PARTS) or \
-            (of.name == "time" and part not in _CLOCK_PARTS):
+    if (
+        part not in allowed
+        or (of.name == "date" and part in _CLOCK_PARTS)
+        or (of.name == "time" and part not in _CLOCK_PARTS)
+    ):
         raise SqlError(9810, part, "date_bucket", of.name, aborts="scope")
     width = call.integer(1)
     origin = [converted(call.arg(3), of)] if call.count == 4 else []
@@ -125,8 +150,11 @@ def _bucket(moment: datetime, part: str, size: int, origin: datetime) -> datetim
         if add_months(origin, count) > moment:
             count -= 1
         return add_months(origin, count // size * size)
-    step = timedelta(days=size * (7 if part == "week" else 1)) if part in {"day", "week"} else \
-        timedelta(**{_UNITS[part]: size})
+    step = (
+        timedelta(days=size * (7 if part == "week" else 1))
+        if part in {"day", "week"}
+        else timedelta(**{_UNITS[part]: size})
+    )
     return origin + (moment - origin) // step * step
 
 
@@ -173,16 +201,22 @@ def _smalldatetimefromparts(call: Call) -> Expr:
             raise ValueError
         return datetime(*parts)
 
-    return strict(_constructed("smalldatetime", make), sql_type("smalldatetime"),
-                  [call.integer(at) for at in range(5)])
+    return strict(
+        _constructed("smalldatetime", make),
+        sql_type("smalldatetime"),
+        [call.integer(at) for at in range(5)],
+    )
 
 
 @function("TIMEFROMPARTS", 5)
 def _timefromparts(call: Call) -> Expr:
     digits = _digits(call, 4, "time")
     make = lambda h, m, s, f: time(h, m, s, _micros(f, digits))  # noqa: E731
-    return strict(_constructed("time", make), sql_type("time", scale=digits),
-                  [call.integer(at) for at in range(4)])
+    return strict(
+        _constructed("time", make),
+        sql_type("time", scale=digits),
+        [call.integer(at) for at in range(4)],
+    )
 
 
 @function("DATETIMEOFFSETFROMPARTS", 10)
@@ -191,14 +225,21 @@ def _datetimeoffsetfromparts(call: Call) -> Expr:
 
     def make(*parts: int) -> datetime:
         *whole, fraction, hours, minutes = parts
-        if abs(hours) > 14 or abs(minutes) > 59 or hours * minutes < 0 \
-                or abs(hours * 60 + minutes) > 840:
+        if (
+            abs(hours) > 14
+            or abs(minutes) > 59
+            or hours * minutes < 0
+            or abs(hours * 60 + minutes) > 840
+        ):
             raise ValueError
         zone = timezone(timedelta(hours=hours, minutes=minutes))
         return datetime(*whole, _micros(fraction, digits), tzinfo=zone)
 
-    return strict(_constructed("datetimeoffset", make), sql_type("datetimeoffset", scale=digits),
-                  [call.integer(at) for at in range(9)])
+    return strict(
+        _constructed("datetimeoffset", make),
+        sql_type("datetimeoffset", scale=digits),
+        [call.integer(at) for at in range(9)],
+    )
 
 
 # ---------------------------------------------------------------------- zones

@@ -48,8 +48,13 @@ def _number(call: Call, at: int) -> Expr:
 
 def _kept_type(of: SqlType) -> SqlType:
     """Small integers become int, real float, smallmoney money."""
-    return {"tinyint": INT, "smallint": INT, "bit": FLOAT, "real": FLOAT,
-            "smallmoney": sql_type("money")}.get(of.name, of)
+    return {
+        "tinyint": INT,
+        "smallint": INT,
+        "bit": FLOAT,
+        "real": FLOAT,
+        "smallmoney": sql_type("money"),
+    }.get(of.name, of)
 
 
 def _checked_integer(of: SqlType, compute: Callable[..., int]) -> Callable[..., int]:
@@ -161,9 +166,16 @@ def _square(call: Call) -> Expr:
     return strict(lambda x: x * x, FLOAT, [converted(_number(call, 0), FLOAT)])
 
 
-_FLOAT_FUNCTIONS = {"EXP": math.exp, "LOG10": math.log10, "SIN": math.sin, "COS": math.cos,
-                    "TAN": math.tan, "ATAN": math.atan, "RADIANS": math.radians,
-                    "DEGREES": math.degrees}
+_FLOAT_FUNCTIONS = {
+    "EXP": math.exp,
+    "LOG10": math.log10,
+    "SIN": math.sin,
+    "COS": math.cos,
+    "TAN": math.tan,
+    "ATAN": math.atan,
+    "RADIANS": math.radians,
+    "DEGREES": math.degrees,
+}
 
 
 @function("EXP", 1)
@@ -202,9 +214,11 @@ def _pi(call: Call) -> Expr:
     return strict(lambda: math.pi, FLOAT, [])
 
 
-differs("RAND, CHECKSUM",
-        "The same seed and the same values give the same numbers, but not those of SQL Server: its "
-        "algorithms are not published.")
+differs(
+    "RAND, CHECKSUM",
+    "The same seed and the same values give the same numbers, but not those of SQL Server: its "
+    "algorithms are not published.",
+)
 
 
 @function("RAND", 0, 1)
@@ -213,14 +227,13 @@ def _rand(call: Call) -> Expr:
 
     The values are not SQL Server's; only that the same seed gives the same number is.
     """
+
     def of_seed(seed: object) -> float:
         return int(stream_guid(0, "rand", int(seed)).replace("-", "")[:13], 16) / 16**13
 
     if call.count:
         return strict(of_seed, FLOAT, [call.integer(0)])
-    return Expr(
-        lambda s, v, r: int(s.new_guid().replace("-", "")[19:], 16) / 16**13, FLOAT, False
-    )
+    return Expr(lambda s, v, r: int(s.new_guid().replace("-", "")[19:], 16) / 16**13, FLOAT, False)
 
 
 @function("STR", 1, 3)
@@ -261,14 +274,20 @@ def _isnumeric(call: Call) -> Expr:
 
     def run(s: object, v: object, r: object) -> int:
         text = inner(s, v, r)
-        return int(text is not None
-                   and (text.strip() in _LONE_SIGNS or bool(_NUMERIC.fullmatch(text))))
+        return int(
+            text is not None and (text.strip() in _LONE_SIGNS or bool(_NUMERIC.fullmatch(text)))
+        )
 
     return Expr(run, INT, False)
 
 
-_ALGORITHMS = {"MD5": "md5", "SHA": "sha1", "SHA1": "sha1", "SHA2_256": "sha256",
-               "SHA2_512": "sha512"}
+_ALGORITHMS = {
+    "MD5": "md5",
+    "SHA": "sha1",
+    "SHA1": "sha1",
+    "SHA2_256": "sha256",
+    "SHA2_512": "sha512",
+}
 
 
 @function("HASHBYTES", 2)
@@ -279,8 +298,11 @@ def _hashbytes(call: Call) -> Expr:
     def run(name: str, value: object) -> bytes | None:
         known = _ALGORITHMS.get(name.strip().upper())
         if known is None:
-            raise call.refuse(f"HASHBYTES with algorithm {name}") \
-                if name.upper() in {"MD2", "MD4"} else SqlError(1023, 1, "HashBytes")
+            raise (
+                call.refuse(f"HASHBYTES with algorithm {name}")
+                if name.upper() in {"MD2", "MD4"}
+                else SqlError(1023, 1, "HashBytes")
+            )
         return hashlib.new(known, encode(value), usedforsecurity=False).digest()
 
     return strict(run, varbinary(8000), [algorithm, data])

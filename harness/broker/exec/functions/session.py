@@ -72,9 +72,12 @@ def _global(node: ast.GlobalVariable, scope: Scope) -> Expr:
 
 
 _ERROR_PARTS = {
-    "ERROR_NUMBER": (INT, "number"), "ERROR_SEVERITY": (INT, "severity"),
-    "ERROR_STATE": (INT, "state"), "ERROR_LINE": (INT, "line"),
-    "ERROR_PROCEDURE": (SYSNAME, "procedure"), "ERROR_MESSAGE": (nvarchar(4000), "message"),
+    "ERROR_NUMBER": (INT, "number"),
+    "ERROR_SEVERITY": (INT, "severity"),
+    "ERROR_STATE": (INT, "state"),
+    "ERROR_LINE": (INT, "line"),
+    "ERROR_PROCEDURE": (SYSNAME, "procedure"),
+    "ERROR_MESSAGE": (nvarchar(4000), "message"),
 }
 
 
@@ -125,8 +128,12 @@ def _newsequentialid(call: Call) -> Expr:
 
 
 _NAMES = {
-    "ORIGINAL_LOGIN": "original_login", "SYSTEM_USER": "login_name", "CURRENT_USER": "user_name",
-    "SESSION_USER": "user_name", "USER": "user_name", "HOST_NAME": "host_name",
+    "ORIGINAL_LOGIN": "original_login",
+    "SYSTEM_USER": "login_name",
+    "CURRENT_USER": "user_name",
+    "SESSION_USER": "user_name",
+    "USER": "user_name",
+    "HOST_NAME": "host_name",
     "APP_NAME": "app_name",
 }
 
@@ -191,8 +198,11 @@ def _type_of(value: object) -> SqlType:
 
 
 _CONNECTION_PROPERTIES = {
-    "net_transport": "TCP", "protocol_type": "TSQL", "auth_scheme": "SQL",
-    "local_net_address": "127.0.0.1", "client_net_address": "127.0.0.1",
+    "net_transport": "TCP",
+    "protocol_type": "TSQL",
+    "auth_scheme": "SQL",
+    "local_net_address": "127.0.0.1",
+    "client_net_address": "127.0.0.1",
     "physical_net_transport": "TCP",
 }
 

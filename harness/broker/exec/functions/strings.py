@@ -47,9 +47,21 @@ def _len(call: Call) -> Expr:
     return strict(lambda x: units(x.rstrip(" ")) if x else 0, of, [text])
 
 
-_FIXED_SIZES = {"tinyint": 1, "bit": 1, "smallint": 2, "int": 4, "bigint": 8, "float": 8, "real": 4,
-                "money": 8, "smallmoney": 4, "datetime": 8, "smalldatetime": 4, "date": 3,
-                "uniqueidentifier": 16}
+_FIXED_SIZES = {
+    "tinyint": 1,
+    "bit": 1,
+    "smallint": 2,
+    "int": 4,
+    "bigint": 8,
+    "float": 8,
+    "real": 4,
+    "money": 8,
+    "smallmoney": 4,
+    "datetime": 8,
+    "smalldatetime": 4,
+    "date": 3,
+    "uniqueidentifier": 16,
+}
 
 
 def _data_length(of: SqlType) -> object:
@@ -59,8 +71,15 @@ def _data_length(of: SqlType) -> object:
     if of.is_string or of.is_binary:
         return len
     if of.name in {"decimal", "numeric"}:
-        size = 5 if of.precision <= 9 else 9 if of.precision <= 19 else \
-            13 if of.precision <= 28 else 17
+        size = (
+            5
+            if of.precision <= 9
+            else 9
+            if of.precision <= 19
+            else 13
+            if of.precision <= 28
+            else 17
+        )
         return lambda x: size
     if of.name in {"time", "datetime2", "datetimeoffset"}:
         base = {"time": 3, "datetime2": 6, "datetimeoffset": 8}[of.name]
@@ -131,8 +150,10 @@ def _folding(collation: Collation) -> object:
     """text -> text in which equal characters are the same, position for position."""
     if collation.case_sensitive:
         return lambda x: x
-    return lambda x: x.lower() if len(x.lower()) == len(x) else "".join(
-        c.lower() if len(c.lower()) == 1 else c for c in x
+    return lambda x: (
+        x.lower()
+        if len(x.lower()) == len(x)
+        else "".join(c.lower() if len(c.lower()) == 1 else c for c in x)
     )
 
 
@@ -163,8 +184,14 @@ def _patindex(call: Call) -> Expr:
             found = regex.search(y) if anywhere else regex.match(y)
         elif anywhere:
             regex = like_regex(body, None, sensitive)
-            found = next((m for m in (regex.match(y, at) for at in range(len(y) + 1))
-                          if m and m.end() == len(y)), None)
+            found = next(
+                (
+                    m
+                    for m in (regex.match(y, at) for at in range(len(y) + 1))
+                    if m and m.end() == len(y)
+                ),
+                None,
+            )
         else:
             found = like_regex(body, None, sensitive).fullmatch(y)
         return found.start() + 1 if found else 0
@@ -188,8 +215,9 @@ def _replace(call: Call) -> Expr:
     text, old, new = call.text(0), call.text(1), call.text(2)
     unicode = any(part.type.name in UNICODE_TYPES for part in (text, old, new))
     longest = any(part.type.length == MAX for part in (text, old, new))
-    of = sql_type("nvarchar" if unicode else "varchar",
-                  MAX if longest else 4000 if unicode else 8000)
+    of = sql_type(
+        "nvarchar" if unicode else "varchar", MAX if longest else 4000 if unicode else 8000
+    )
     collation = common_collation(text, old)
     fold_case, limit = _folding(collation), of.length
 
@@ -299,9 +327,19 @@ def _nchar(call: Call) -> Expr:
     return strict(run, sql_type("nchar", 1), [call.integer(0)])
 
 
-_QUOTES = {"[": ("[", "]"), "]": ("[", "]"), "'": ("'", "'"), '"': ('"', '"'), "(": ("(", ")"),
-           ")": ("(", ")"), "<": ("<", ">"), ">": ("<", ">"), "{": ("{", "}"), "}": ("{", "}"),
-           "`": ("`", "`")}
+_QUOTES = {
+    "[": ("[", "]"),
+    "]": ("[", "]"),
+    "'": ("'", "'"),
+    '"': ('"', '"'),
+    "(": ("(", ")"),
+    ")": ("(", ")"),
+    "<": ("<", ">"),
+    ">": ("<", ">"),
+    "{": ("{", "}"),
+    "}": ("{", "}"),
+    "`": ("`", "`"),
+}
 
 
 @function("QUOTENAME", 1, 2)
@@ -350,8 +388,11 @@ def _concat(call: Call) -> Expr:
 @function("CONCAT_WS", 3, UNLIMITED)
 def _concat_ws(call: Call) -> Expr:
     parts = [_concat_part(arg, at + 1, "concat_ws") for at, arg in enumerate(call.args())]
-    of = wide_like(parts[0] if not any(p.type.name in UNICODE_TYPES for p in parts) else
-                   next(p for p in parts if p.type.name in UNICODE_TYPES))
+    of = wide_like(
+        parts[0]
+        if not any(p.type.name in UNICODE_TYPES for p in parts)
+        else next(p for p in parts if p.type.name in UNICODE_TYPES)
+    )
     if any(part.type.length == MAX for part in parts):
         of = sql_type(of.name, MAX)
     separator, fns = parts[0].fn, tuple(part.fn for part in parts[1:])

@@ -71,9 +71,18 @@ def _string_escape(call: Call) -> Expr:
     return strict(lambda x: json_string(x)[1:-1], NVARCHAR_MAX, [call.text(0)])
 
 
-_CODES = {char: code for code, chars in {
-    "1": "BFPV", "2": "CGJKQSXZ", "3": "DT", "4": "L", "5": "MN", "6": "R"}.items()
-    for char in chars}
+_CODES = {
+    char: code
+    for code, chars in {
+        "1": "BFPV",
+        "2": "CGJKQSXZ",
+        "3": "DT",
+        "4": "L",
+        "5": "MN",
+        "6": "R",
+    }.items()
+    for char in chars
+}
 
 
 def soundex(text: str) -> str:
@@ -103,6 +112,7 @@ def _soundex(call: Call) -> Expr:
 @function("DIFFERENCE", 2)
 def _difference(call: Call) -> Expr:
     """How many of the four characters of both SOUNDEX codes agree."""
+
     def run(one: str, two: str) -> int:
         return sum(a == b for a, b in zip(soundex(one), soundex(two)))
 

@@ -9,9 +9,20 @@ from harness.broker.exec.expressions.expr import Expr, closure
 from harness.broker.exec.expressions.operands import converted
 from harness.broker.exec.functions.registry import Call, function
 
-_PRECISIONS = {"bigint": 19, "int": 10, "smallint": 5, "tinyint": 3, "bit": 1, "money": 19,
-               "smallmoney": 10, "float": 53, "real": 24, "datetime": 23, "smalldatetime": 16,
-               "date": 10}
+_PRECISIONS = {
+    "bigint": 19,
+    "int": 10,
+    "smallint": 5,
+    "tinyint": 3,
+    "bit": 1,
+    "money": 19,
+    "smallmoney": 10,
+    "float": 53,
+    "real": 24,
+    "datetime": 23,
+    "smalldatetime": 16,
+    "date": 10,
+}
 
 
 def _length(of: SqlType) -> int:

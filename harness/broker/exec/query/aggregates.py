@@ -25,7 +25,14 @@ from harness.broker.exec.query.statistics import STATISTICS, checksum, statistic
 from harness.tsql import ast
 
 SUPPORTED = STATISTICS | {
-    "COUNT", "COUNT_BIG", "SUM", "AVG", "MIN", "MAX", "STRING_AGG", "CHECKSUM_AGG",
+    "COUNT",
+    "COUNT_BIG",
+    "SUM",
+    "AVG",
+    "MIN",
+    "MAX",
+    "STRING_AGG",
+    "CHECKSUM_AGG",
     "APPROX_COUNT_DISTINCT",
 }
 _WITHOUT_OVER = frozenset({"STRING_AGG", "APPROX_COUNT_DISTINCT"})
@@ -54,7 +61,9 @@ def is_windowed_aggregate(name: str) -> bool:
 def is_aggregate(node: Any) -> bool:
     """True for a call of an aggregate function that is not a window function."""
     return (
-        isinstance(node, ast.FunctionCall) and node.over is None and len(node.name.parts) == 1
+        isinstance(node, ast.FunctionCall)
+        and node.over is None
+        and len(node.name.parts) == 1
         and node.name.name.upper() in AGGREGATES
     )
 
@@ -85,8 +94,12 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     if isinstance(argument, ast.Star):
         if name not in {"COUNT", "COUNT_BIG"}:
             raise SqlError(102, "*", severity=15, aborts="scope")
-        return Aggregate(lambda s, v, rows: len(rows), _count_type(name), False,
-                         running=_counter(lambda s, v, row: 1))
+        return Aggregate(
+            lambda s, v, rows: len(rows),
+            _count_type(name),
+            False,
+            running=_counter(lambda s, v, row: 1),
+        )
     # Over a window the argument may be an aggregate of the group: SUM(SUM(x)) OVER ().
     nested = node.over is None and has_aggregate(argument)
     if nested or any(isinstance(part, ast.Query) for part in argument.walk()):
@@ -94,12 +107,17 @@ def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     operand = compile_expression(argument, scope)
     values = _values(operand, node.distinct or name == "APPROX_COUNT_DISTINCT")
     if name in {"COUNT", "COUNT_BIG", "APPROX_COUNT_DISTINCT"}:
-        return Aggregate(lambda s, v, rows: len(values(s, v, rows)), _count_type(name), False,
-                         running=_counter(operand.fn))
+        return Aggregate(
+            lambda s, v, rows: len(values(s, v, rows)),
+            _count_type(name),
+            False,
+            running=_counter(operand.fn),
+        )
     if name in STATISTICS or name == "CHECKSUM_AGG":
         made = checksum(operand) if name == "CHECKSUM_AGG" else statistic(name, operand)
-        return Aggregate(lambda s, v, rows: made(values(s, v, rows)),
-                         INT if name == "CHECKSUM_AGG" else FLOAT)
+        return Aggregate(
+            lambda s, v, rows: made(values(s, v, rows)), INT if name == "CHECKSUM_AGG" else FLOAT
+        )
     if name in {"MIN", "MAX"}:
         return _extreme(name, operand, values)
     return _sum(name, operand, values)
@@ -239,9 +257,7 @@ def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
     return Aggregate(run, result, True, operand.collation)
 
 
-def sort_rows(
-    rows: list[tuple], order: list[tuple[Expr, bool]], s: Any, v: Any
-) -> list[tuple]:
+def sort_rows(rows: list[tuple], order: list[tuple[Expr, bool]], s: Any, v: Any) -> list[tuple]:
     """Rows in the order of (expression, descending) pairs; NULLs first, last when descending."""
     for expr, descending in reversed(order):
         key, fn = comparison_key(expr.type, expr.collation), expr.fn

@@ -48,10 +48,13 @@ def compile_analytic(node: ast.FunctionCall, scope: Scope) -> tuple[Values, SqlT
         return _tiles(node, scope), BIGINT, False
     if node.arguments:
         raise SqlError(174, node.name.name, 0, aborts="scope")
-    values = {"ROW_NUMBER": lambda s, v, rows, keys: list(range(1, len(rows) + 1)),
-              "RANK": lambda s, v, rows, keys: _ranks(keys),
-              "DENSE_RANK": lambda s, v, rows, keys: _dense(keys),
-              "PERCENT_RANK": _percent_ranks, "CUME_DIST": _cumulative}[name]
+    values = {
+        "ROW_NUMBER": lambda s, v, rows, keys: list(range(1, len(rows) + 1)),
+        "RANK": lambda s, v, rows, keys: _ranks(keys),
+        "DENSE_RANK": lambda s, v, rows, keys: _dense(keys),
+        "PERCENT_RANK": _percent_ranks,
+        "CUME_DIST": _cumulative,
+    }[name]
     return values, FLOAT if name in DISTRIBUTIONS else BIGINT, False
 
 

@@ -57,25 +57,46 @@ class Block:
     evaluated over, ``rows`` the output.
     """
 
-    def __init__(self, select: ast.Select, tail: Tail, outer: Scope, compiler: Any,
-                 common: dict[str, Any], choose: Any = None) -> None:
+    def __init__(
+        self,
+        select: ast.Select,
+        tail: Tail,
+        outer: Scope,
+        compiler: Any,
+        common: dict[str, Any],
+        choose: Any = None,
+    ) -> None:
         self.select, self.tail, self.outer = select, tail, outer
         self.compiler, self.context = compiler, compiler.context
         self.memo: list[Any] = []
         self.base = scope_width(outer)
         self._refuse()
-        nodes: list[Any] = [*select.items, select.where, select.group_by, select.having,
-                            *tail.order_by]
+        nodes: list[Any] = [
+            *select.items,
+            select.where,
+            select.group_by,
+            select.having,
+            *tail.order_by,
+        ]
         grouped = self._grouped()
         self.from_: From = compile_from(
-            select.from_, select.where, outer, compiler, common, self.memo,
-            readers=nodes, limit=None if grouped else self._limit(),
-            order_by=None if grouped else self._meant_order(), choose_target=choose)
+            select.from_,
+            select.where,
+            outer,
+            compiler,
+            common,
+            self.memo,
+            readers=nodes,
+            limit=None if grouped else self._limit(),
+            order_by=None if grouped else self._meant_order(),
+            choose_target=choose,
+        )
         self.scope = self.from_.scope
         self.group: Grouping | None = None
         if grouped:
-            self.group = Grouping(select.group_by, self.scope, outer, self.from_.names,
-                                  self.context)
+            self.group = Grouping(
+                select.group_by, self.scope, outer, self.from_.names, self.context
+            )
             self.scope = self.group.scope
             self.scope.compile_subquery = self.from_.scope.compile_subquery
         self.windows = Windows(self.scope, select.windows)
@@ -102,8 +123,12 @@ class Block:
     @property
     def plain(self) -> bool:
         """Whether a further condition on its output means the same inside it."""
-        return (self.whole and self.group is None and not self.windows.found
-                and not self.select.distinct)
+        return (
+            self.whole
+            and self.group is None
+            and not self.windows.found
+            and not self.select.distinct
+        )
 
     # ------------------------------------------------------------------ compiling
     def _next_value(self, node: ast.NextValueFor) -> Expr:
@@ -124,7 +149,8 @@ class Block:
     def _grouped(self) -> bool:
         select = self.select
         return (
-            select.group_by is not None or select.having is not None
+            select.group_by is not None
+            or select.having is not None
             or any(has_aggregate(item) for item in select.items)
             or any(has_aggregate(item) for item in self.tail.order_by)
         )
@@ -134,7 +160,8 @@ class Block:
         select = self.select
         windowed = any(
             isinstance(part, ast.FunctionCall) and part.over is not None
-            for node in [*select.items, *self.tail.order_by] for part in walk_here(node)
+            for node in [*select.items, *self.tail.order_by]
+            for part in walk_here(node)
         )
         if select.distinct or windowed or self.tail.offset is not None:
             return None
@@ -183,16 +210,26 @@ class Block:
         of = place[0].columns[place[1]] if place is not None else None
         # What is computed may be NULL as far as the metadata say (SELECT INTO page).
         computed = isinstance(item.value, (ast.BinaryOp, ast.UnaryOp))
-        column = QueryColumn(name, expr.type, expr.nullable or computed, of and of.identity,
-                             expr.collation, expr.untyped, of is not None and of.stored)
+        column = QueryColumn(
+            name,
+            expr.type,
+            expr.nullable or computed,
+            of and of.identity,
+            expr.collation,
+            expr.untyped,
+            of is not None and of.stored,
+        )
         return Item(column, expr, item.value, item.variable, item.op or "=")
 
     def _star(self, star: ast.Star) -> list[Item]:
         qualifier = tuple(part.lower() for part in star.qualifier)
         sources = [s for s in self.from_.sources if s.answers(qualifier)]
         if not sources:
-            error = SqlError(107, ".".join(star.qualifier), severity=15, aborts="scope") \
-                if qualifier else SqlError(263, aborts="scope")
+            error = (
+                SqlError(107, ".".join(star.qualifier), severity=15, aborts="scope")
+                if qualifier
+                else SqlError(263, aborts="scope")
+            )
             raise self.context.fail(star, error)
         found = []
         for source in sources:
@@ -204,11 +241,13 @@ class Block:
     def _sort(self) -> list[SortKey]:
         if not self.tail.order_by:
             return []
-        keys = sort_keys(self.tail.order_by, self.columns, self.scope, self._output_of,
-                         self.context)
+        keys = sort_keys(
+            self.tail.order_by, self.columns, self.scope, self._output_of, self.context
+        )
         if self.select.distinct and any(key.fn is not None for key in keys):
-            raise self.context.fail(self.tail.order_by[0], SqlError(145, severity=15,
-                                                                    aborts="scope"))
+            raise self.context.fail(
+                self.tail.order_by[0], SqlError(145, severity=15, aborts="scope")
+            )
         return [] if self.from_.ordered else keys
 
     def _output_of(self, node: ast.Expression) -> int:
@@ -220,8 +259,10 @@ class Block:
                     return number
         canonical = self.from_.names.canonical(node)
         for number, item in enumerate(self.items):
-            if not isinstance(item.node, ast.Literal) \
-                    and self.from_.names.canonical(item.node) == canonical:
+            if (
+                not isinstance(item.node, ast.Literal)
+                and self.from_.names.canonical(item.node) == canonical
+            ):
                 return number
         return -1
 
@@ -260,8 +301,12 @@ class Block:
         """The closure that yields the output rows."""
         read = self.source_rows()
         project = self.project()
-        if self.sort or self.select.distinct or self.tail.offset is not None or \
-                (self.select.top is not None and self.select.top.with_ties):
+        if (
+            self.sort
+            or self.select.distinct
+            or self.tail.offset is not None
+            or (self.select.top is not None and self.select.top.with_ties)
+        ):
             return self._ordered(read, project)
         top, most = self.top, self.most
         if top is None and most is None:
@@ -270,7 +315,7 @@ class Block:
         def run(s: Any, v: Any, r: tuple) -> list[tuple]:
             found = read(s, v, r)
             if top is not None:
-                found = found[:top(s, v, r, len(found))]
+                found = found[: top(s, v, r, len(found))]
             if most is not None:
                 found = found[:most]
             return [project(s, v, row) for row in found]
@@ -318,8 +363,8 @@ def offset_of(
     count = row_count(node.count, scope, 10744, 1) if node.count is not None else None
 
     def run(s: Any, v: Any, r: tuple, rows: list) -> list:
-        rows = rows[skip(s, v, r):]
-        return rows if count is None else rows[:count(s, v, r)]
+        rows = rows[skip(s, v, r) :]
+        return rows if count is None else rows[: count(s, v, r)]
 
     return run
 

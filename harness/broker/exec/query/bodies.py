@@ -80,8 +80,9 @@ class Body:
         if not self.block.plain:
             return None
         for part in predicate.walk():
-            if isinstance(part, (ast.Query, ast.NextValueFor, ast.MethodCall)) or \
-                    (isinstance(part, ast.FunctionCall) and len(part.name.parts) > 1):
+            if isinstance(part, (ast.Query, ast.NextValueFor, ast.MethodCall)) or (
+                isinstance(part, ast.FunctionCall) and len(part.name.parts) > 1
+            ):
                 return None
 
         def swap(ref: ast.ColumnRef) -> ast.Expression | None:
@@ -125,8 +126,9 @@ class Body:
     def _error(self, derived: int, other: int) -> SqlError:
         return SqlError(derived if self.derived else other, self.shown, aborts="scope")
 
-    def write(self, choice: Choice, where: list[ast.Predicate], scope: Scope) \
-            -> tuple[Rows, Written, list[Any]]:
+    def write(
+        self, choice: Choice, where: list[ast.Predicate], scope: Scope
+    ) -> tuple[Rows, Written, list[Any]]:
         """(rows with the base table's key behind them, what is behind, paths)."""
         number, inner = self.target(choice)
         place = self.block.from_.sources[number].pos
@@ -179,12 +181,22 @@ class Body:
         if self.checked and visible is not None:
             checks.append(visible)
         names = [column.name for column in block.columns]
-        made = Written(source.table or behind.table, source.slot if source.table else behind.slot,
-                       ordinals, names, [column.type for column in block.columns],
-                       self._securables(source), value, visible, checks, hidden)
+        made = Written(
+            source.table or behind.table,
+            source.slot if source.table else behind.slot,
+            ordinals,
+            names,
+            [column.type for column in block.columns],
+            self._securables(source),
+            value,
+            visible,
+            checks,
+            hidden,
+        )
         if self.checked and visible is None:
             raise block.context.not_supported(
-                block.select, "writing through a view of several tables WITH CHECK OPTION")
+                block.select, "writing through a view of several tables WITH CHECK OPTION"
+            )
         return made
 
 
@@ -233,12 +245,24 @@ def narrow(
         place = names.one(ref)
         return place[1] if place is not None and place[0] is source else None
 
-    pairs = [(c.node, moved) for c in conditions if c.mentions == {source}
-             and (moved := body.moved(c.node, ordinal_of)) is not None]
-    joining = [] if before is None or source.choice is not None else [
-        (c.node, moved) for c in conditions if c.mentions - {source} and source in c.mentions
-        and isinstance(c.node, ast.Comparison) and c.node.op == "="
-        and (moved := body.moved(c.node, ordinal_of)) is not None]
+    pairs = [
+        (c.node, moved)
+        for c in conditions
+        if c.mentions == {source} and (moved := body.moved(c.node, ordinal_of)) is not None
+    ]
+    joining = (
+        []
+        if before is None or source.choice is not None
+        else [
+            (c.node, moved)
+            for c in conditions
+            if c.mentions - {source}
+            and source in c.mentions
+            and isinstance(c.node, ast.Comparison)
+            and c.node.op == "="
+            and (moved := body.moved(c.node, ordinal_of)) is not None
+        ]
+    )
     if joining and _searched(source, [moved for _, moved in pairs + joining], before):
         return [node for node, _ in pairs + joining]
     if not pairs:
@@ -272,8 +296,10 @@ def _repeatable(node: ast.Expression) -> bool:
         if isinstance(part, (ast.Query, ast.NextValueFor, ast.MethodCall)):
             return False
         if isinstance(part, ast.FunctionCall) and (
-                len(part.name.parts) > 1 or part.over is not None
-                or part.name.name.upper() in _NOT_REPEATED):
+            len(part.name.parts) > 1
+            or part.over is not None
+            or part.name.name.upper() in _NOT_REPEATED
+        ):
             return False
     return True
 

@@ -21,5 +21,9 @@ def named_columns(
 ) -> list[QueryColumn]:
     """The columns of a system view or a queue, some of which are such names."""
     binary = name_collation(context.session.engine) if broker_names else None
-    return [QueryColumn(c.name, c.type, c.nullable,
-                        collation=binary if c.name in broker_names else None) for c in columns]
+    return [
+        QueryColumn(
+            c.name, c.type, c.nullable, collation=binary if c.name in broker_names else None
+        )
+        for c in columns
+    ]

@@ -44,7 +44,10 @@ class QueryCompiler:
                 self.max_recursion = int(getattr(option.value, "value", option.value))
 
     def query(
-        self, node: ast.Query | ast.Values, outer: Scope, common: Common | None = None,
+        self,
+        node: ast.Query | ast.Values,
+        outer: Scope,
+        common: Common | None = None,
         most: int | None = None,
     ) -> Rowset:
         """Compile a query. outer: the scope around it; most: how many rows the caller wants."""
@@ -85,13 +88,17 @@ class QueryCompiler:
 
     def _again(self, select: ast.Select, tail: Tail, common: Common) -> Callable[..., Block]:
         """What compiles a block again: under more conditions, in a scope, with a target."""
+
         def make(where: list[ast.Predicate], scope: Scope, choose: Any) -> Block:
             # Its own come first: they may keep rows away that the others cannot be asked of.
             conditions = [*([] if select.where is None else [select.where]), *where]
             again = select
             if where:
-                both = conditions[0] if len(conditions) == 1 else \
-                    ast.And(conditions[0].pos, conditions[-1].end, conditions)
+                both = (
+                    conditions[0]
+                    if len(conditions) == 1
+                    else ast.And(conditions[0].pos, conditions[-1].end, conditions)
+                )
                 again = replace(select, where=both)
             return Block(again, tail, scope, self, common, choose)
 
@@ -114,9 +121,11 @@ class QueryCompiler:
 
     def subquery_hook(self, common: Common, memo: list | None) -> Callable[..., Subquery]:
         """What ``Scope.compile_subquery`` calls in a block with these common tables."""
+
         def compile_inner(scope: Scope) -> Callable[..., Rowset]:
             return lambda query, most: self.inside(
-                memo, lambda: self.query(query, scope, common, most))
+                memo, lambda: self.query(query, scope, common, most)
+            )
 
         return lambda query, scope: Subquery(query, compile_inner(scope), memo)
 
@@ -180,7 +189,8 @@ class QueryCompiler:
         round_before: list[list[tuple]] = [[]]
         inner = dict(known)
         inner[table.name.lower()] = lambda: Rowset(
-            anchor.columns, lambda s, v, r: round_before[0], True)
+            anchor.columns, lambda s, v, r: round_before[0], True
+        )
         rounds = [self._body(member, outer, inner) for member in members]
         if any(len(member.columns) != len(anchor.columns) for member in rounds):
             raise self.context.fail(table, SqlError(205, aborts="scope"))
@@ -195,14 +205,20 @@ class QueryCompiler:
                     raise SqlError(530, limit)
                 level += 1
                 round_before[0] = last
-                last = [row for member, convert in zip(rounds, converts)
-                        for row in convert(member.rows(s, v, r))]
+                last = [
+                    row
+                    for member, convert in zip(rounds, converts)
+                    for row in convert(member.rows(s, v, r))
+                ]
                 found = found + last
             return found
 
         return Rowset(
-            anchor.columns, rows, anchor.correlated or any(m.correlated for m in rounds),
-            anchor.paths + [path for member in rounds for path in member.paths])
+            anchor.columns,
+            rows,
+            anchor.correlated or any(m.correlated for m in rounds),
+            anchor.paths + [path for member in rounds for path in member.paths],
+        )
 
     # ------------------------------------------------------------------ set operations
     def _body(self, body: Any, outer: Scope, common: Common) -> Rowset:
@@ -224,7 +240,8 @@ class QueryCompiler:
         return Rowset(
             columns,
             lambda s, v, r: combine(one(left_rows(s, v, r)), two(right_rows(s, v, r))),
-            left.correlated or right.correlated, left.paths + right.paths,
+            left.correlated or right.correlated,
+            left.paths + right.paths,
         )
 
     def _ordered(self, rowset: Rowset, node: ast.Query, outer: Scope) -> Rowset:
@@ -261,8 +278,9 @@ class QueryCompiler:
         width = scope_width(outer)
         rowsets = []
         for row in compiled:
-            columns = [QueryColumn("", e.type, e.nullable, None, e.collation, e.untyped)
-                       for e in row]
+            columns = [
+                QueryColumn("", e.type, e.nullable, None, e.collation, e.untyped) for e in row
+            ]
             rowsets.append((columns, projection(row)))
         columns = rowsets[0][0]
         for other, _ in rowsets[1:]:
@@ -279,7 +297,8 @@ class QueryCompiler:
 def _refers(node: ast.Node, name: str) -> bool:
     lowered = name.lower()
     return any(
-        isinstance(part, ast.TableRef) and len(part.name.parts) == 1
+        isinstance(part, ast.TableRef)
+        and len(part.name.parts) == 1
         and part.name.name.lower() == lowered
         for part in node.walk()
     )
@@ -289,10 +308,16 @@ def _combined(one: QueryColumn, two: QueryColumn) -> QueryColumn:
     """A column over two branches: the first one's name, the common type."""
     if one.untyped or two.untyped:
         typed = two if one.untyped else one
-        return QueryColumn(one.name, typed.type, True, None, typed.collation,
-                           one.untyped and two.untyped)
-    return QueryColumn(one.name, common_type(one.type, two.type), one.nullable or two.nullable,
-                       None, one.collation or two.collation)
+        return QueryColumn(
+            one.name, typed.type, True, None, typed.collation, one.untyped and two.untyped
+        )
+    return QueryColumn(
+        one.name,
+        common_type(one.type, two.type),
+        one.nullable or two.nullable,
+        None,
+        one.collation or two.collation,
+    )
 
 
 def _converter(

@@ -52,12 +52,16 @@ def is_json(node: Any) -> bool:
         return isinstance(clause, ast.ForJson) and not clause.without_array_wrapper
     if isinstance(node, (ast.JsonObject, ast.JsonArray)):
         return True
-    return isinstance(node, ast.FunctionCall) and len(node.name.parts) == 1 \
+    return (
+        isinstance(node, ast.FunctionCall)
+        and len(node.name.parts) == 1
         and node.name.name.upper() in JSON_FUNCTIONS
+    )
 
 
 def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Rowset:
     """The rowset of one row and one column that FOR JSON makes of a query."""
+
     def fail(number: int, *args: object) -> SqlError:
         return context.fail(node, SqlError(number, *args, aborts="scope"))
 
@@ -67,8 +71,11 @@ def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Row
     for column in columns:
         if not column.name:
             raise fail(13605)
-    ready = [is_json(item.node) for item in block.items] if block is not None else \
-        [False] * len(columns)
+    ready = (
+        [is_json(item.node) for item in block.items]
+        if block is not None
+        else [False] * len(columns)
+    )
     writers = [str if done else json_value(column.type) for done, column in zip(ready, columns)]
     if node.mode == "PATH":
         objects = _path(node, columns, writers, fail)
@@ -98,8 +105,12 @@ Objects = Callable[[list[tuple]], list[str]]
 
 
 # ---------------------------------------------------------------------- PATH
-def _path(node: ast.ForJson, columns: list[QueryColumn], writers: list[Value],
-          fail: Callable[..., SqlError]) -> Objects:
+def _path(
+    node: ast.ForJson,
+    columns: list[QueryColumn],
+    writers: list[Value],
+    fail: Callable[..., SqlError],
+) -> Objects:
     """Dots in names make objects inside objects."""
     tree: dict[str, Any] = {}
     latest: list[str] = []
@@ -110,7 +121,7 @@ def _path(node: ast.ForJson, columns: list[QueryColumn], writers: list[Value],
         inner = tree
         for depth, step in enumerate(steps[:-1]):
             held = inner.get(step)
-            reopened = held is not None and latest[:depth + 1] != steps[:depth + 1]
+            reopened = held is not None and latest[: depth + 1] != steps[: depth + 1]
             if isinstance(held, int) or reopened:
                 raise fail(13601, column.name)
             inner = inner.setdefault(step, {})
@@ -138,8 +149,14 @@ def _path(node: ast.ForJson, columns: list[QueryColumn], writers: list[Value],
 
 
 # ---------------------------------------------------------------------- AUTO
-def _auto(node: ast.ForJson, columns: list[QueryColumn], writers: list[Value], block: Any,
-          fail: Callable[..., SqlError], context: Any) -> Objects:
+def _auto(
+    node: ast.ForJson,
+    columns: list[QueryColumn],
+    writers: list[Value],
+    block: Any,
+    fail: Callable[..., SqlError],
+    context: Any,
+) -> Objects:
     if block is None:
         raise context.not_supported(node, "FOR JSON AUTO over a set operation")
     levels = levels_of(block, columns)
@@ -152,7 +169,8 @@ def _auto(node: ast.ForJson, columns: list[QueryColumn], writers: list[Value], b
         return [
             f"{json_string(columns[place].name)}:"
             f"{'null' if row[place] is None else writers[place](row[place])}"
-            for place in level.columns if row[place] is not None or nulls
+            for place in level.columns
+            if row[place] is not None or nulls
         ]
 
     def nested(rows: list[tuple], depth: int) -> list[str]:

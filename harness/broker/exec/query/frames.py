@@ -16,8 +16,13 @@ Span = tuple[int, int]
 Spans = Callable[[list[Any]], list[Span]]
 """order keys of a partition's rows -> per row (first, one behind the last) of its frame."""
 
-_PLACES = {"UNBOUNDED PRECEDING": 0, "PRECEDING": 1, "CURRENT ROW": 2, "FOLLOWING": 3,
-           "UNBOUNDED FOLLOWING": 4}
+_PLACES = {
+    "UNBOUNDED PRECEDING": 0,
+    "PRECEDING": 1,
+    "CURRENT ROW": 2,
+    "FOLLOWING": 3,
+    "UNBOUNDED FOLLOWING": 4,
+}
 _CURRENT = ("CURRENT ROW", None)
 
 
@@ -34,8 +39,9 @@ def compile_frame(over: ast.Over) -> Spans:
     start, finish = frame.start, frame.finish or _CURRENT
     places = _PLACES[start[0]], _PLACES[finish[0]]
     if places[0] > places[1] or places[0] == 4 or places[1] == 0:
-        raise SqlError(4193, f"{frame.unit} BETWEEN {_shown(start)} AND {_shown(finish)}",
-                       aborts="scope")
+        raise SqlError(
+            4193, f"{frame.unit} BETWEEN {_shown(start)} AND {_shown(finish)}", aborts="scope"
+        )
     if frame.unit == "RANGE":
         if {"PRECEDING", "FOLLOWING"} & {start[0], finish[0]}:
             raise SqlError(4194, aborts="scope")
@@ -44,9 +50,13 @@ def compile_frame(over: ast.Over) -> Spans:
 
     def spans(keys: list[Any]) -> list[Span]:
         last = len(keys)
-        return [(0 if low is None else min(max(i + low, 0), last),
-                 last if high is None else min(max(i + high + 1, 0), last))
-                for i in range(last)]
+        return [
+            (
+                0 if low is None else min(max(i + low, 0), last),
+                last if high is None else min(max(i + high + 1, 0), last),
+            )
+            for i in range(last)
+        ]
 
     return spans
 
@@ -86,8 +96,9 @@ def _running(keys: list[Any]) -> list[Span]:
 
 def _range(start: str, finish: str) -> Spans:
     def spans(keys: list[Any]) -> list[Span]:
-        return [(first if start == "CURRENT ROW" else 0,
-                 last if finish == "CURRENT ROW" else len(keys))
-                for first, last in _peers(keys)]
+        return [
+            (first if start == "CURRENT ROW" else 0, last if finish == "CURRENT ROW" else len(keys))
+            for first, last in _peers(keys)
+        ]
 
     return spans

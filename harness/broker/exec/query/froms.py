@@ -53,9 +53,16 @@ class From:
 
 
 def compile_from(
-    nodes: list[ast.TableSource], where: ast.Predicate | None, outer: Scope, compiler: Any,
-    common: dict[str, Any], memo: list, *, readers: list[Any],
-    limit: Fn | None = None, order_by: list[ast.OrderItem] | None = None,
+    nodes: list[ast.TableSource],
+    where: ast.Predicate | None,
+    outer: Scope,
+    compiler: Any,
+    common: dict[str, Any],
+    memo: list,
+    *,
+    readers: list[Any],
+    limit: Fn | None = None,
+    order_by: list[ast.OrderItem] | None = None,
     choose_target: Callable[[ast.Node, Source], Choice | None] | None = None,
     extra: Source | None = None,
 ) -> From:
@@ -68,9 +75,13 @@ def compile_from(
     context = compiler.context
     base = scope_width(outer)
     binder = Binder(
-        context, lambda query, scope, again=False: compiler.inside(
-            memo if again else compiler.enclosing,
-            lambda: compiler.query(query, scope, common)), outer, common)
+        context,
+        lambda query, scope, again=False: compiler.inside(
+            memo if again else compiler.enclosing, lambda: compiler.query(query, scope, common)
+        ),
+        outer,
+        common,
+    )
     builder = TreeBuilder(binder, context, base, choose_target)
     tree = builder.build(nodes) if nodes else Inner([])
     if extra is not None:
@@ -84,10 +95,13 @@ def compile_from(
     for source in sources:
         if source.table is not None:
             source.needed = names.ordinals(source, parts)
-    planner = Planner(names, _value_type(outer, sources, base, compiler, common),
-                      reorder=not (builder.lateral or builder.forced or compiler.hints.forced),
-                      whole=compiler.hints.whole,
-                      bad_optimizer=value(context.session.engine, "bad_optimizer"))
+    planner = Planner(
+        names,
+        _value_type(outer, sources, base, compiler, common),
+        reorder=not (builder.lateral or builder.forced or compiler.hints.forced),
+        whole=compiler.hints.whole,
+        bad_optimizer=value(context.session.engine, "bad_optimizer"),
+    )
     steps, rest = planner.place(tree, planner.conditions(conjuncts(where)), set())
     if rest or not steps:
         steps.append(FilterStep(rest))
@@ -105,9 +119,7 @@ def compile_from(
     return From(sources, names, scope, _rows(run, base), paths, ordered, target)
 
 
-def _narrow(
-    steps: list[Any], names: Names, outer: Scope, *, final: bool
-) -> list[ast.Predicate]:
+def _narrow(steps: list[Any], names: Names, outer: Scope, *, final: bool) -> list[ast.Predicate]:
     """Move conditions into views, derived and common tables; the ones moved.
 
     final: sources have their places in the row already, so that one may be asked by the rows of
@@ -123,8 +135,7 @@ def _narrow(
             columns = [column for one in step.bound for column in one.scope_columns()]
             before = query_scope(outer, columns, source.offset)
         found = narrow(source, step.conditions, names, before)
-        step.conditions = [c for c in step.conditions
-                           if not any(c.node is node for node in found)]
+        step.conditions = [c for c in step.conditions if not any(c.node is node for node in found)]
         moved += found
     return moved
 
@@ -140,7 +151,11 @@ def _rows(steps: list[Any], base: int) -> Rows:
 
 
 def _scope(
-    outer: Scope, sources: list[Source], base: int, compiler: Any, common: dict[str, Any],
+    outer: Scope,
+    sources: list[Source],
+    base: int,
+    compiler: Any,
+    common: dict[str, Any],
     memo: list | None,
 ) -> QueryScope:
     columns = [column for source in sources for column in source.scope_columns()]
@@ -235,8 +250,12 @@ def _follows(path: Path, index: Index, order_by: list[ast.OrderItem], names: Nam
         if item.descending != (ordinal in index.descending):
             return False
         column = index.table.columns[ordinal]
-        if place >= len(columns) or columns[place] != ordinal \
-                or column.type.name in _TEXT_ORDERED or column.case_sensitive:
+        if (
+            place >= len(columns)
+            or columns[place] != ordinal
+            or column.type.name in _TEXT_ORDERED
+            or column.case_sensitive
+        ):
             return False
         place += 1
     return True

@@ -30,7 +30,11 @@ class Grouping:
     """
 
     def __init__(
-        self, group_by: ast.GroupBy | None, source: QueryScope, outer: Scope, names: Names,
+        self,
+        group_by: ast.GroupBy | None,
+        source: QueryScope,
+        outer: Scope,
+        names: Names,
         context: Any,
     ) -> None:
         self.source = source
@@ -48,8 +52,7 @@ class Grouping:
             if names.canonical(item) not in self.canonical:
                 nodes.append(item)
                 self.canonical.append(names.canonical(item))
-        self.sets = grouping_sets(
-            items, lambda item: self.canonical.index(names.canonical(item)))
+        self.sets = grouping_sets(items, lambda item: self.canonical.index(names.canonical(item)))
         self.keys = [self._key(item, number) for number, item in enumerate(nodes)]
         self.scope = query_scope(outer, self._columns(nodes), self.base + len(nodes) + 1)
         self.scope.aggregate = self._aggregate
@@ -69,20 +72,32 @@ class Grouping:
             if place is not None:
                 source, ordinal = place
                 column = source.columns[ordinal]
-                found.append(ScopeColumn(source.qualifiers, column.name, key.type,
-                                         self.base + number, key.nullable, key.collation))
+                found.append(
+                    ScopeColumn(
+                        source.qualifiers,
+                        column.name,
+                        key.type,
+                        self.base + number,
+                        key.nullable,
+                        key.collation,
+                    )
+                )
         return found
 
     # ------------------------------------------------------------------ hooks of the scope
     def _replaced(self, node: ast.Node) -> Expr | None:
-        """A GROUP BY expression is its column of the group; any other column of a source is 8120.
-        """
+        """A GROUP BY expression is its column of the group; any other column of a source is 8120."""
         canonical = self.names.canonical(node)
         for number, known in enumerate(self.canonical):
             if known == canonical:
                 key = self.keys[number]
-                return Expr(_at(self.base + number), key.type, key.nullable,
-                            index=self.base + number, collation=key.collation)
+                return Expr(
+                    _at(self.base + number),
+                    key.type,
+                    key.nullable,
+                    index=self.base + number,
+                    collation=key.collation,
+                )
         if isinstance(node, ast.ColumnRef) and self.names.find(node):
             raise self.context.fail(node, SqlError(8120, ".".join(node.parts), aborts="scope"))
         return None
@@ -117,8 +132,9 @@ class Grouping:
             self.aggregates.append(compile_aggregate(node, self.source))
         made = self.aggregates[number]
         place = self.base + len(self.keys)
-        return Expr(lambda s, v, r: r[place][number], made.type, made.nullable,
-                    collation=made.collation)
+        return Expr(
+            lambda s, v, r: r[place][number], made.type, made.nullable, collation=made.collation
+        )
 
     # ------------------------------------------------------------------ running
     def runner(self) -> Callable[[Any, Any, tuple, list[tuple]], list[tuple]]:
@@ -131,15 +147,15 @@ class Grouping:
         def run(s: Any, v: Any, r: tuple, rows: list[tuple]) -> list[tuple]:
             outer = fit(r, base)
             made: list[tuple] = []
-            total = bool(rows) or len(marks) == 1 \
-                or value(s.engine, "empty_grouping_set") == "row"
+            total = bool(rows) or len(marks) == 1 or value(s.engine, "empty_grouping_set") == "row"
             for chosen, mark in zip(sets, marks):
                 groups: dict[Any, tuple[tuple, list[tuple]]] = {}
                 if not mark and total:  # the grand total is there without rows too (F-211)
                     groups[()] = ((None,) * len(keys), rows)
                 for row in rows if mark else ():
-                    values = tuple([fn(s, v, row) if use else None
-                                    for (fn, _), use in zip(keys, chosen)])
+                    values = tuple(
+                        [fn(s, v, row) if use else None for (fn, _), use in zip(keys, chosen)]
+                    )
                     group = tuple([key(value) for (_, key), value in zip(keys, values)])
                     found = groups.get(group)
                     if found is None:
@@ -147,8 +163,7 @@ class Grouping:
                     else:
                         found[1].append(row)
                 made += [
-                    (*outer, *values,
-                     (*[a.compute(s, v, members) for a in aggregates], mark))
+                    (*outer, *values, (*[a.compute(s, v, members) for a in aggregates], mark))
                     for values, members in groups.values()
                 ]
             return made

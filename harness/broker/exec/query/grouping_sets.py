@@ -46,8 +46,9 @@ def _sets(item: Any, number: Number) -> list[Set]:
     else:
         if len(parts) > 12:
             raise SqlError(10703, MAX_SETS, aborts="scope")
-        chosen = [some for count in range(len(parts), -1, -1)
-                  for some in combinations(parts, count)]
+        chosen = [
+            some for count in range(len(parts), -1, -1) for some in combinations(parts, count)
+        ]
     return [tuple(dict.fromkeys(key for part in some for key in part)) for some in chosen]
 
 

@@ -13,19 +13,37 @@ from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.tsql import ast
 
-differs("page locks and heap rows",
-        "There are rows and tables and no pages: ROWLOCK asks for what happens anyway, "
-        "PAGLOCK is refused, sys.dm_tran_locks shows no PAGE, RID or IU.")
+differs(
+    "page locks and heap rows",
+    "There are rows and tables and no pages: ROWLOCK asks for what happens anyway, "
+    "PAGLOCK is refused, sys.dm_tran_locks shows no PAGE, RID or IU.",
+)
 
-LEVELS = frozenset({
-    "NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READCOMMITTEDLOCK", "REPEATABLEREAD",
-    "SERIALIZABLE", "HOLDLOCK",
-})
+LEVELS = frozenset(
+    {
+        "NOLOCK",
+        "READUNCOMMITTED",
+        "READCOMMITTED",
+        "READCOMMITTEDLOCK",
+        "REPEATABLEREAD",
+        "SERIALIZABLE",
+        "HOLDLOCK",
+    }
+)
 """Hints that set the isolation level of one table reference; only one may be given."""
 
-LOCKING = frozenset({
-    "UPDLOCK", "XLOCK", "ROWLOCK", "PAGLOCK", "TABLOCK", "TABLOCKX", "READPAST", "NOWAIT",
-})
+LOCKING = frozenset(
+    {
+        "UPDLOCK",
+        "XLOCK",
+        "ROWLOCK",
+        "PAGLOCK",
+        "TABLOCK",
+        "TABLOCKX",
+        "READPAST",
+        "NOWAIT",
+    }
+)
 ACCESS = frozenset({"INDEX", "FORCESEEK", "FORCESCAN"})
 WITHOUT_EFFECT = frozenset({"ROWLOCK"})
 """The embedded broker always locks rows, so asking for rows changes nothing."""
@@ -97,8 +115,9 @@ def parse_hints(nodes: list[ast.TableHint] | None, context: Any, *, target: bool
     if columns and "INDEX" in names:
         raise SqlError(10747, aborts="scope")
     _refuse_conflicts(names, target)
-    return Hints(frozenset(names - ACCESS), index, "FORCESEEK" in names, "FORCESCAN" in names,
-                 columns)
+    return Hints(
+        frozenset(names - ACCESS), index, "FORCESEEK" in names, "FORCESCAN" in names, columns
+    )
 
 
 def _index_name(node: Any, context: Any) -> str | int:
@@ -140,15 +159,20 @@ def lock_plan(
     clustered key is let through (observed).
     """
     names = hints.names
-    if key_only and write and "READPAST" in names and isolation not in {
-            "read committed", "repeatable read"}:
+    if (
+        key_only
+        and write
+        and "READPAST" in names
+        and isolation not in {"read committed", "repeatable read"}
+    ):
         names = names - {"READPAST"}
     mode = read_mode(isolation, names, rcsi=rcsi, write=write)
     if key_only and write:
         # A write whose only condition is a seek of the clustered key asks for X at once.
         mode = replace(mode, lock="X")
-    if "TABLOCKX" in names or ("TABLOCK" in names and (write or "UPDLOCK" in names
-                                                       or "XLOCK" in names)):
+    if "TABLOCKX" in names or (
+        "TABLOCK" in names and (write or "UPDLOCK" in names or "XLOCK" in names)
+    ):
         return LockPlan(_under_table_lock(mode), "X", False)
     if "TABLOCK" in names and not mode.dirty and not mode.versioned:
         return LockPlan(_under_table_lock(mode), "S", not mode.hold)

@@ -47,8 +47,10 @@ def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
     def run(s: Any, v: list) -> None:
         rows = rowset.rows(s, v, ())
         for place, function in numbered:
-            rows = [(*row[:place], function.seed + number * function.increment, *row[place + 1:])
-                    for number, row in enumerate(rows)]
+            rows = [
+                (*row[:place], function.seed + number * function.increment, *row[place + 1 :])
+                for number, row in enumerate(rows)
+            ]
         fresh = [replace(column) for column in columns]
         table = create(s, name, TableDefinition(name.name, fresh, [], []))
         writes = Writes(s, v, Target(table))
@@ -76,8 +78,9 @@ def _without_identity(
                 raise context.not_supported(function, "IDENTITY behind * in SELECT INTO")
             found.append((place, function))
             zero = ast.Literal(item.pos, item.end, "int", 0)
-            item = replace(item, value=ast.Cast(item.pos, item.end, "CAST", zero,
-                                                function.data_type))
+            item = replace(
+                item, value=ast.Cast(item.pos, item.end, "CAST", zero, function.data_type)
+            )
         items.append(item)
     if len(found) > 1:
         raise context.fail(query.body.into, SqlError(8108, query.body.into.name, "identity"))
@@ -95,9 +98,14 @@ def _column(
         raise context.not_supported(node, "a rowversion column in SELECT INTO")
     identity = column.identity if one_table and column.identity else None
     collation = column.collation.name if column.collation is not None else ""
-    return Column(column.name, column.type, column.nullable and not identity, identity,
-                  case_sensitive=column.collation is not None and column.collation.case_sensitive,
-                  collation=collation)
+    return Column(
+        column.name,
+        column.type,
+        column.nullable and not identity,
+        identity,
+        case_sensitive=column.collation is not None and column.collation.case_sensitive,
+        collation=collation,
+    )
 
 
 def create(s: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:

@@ -33,9 +33,11 @@ from harness.broker.exec.query.tree import (
 )
 from harness.tsql import ast
 
-differs("joins and correlated subqueries",
-        "Which side is read first, and what is searched by key, is a rule and not a cost. What "
-        "would be read again for each row is read once where that takes the same locks.")
+differs(
+    "joins and correlated subqueries",
+    "Which side is read first, and what is searched by key, is a rule and not a cost. What "
+    "would be read again for each row is read once where that takes the same locks.",
+)
 
 Step = Callable[[Any, Any, list[tuple]], list[tuple]]
 
@@ -103,12 +105,17 @@ class StepCompiler:
         path = replace(step.path, residual=[c.node for c in local])
         read = compile_fetch(compile_reader(source, path, self.scope))
         plans = LockPlans(source, key_only=False)
-        return self._matched(read, (keys, others), source.offset, self.enclosing,
-                             plans.repeatable, scan)
+        return self._matched(
+            read, (keys, others), source.offset, self.enclosing, plans.repeatable, scan
+        )
 
     def _matched(
-        self, read: Callable[[Any, Any, tuple], list], conditions: tuple[list, list],
-        offset: int, memo: list, may: Callable[[Any, Any], bool] | None = None,
+        self,
+        read: Callable[[Any, Any, tuple], list],
+        conditions: tuple[list, list],
+        offset: int,
+        memo: list,
+        may: Callable[[Any, Any], bool] | None = None,
         otherwise: Step | None = None,
     ) -> Step:
         """Rows so far with those of a source read once, by hash where there are keys.
@@ -138,11 +145,7 @@ class StepCompiler:
                 if may is not None and not may(s, v):
                     return otherwise(s, v, rows)
                 table = memo[cell] = build(s, v, rows[0])
-            joined = [
-                row + found
-                for row in rows
-                for found in table.get(left_key(s, v, row), ())
-            ]
+            joined = [row + found for row in rows for found in table.get(left_key(s, v, row), ())]
             return joined if test is None else [row for row in joined if test(s, v, row)]
 
         return run
@@ -150,7 +153,8 @@ class StepCompiler:
     def _only_own(self, condition: Condition) -> bool:
         """Whether a condition reads nothing but this source, variables and constants."""
         return not has_subquery(condition.node) and all(
-            self.names.find(ref) for ref in column_refs(condition.node))
+            self.names.find(ref) for ref in column_refs(condition.node)
+        )
 
     def _depends(self, step: ReadStep) -> bool:
         """Whether the keys the path searches for come from the rows so far."""
@@ -194,10 +198,17 @@ class StepCompiler:
         own = [c for c in step.conditions if not c.mentions - {source}]
         joining = [c for c in step.conditions if c.mentions - {source}]
         # What depends on no row of the block around is read once for all of them.
-        free = self.enclosing is not None and source.table is not None \
+        free = (
+            self.enclosing is not None
+            and source.table is not None
             and all(self._only_own(c) for c in own)
-        once = self._matched(self._alone(step, own), self._hash_keys(source, joining),
-                             source.offset, self.enclosing if free else self.memo)
+        )
+        once = self._matched(
+            self._alone(step, own),
+            self._hash_keys(source, joining),
+            source.offset,
+            self.enclosing if free else self.memo,
+        )
         if free or source.table is None:
             return once
         return self._looked_up(step, once) or once
@@ -235,14 +246,11 @@ class StepCompiler:
         if node.op != "=":
             return None
         for left, right in ((node.left, node.right), (node.right, node.left)):
-            if self.names.mentioned(right) == {source} and \
-                    source not in self.names.mentioned(left):
+            if self.names.mentioned(right) == {source} and source not in self.names.mentioned(left):
                 return left, right
         return None
 
-    def _full_keys(
-        self, step: FullStep
-    ) -> tuple[list[tuple[Expr, Expr, Any]], list[Condition]]:
+    def _full_keys(self, step: FullStep) -> tuple[list[tuple[Expr, Expr, Any]], list[Condition]]:
         """Equalities between the two sides of a FULL JOIN, and the other conditions."""
         left, right = set(step.left), set(step.sources)
         keys, others = [], []

@@ -52,8 +52,7 @@ def levels_of(block: Any, columns: list[Any]) -> list[Level] | None:
         level.columns.append(place)
         level.ordinals.append(ordinal)
         last = level
-    found_levels = list(by_source.values()) or [Level(_name(sources[0]), [], [],
-                                                      sources[0].table)]
+    found_levels = list(by_source.values()) or [Level(_name(sources[0]), [], [], sources[0].table)]
     # What is computed ahead of every column belongs to the first level, in front.
     found_levels[0].columns[:0] = waiting
     found_levels[0].ordinals[:0] = [-1] * len(waiting)
@@ -70,6 +69,9 @@ def _name(source: Any) -> str:
 def keys_of(level: Level, columns: list[Any]) -> Callable[[tuple], tuple]:
     """row -> what decides whether two neighbouring rows share an element of this level."""
     parts = [(place, key_of(columns[place].type)) for place in level.columns]
-    return lambda row: tuple([
-        row[place] if key is None or row[place] is None else key(row[place])
-        for place, key in parts])
+    return lambda row: tuple(
+        [
+            row[place] if key is None or row[place] is None else key(row[place])
+            for place, key in parts
+        ]
+    )

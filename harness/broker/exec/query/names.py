@@ -120,13 +120,13 @@ def contains(node: ast.Node | None, *classes: type) -> bool:
 
 
 def walk_here(node: Any) -> Iterator[ast.Node]:
-    """Nodes at or below ``node`` that belong to the same query level: subqueries are not entered.
-    """
+    """Nodes at or below ``node`` that belong to the same query level: subqueries are not entered."""
     stack = [node]
     while stack:
         current = stack.pop()
         yield current
         stack.extend(
-            child for child in reversed(list(current.children()))
+            child
+            for child in reversed(list(current.children()))
             if not isinstance(child, ast.Query)
         )

@@ -47,8 +47,11 @@ def openjson(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[
     text_of, path_of = arguments[0].fn, path.fn
     state = 3 if len(arguments) == 2 else 4
     if node.schema is None:
-        columns = [QueryColumn("key", nvarchar(4000), False, None, find_collation(_KEY_COLLATION)),
-                   QueryColumn("value", NVARCHAR_MAX), QueryColumn("type", INT, False)]
+        columns = [
+            QueryColumn("key", nvarchar(4000), False, None, find_collation(_KEY_COLLATION)),
+            QueryColumn("value", NVARCHAR_MAX),
+            QueryColumn("type", INT, False),
+        ]
         make = _default_rows
     else:
         columns, make = _schema(node.schema, scope, context)
@@ -74,13 +77,15 @@ def openjson(node: ast.FunctionTable, scope: Scope, context: Any) -> tuple[list[
 
 
 def _shown(text: str, value: Json) -> str | None:
-    return jsontext.scalar_text(text, value) if value.scalar else text[value.start:value.end]
+    return jsontext.scalar_text(text, value) if value.scalar else text[value.start : value.end]
 
 
 def _default_rows(text: str, found: Json) -> list[tuple]:
     keyed = found.kind == OBJECT
-    return [(key if keyed else str(place), _shown(text, value), _TYPES[value.kind])
-            for place, (key, value) in enumerate(found.members)]
+    return [
+        (key if keyed else str(place), _shown(text, value), _TYPES[value.kind])
+        for place, (key, value) in enumerate(found.members)
+    ]
 
 
 def _schema(
@@ -88,8 +93,9 @@ def _schema(
 ) -> tuple[list[QueryColumn], Callable[[str, Json], list[tuple]]]:
     columns, readers = [], []
     for item in schema:
-        of = resolve_type(item.data_type, COLUMN, scope.user_type,
-                          scope.position(item.data_type), scope.xml_type)
+        of = resolve_type(
+            item.data_type, COLUMN, scope.user_type, scope.position(item.data_type), scope.xml_type
+        )
         if of.name in _REFUSED_TYPES:
             raise context.fail(item, SqlError(13614, aborts="scope"))
         if item.as_json and (of.name, of.length) != ("nvarchar", MAX):
@@ -127,7 +133,7 @@ def _reader(path: str, of: SqlType, as_json: bool, cuts: bool) -> Read:
                 raise SqlError(13624)
             return None
         if as_json:
-            return text[found.start:found.end]
+            return text[found.start : found.end]
         scalar = jsontext.scalar_text(text, found)
         if not cuts and of.is_string and 0 < of.length < len(scalar):
             return None

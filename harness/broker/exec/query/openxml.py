@@ -31,8 +31,9 @@ Prepared = tuple[str, tuple[tuple[str, str], ...]]
 @lru_cache(maxsize=32)
 def document(text: str) -> Any:
     """The parsed document; shared, so nobody may change it."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False,
-                             huge_tree=True)
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True
+    )
     return etree.fromstring(text.encode("utf-16"), parser).getroottree()
 
 
@@ -69,8 +70,9 @@ def _prepared(s: Any, handle: int | None) -> tuple[Any, dict[str, str]]:
 def _select(item: Any, path: str, prefixes: dict[str, str], absolute: Any = None) -> list[Any]:
     """The nodes of a pattern. Raises 6603 for one that is no XPath."""
     try:
-        found = (absolute if absolute is not None else item).xpath(path,
-                                                                   namespaces=prefixes or None)
+        found = (absolute if absolute is not None else item).xpath(
+            path, namespaces=prefixes or None
+        )
     except (etree.XPathError, ValueError) as error:
         raise SqlError(6603, f"{error}", state=2) from None
     return found if isinstance(found, list) else [str(found)]
@@ -84,8 +86,9 @@ def _schema(
 ) -> tuple[list[QueryColumn], list[Field]]:
     columns, fields = [], []
     for item in schema:
-        of = resolve_type(item.data_type, COLUMN, scope.user_type,
-                          scope.position(item.data_type), scope.xml_type)
+        of = resolve_type(
+            item.data_type, COLUMN, scope.user_type, scope.position(item.data_type), scope.xml_type
+        )
         if item.path is not None and item.path.lstrip().startswith("@mp:"):
             raise context.not_supported(item, f"the metaproperty {item.path.strip()} of OPENXML")
         columns.append(QueryColumn(item.name, of))

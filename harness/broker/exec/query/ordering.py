@@ -39,8 +39,7 @@ Limit = Callable[[Any, Any, tuple, int], int]
 
 
 def row_count(node: ast.Expression, scope: Scope, number: int = 1060, least: int = 0) -> Fn:
-    """The closure of a count of rows. Raises ``number`` for NULL or less than ``least`` of them.
-    """
+    """The closure of a count of rows. Raises ``number`` for NULL or less than ``least`` of them."""
     expr = converted(compile_expression(node, scope), BIGINT)
     if expr.constant and isinstance(expr.value, int) and expr.value >= least:
         return expr.fn
@@ -75,8 +74,11 @@ def row_limit(top: ast.Top, scope: Scope) -> Limit:
 
 
 def sort_keys(
-    items: list[ast.OrderItem], columns: list[QueryColumn], scope: Scope | None,
-    match: Callable[[ast.Expression], int], context: Any,
+    items: list[ast.OrderItem],
+    columns: list[QueryColumn],
+    scope: Scope | None,
+    match: Callable[[ast.Expression], int],
+    context: Any,
 ) -> list[SortKey]:
     """Compile ORDER BY. match: number of the output column an expression means, -1 for none.
 
@@ -93,16 +95,16 @@ def sort_keys(
             output = node.value - 1
         if output >= 0:
             column = columns[output]
-            keys.append(SortKey(comparison_key(column.type, column.collation), item.descending,
-                                output))
+            keys.append(
+                SortKey(comparison_key(column.type, column.collation), item.descending, output)
+            )
             continue
         if scope is None:
             raise context.fail(node, SqlError(104, aborts="scope"))
         if isinstance(node, ast.Literal):
             raise context.fail(node, SqlError(408, len(keys) + 1, aborts="scope"))
         expr = compile_expression(node, scope)
-        keys.append(SortKey(comparison_key(expr.type, expr.collation), item.descending,
-                            fn=expr.fn))
+        keys.append(SortKey(comparison_key(expr.type, expr.collation), item.descending, fn=expr.fn))
     return keys
 
 
@@ -127,7 +129,7 @@ def with_ties(
 ) -> list[tuple[tuple, tuple]]:
     """The first rows, and those equal in the order to the last of them."""
     if count <= 0 or count >= len(pairs):
-        return pairs[:max(count, 0)]
+        return pairs[: max(count, 0)]
     keyed = [_pair_key(sort, s, v) for sort in keys]
     last = [key(pairs[count - 1]) for key in keyed]
     while count < len(pairs) and [key(pairs[count]) for key in keyed] == last:

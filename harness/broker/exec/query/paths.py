@@ -94,7 +94,8 @@ def sargs(
     for condition in conditions:
         if isinstance(condition, ast.Comparison) and condition.op in _TURNED:
             add(condition.left, condition.op, [condition.right], condition) or add(
-                condition.right, _TURNED[condition.op], [condition.left], condition)
+                condition.right, _TURNED[condition.op], [condition.left], condition
+            )
         elif isinstance(condition, ast.Between) and not condition.negated:
             # Two sargs share one conjunct; it counts as used only when both bound the same range.
             if add(condition.operand, ">=", [condition.low], condition):
@@ -158,8 +159,11 @@ def choose(
 
 def _searched(path: Path, table: Table, hints: Hints) -> bool:
     """Whether the search is by at least the columns FORCESEEK names, which lead the index."""
-    by = [table.columns[sarg.ordinal].name.lower() for sarg in (*path.equal, path.low, path.high)
-          if sarg is not None]
+    by = [
+        table.columns[sarg.ordinal].name.lower()
+        for sarg in (*path.equal, path.low, path.high)
+        if sarg is not None
+    ]
     return all(name in by for name in hints.columns)
 
 
@@ -189,7 +193,8 @@ def _search(table: Table, index: Index, found: list[Sarg]) -> Path | None:
     equal: list[Sarg] = []
     for ordinal in index.columns:
         sarg = next((s for s in found if s.ordinal == ordinal and s.op == "="), None) or next(
-            (s for s in found if s.ordinal == ordinal and s.op == "IN"), None)
+            (s for s in found if s.ordinal == ordinal and s.op == "IN"), None
+        )
         if sarg is None:
             break
         equal.append(sarg)
@@ -201,15 +206,27 @@ def _search(table: Table, index: Index, found: list[Sarg]) -> Path | None:
     if not equal and low is None and high is None:
         return None
     full = index.unique and bool(index.columns) and len(equal) == len(index.columns)
-    return Path(table.name, index.name, "SEEK" if full else "RANGE", _number(table, index),
-                index.clustered, equal, low, high)
+    return Path(
+        table.name,
+        index.name,
+        "SEEK" if full else "RANGE",
+        _number(table, index),
+        index.clustered,
+        equal,
+        low,
+        high,
+    )
 
 
 def _worth(path: Path, table: Table) -> tuple:
     """How good a path is: one row first, then fixed columns; the clustered index at a tie."""
     return (
-        path.exact, path.kind == "SEEK", len(path.equal), bool(path.low) + bool(path.high),
-        path.clustered, -path.number,
+        path.exact,
+        path.kind == "SEEK",
+        len(path.equal),
+        bool(path.low) + bool(path.high),
+        path.clustered,
+        -path.number,
     )
 
 
@@ -218,11 +235,13 @@ def _finish(
 ) -> Path:
     """Sort out what the search does not answer, and whether the index answers the whole query."""
     between = {
-        id(sarg.conjunct) for sarg in (path.low, path.high)
+        id(sarg.conjunct)
+        for sarg in (path.low, path.high)
         if sarg is not None and isinstance(sarg.conjunct, ast.Between)
     }
-    both = path.low is not None and path.high is not None and \
-        path.low.conjunct is path.high.conjunct
+    both = (
+        path.low is not None and path.high is not None and path.low.conjunct is path.high.conjunct
+    )
     used = {id(sarg.conjunct) for sarg in (*path.equal, path.low, path.high) if sarg is not None}
     if not both:
         used -= between

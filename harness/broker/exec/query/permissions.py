@@ -8,8 +8,9 @@ from harness.broker.exec.principals import DBO
 from harness.broker.exec.security import check
 
 
-def check_permission(s: Any, permission: str, securable: Any,
-                     columns: tuple[int, ...] = ()) -> None:
+def check_permission(
+    s: Any, permission: str, securable: Any, columns: tuple[int, ...] = ()
+) -> None:
     """Raise 229 when the current principal may not; ownership chains are the catalog's business.
 
     columns: 1-based, those the statement reads or assigns to; () stands for the whole object.

@@ -21,8 +21,9 @@ def _all(node: ast.Pivot | ast.Unpivot) -> ast.Query:
     """SELECT * FROM the source."""
     at = (node.pos, node.end)
     star = ast.SelectItem(*at, ast.Star(*at))
-    return ast.Query(*at, ast.Select(*at, False, None, [star], None, [node.source], None, None,
-                                     None))
+    return ast.Query(
+        *at, ast.Select(*at, False, None, [star], None, [node.source], None, None, None)
+    )
 
 
 def pivoted(node: ast.Pivot, compile_query: Compile, context: Any) -> Rowset:
@@ -35,7 +36,8 @@ def pivoted(node: ast.Pivot, compile_query: Compile, context: Any) -> Rowset:
     spread = _known(node.column.parts[-1], columns, node, context)
     used = {spread} | {
         _known(part.parts[-1], columns, node, context)
-        for part in node.aggregate.walk() if isinstance(part, ast.ColumnRef)
+        for part in node.aggregate.walk()
+        if isinstance(part, ast.ColumnRef)
     }
     if any(isinstance(part, ast.Star) for part in node.aggregate.arguments):
         raise context.fail(node, SqlError(102, "*", severity=15, aborts="scope"))
@@ -50,9 +52,10 @@ def pivoted(node: ast.Pivot, compile_query: Compile, context: Any) -> Rowset:
             raise context.fail(node, SqlError(8156, value.text, node.alias, aborts="scope"))
         seen.add(lowered)
         items.append(ast.SelectItem(*at, _aggregate(node, value), value.text))
-    group = ast.GroupBy(*at, [item.value for item in items[:len(kept)]]) if kept else None
-    return compile_query(ast.Query(*at, ast.Select(
-        *at, False, None, items, None, [node.source], None, group, None)))
+    group = ast.GroupBy(*at, [item.value for item in items[: len(kept)]]) if kept else None
+    return compile_query(
+        ast.Query(*at, ast.Select(*at, False, None, items, None, [node.source], None, group, None))
+    )
 
 
 def _aggregate(node: ast.Pivot, value: ast.Identifier) -> ast.FunctionCall:
@@ -86,15 +89,19 @@ def unpivoted(node: ast.Unpivot, compile_query: Compile, context: Any) -> Rowset
         if name.lower() in {names[place] for place in kept}:
             raise context.fail(node, SqlError(265, name, "UNPIVOT", "UNPIVOT", aborts="scope"))
     columns = [source.columns[place] for place in kept]
-    columns += [QueryColumn(node.value, first.type, False, None, first.collation),
-                QueryColumn(node.column, nvarchar(128), False)]
+    columns += [
+        QueryColumn(node.value, first.type, False, None, first.collation),
+        QueryColumn(node.column, nvarchar(128), False),
+    ]
     labels = [(place, source.columns[place].name) for place in taken]
     inner = source.rows
 
     def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
         return [
             (*[row[i] for i in kept], row[place], label)
-            for row in inner(s, v, r) for place, label in labels if row[place] is not None
+            for row in inner(s, v, r)
+            for place, label in labels
+            if row[place] is not None
         ]
 
     return Rowset(columns, rows, source.correlated, source.paths)

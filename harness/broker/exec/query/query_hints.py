@@ -15,43 +15,98 @@ from harness.broker.engine.differences import differs
 from harness.broker.engine.errors import SqlError
 from harness.tsql import ast
 
-differs("query hints about plans",
-        "Accepted without effect where the page says that they change neither results nor "
-        "locks: there is no cost-based optimizer, the path follows the indexes and table "
-        "hints.")
+differs(
+    "query hints about plans",
+    "Accepted without effect where the page says that they change neither results nor "
+    "locks: there is no cost-based optimizer, the path follows the indexes and table "
+    "hints.",
+)
 
-WITHOUT_EFFECT = frozenset({
-    # How long the plan is kept, and for which values it is made.
-    "RECOMPILE", "KEEP PLAN", "KEEPFIXED PLAN", "OPTIMIZE FOR", "OPTIMIZE FOR UNKNOWN",
-    "DISABLE_OPTIMIZED_PLAN_FORCING",
-    # What the plan may use: processors, memory, row size, columnstores, spools, indexed views.
-    "MAXDOP", "MAX_GRANT_PERCENT", "MIN_GRANT_PERCENT", "ROBUST PLAN",
-    "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", "NO_PERFORMANCE_SPOOL", "EXPAND VIEWS",
-    # Which rows come first, where no ORDER BY says so: FAST n, and the ways to group and to unite.
-    "FAST", "HASH GROUP", "ORDER GROUP", "CONCAT UNION", "HASH UNION", "MERGE UNION",
-})
+WITHOUT_EFFECT = frozenset(
+    {
+        # How long the plan is kept, and for which values it is made.
+        "RECOMPILE",
+        "KEEP PLAN",
+        "KEEPFIXED PLAN",
+        "OPTIMIZE FOR",
+        "OPTIMIZE FOR UNKNOWN",
+        "DISABLE_OPTIMIZED_PLAN_FORCING",
+        # What the plan may use: processors, memory, row size, columnstores, spools, indexed views.
+        "MAXDOP",
+        "MAX_GRANT_PERCENT",
+        "MIN_GRANT_PERCENT",
+        "ROBUST PLAN",
+        "IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX",
+        "NO_PERFORMANCE_SPOOL",
+        "EXPAND VIEWS",
+        # Which rows come first, where no ORDER BY says so: FAST n, and the ways to group and to unite.
+        "FAST",
+        "HASH GROUP",
+        "ORDER GROUP",
+        "CONCAT UNION",
+        "HASH UNION",
+        "MERGE UNION",
+    }
+)
 
-USE_HINTS = frozenset({
-    "ASSUME_JOIN_PREDICATE_DEPENDS_ON_FILTERS", "ASSUME_MIN_SELECTIVITY_FOR_FILTER_ESTIMATES",
-    "ASSUME_FULL_INDEPENDENCE_FOR_FILTER_ESTIMATES",
-    "ASSUME_PARTIAL_CORRELATION_FOR_FILTER_ESTIMATES", "DISABLE_BATCH_MODE_ADAPTIVE_JOINS",
-    "DISABLE_BATCH_MODE_MEMORY_GRANT_FEEDBACK", "DISABLE_DEFERRED_COMPILATION_TV",
-    "DISABLE_INTERLEAVED_EXECUTION_TVF", "DISABLE_OPTIMIZED_NESTED_LOOP",
-    "DISABLE_OPTIMIZER_ROWGOAL", "DISABLE_PARAMETER_SNIFFING",
-    "DISABLE_ROW_MODE_MEMORY_GRANT_FEEDBACK", "DISABLE_TSQL_SCALAR_UDF_INLINING",
-    "DISALLOW_BATCH_MODE", "ENABLE_HIST_AMENDMENT_FOR_ASC_KEYS", "ENABLE_QUERY_OPTIMIZER_HOTFIXES",
-    "FORCE_DEFAULT_CARDINALITY_ESTIMATION", "FORCE_LEGACY_CARDINALITY_ESTIMATION",
-    "QUERY_PLAN_PROFILE", "DISABLE_CE_FEEDBACK", "DISABLE_MEMORY_GRANT_FEEDBACK_PERSISTENCE",
-    "DISABLE_DOP_FEEDBACK", "DISABLE_OPTIMIZED_PLAN_FORCING",
-    "DISABLE_PARAMETER_SENSITIVE_PLAN_OPTIMIZATION",
-    *(f"QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_{level}" for level in range(100, 170, 10)),
-})
+USE_HINTS = frozenset(
+    {
+        "ASSUME_JOIN_PREDICATE_DEPENDS_ON_FILTERS",
+        "ASSUME_MIN_SELECTIVITY_FOR_FILTER_ESTIMATES",
+        "ASSUME_FULL_INDEPENDENCE_FOR_FILTER_ESTIMATES",
+        "ASSUME_PARTIAL_CORRELATION_FOR_FILTER_ESTIMATES",
+        "DISABLE_BATCH_MODE_ADAPTIVE_JOINS",
+        "DISABLE_BATCH_MODE_MEMORY_GRANT_FEEDBACK",
+        "DISABLE_DEFERRED_COMPILATION_TV",
+        "DISABLE_INTERLEAVED_EXECUTION_TVF",
+        "DISABLE_OPTIMIZED_NESTED_LOOP",
+        "DISABLE_OPTIMIZER_ROWGOAL",
+        "DISABLE_PARAMETER_SNIFFING",
+        "DISABLE_ROW_MODE_MEMORY_GRANT_FEEDBACK",
+        "DISABLE_TSQL_SCALAR_UDF_INLINING",
+        "DISALLOW_BATCH_MODE",
+        "ENABLE_HIST_AMENDMENT_FOR_ASC_KEYS",
+        "ENABLE_QUERY_OPTIMIZER_HOTFIXES",
+        "FORCE_DEFAULT_CARDINALITY_ESTIMATION",
+        "FORCE_LEGACY_CARDINALITY_ESTIMATION",
+        "QUERY_PLAN_PROFILE",
+        "DISABLE_CE_FEEDBACK",
+        "DISABLE_MEMORY_GRANT_FEEDBACK_PERSISTENCE",
+        "DISABLE_DOP_FEEDBACK",
+        "DISABLE_OPTIMIZED_PLAN_FORCING",
+        "DISABLE_PARAMETER_SENSITIVE_PLAN_OPTIMIZATION",
+        *(f"QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_{level}" for level in range(100, 170, 10)),
+    }
+)
 """Names USE HINT knows; all are about estimates and plans (sys.dm_exec_valid_use_hints)."""
 
-TRACE_FLAGS = frozenset({
-    2312, 2335, 2340, 2371, 4136, 4137, 4138, 4139, 4199, 8690, 8744, 9347, 9349, 9389, 9398, 9453,
-    9471, 9472, 9476, 9481, 9488, 9495, 11064,
-})
+TRACE_FLAGS = frozenset(
+    {
+        2312,
+        2335,
+        2340,
+        2371,
+        4136,
+        4137,
+        4138,
+        4139,
+        4199,
+        8690,
+        8744,
+        9347,
+        9349,
+        9389,
+        9398,
+        9453,
+        9471,
+        9472,
+        9476,
+        9481,
+        9488,
+        9495,
+        11064,
+    }
+)
 """Flags documented for QUERYTRACEON, all about estimates and plans ("Trace flags" page)."""
 
 _JOINS = {"LOOP JOIN": "LOOP", "HASH JOIN": "HASH", "MERGE JOIN": "MERGE"}

@@ -81,11 +81,11 @@ class LockPlans:
         rcsi = self.database is not None and self.database.options["rcsi"]
         found = self._known.get((s.options.isolation, rcsi))
         if found is None:
-            found = lock_plan(s.options.isolation, self.hints, rcsi=rcsi, write=self.write,
-                              key_only=self.key_only)
+            found = lock_plan(
+                s.options.isolation, self.hints, rcsi=rcsi, write=self.write, key_only=self.key_only
+            )
             self._known[s.options.isolation, rcsi] = found
         return found
-
 
     def repeatable(self, s: Any, v: Any) -> bool:
         """Whether reading all of the table again now would take no lock it has not already."""
@@ -97,8 +97,11 @@ class LockPlans:
             return False
         transaction = s.transaction or s.work()
         table = source.table
-        return all(writer is transaction for index in (table.rows, *table.indexes)
-                   for writer, _ in index.writers.values())
+        return all(
+            writer is transaction
+            for index in (table.rows, *table.indexes)
+            for writer, _ in index.writers.values()
+        )
 
 
 @dataclass(slots=True)
@@ -146,16 +149,20 @@ def compile_reader(source: Source, path: Path, scope: Scope) -> Reader:
         null_edge = index.parts[following][1](None)
     if following < len(index.columns) and index.columns[following] in index.descending:
         low, high = high, low  # the greatest values stand first
-    return Reader(source, path, index, values, low, high, null_edge,
-                  residual(path.residual, scope))
+    return Reader(source, path, index, values, low, high, null_edge, residual(path.residual, scope))
 
 
 def compile_fetch(reader: Reader) -> Fetch:
     """The closure that reads along the path."""
     single = reader.path.exact and reader.low is None and reader.high is None
     limited = reader.limit is not None and not getattr(reader.limit, "positive", False)
-    if reader.source.slot < 0 and single and not limited \
-            and not reader.source.table.temporary and not reader.source.after:
+    if (
+        reader.source.slot < 0
+        and single
+        and not limited
+        and not reader.source.table.temporary
+        and not reader.source.after
+    ):
         return _exact_fetch(reader)
     return _general_fetch(reader)
 
@@ -176,8 +183,9 @@ def _exact_fetch(reader: Reader) -> Fetch:
         plan = plans.get(s)
         mode = plan.mode
         engine = s.engine
-        engine.locks.acquire(transaction, table_key, plan.table, short=plan.short,
-                             timeout=0 if mode.nowait else None)
+        engine.locks.acquire(
+            transaction, table_key, plan.table, short=plan.short, timeout=0 if mode.nowait else None
+        )
         if mode.snapshot:
             engine.transactions.versions.enter(transaction, source.table)
         elif transaction.snapshot == MAY_TAKE:
@@ -189,8 +197,9 @@ def _exact_fetch(reader: Reader) -> Fetch:
                 return []
             prefix.append(part(value))
         accept = None if test is None else lambda row: test(s, v, r + row)
-        found = engine.access.read(transaction, index, mode, accept, prefix=tuple(prefix),
-                                   covered=covered)
+        found = engine.access.read(
+            transaction, index, mode, accept, prefix=tuple(prefix), covered=covered
+        )
         if with_key:
             return [(*row, key) for key, row in found]
         return [row for _, row in found]
@@ -211,8 +220,11 @@ def _read(source: Source) -> tuple[Any, tuple[int, ...]]:
 def _key_only(reader: Reader) -> bool:
     """True when the WHERE clause is exactly a seek of the clustered key, by values alone."""
     return (
-        reader.source.write and reader.path.number == 0 and reader.path.exact
-        and not reader.path.residual and reader.source.offset == 0
+        reader.source.write
+        and reader.path.number == 0
+        and reader.path.exact
+        and not reader.path.residual
+        and reader.source.offset == 0
     )
 
 
@@ -237,8 +249,13 @@ def _general_fetch(reader: Reader) -> Fetch:
             here = table
             plan = plans.get(s)
             mode = plan.mode
-            s.engine.locks.acquire(transaction, plans.key, plan.table, short=plan.short,
-                                   timeout=0 if mode.nowait else None)
+            s.engine.locks.acquire(
+                transaction,
+                plans.key,
+                plan.table,
+                short=plan.short,
+                timeout=0 if mode.nowait else None,
+            )
             if mode.snapshot:
                 s.engine.transactions.versions.enter(transaction, table)
             elif transaction.snapshot == MAY_TAKE:
@@ -255,9 +272,17 @@ def _general_fetch(reader: Reader) -> Fetch:
             if rest is not None and rest <= 0:
                 break
             found += s.engine.access.read(
-                transaction, index, mode, accept, prefix=prefix, low=between[0],
-                high=between[1], covered=covered, limit=rest,
-                after=v[-1] if walks else None)
+                transaction,
+                index,
+                mode,
+                accept,
+                prefix=prefix,
+                low=between[0],
+                high=between[1],
+                covered=covered,
+                limit=rest,
+                after=v[-1] if walks else None,
+            )
         if path.backwards and limit is None and not walks:
             found.reverse()
         if with_key:
@@ -281,8 +306,13 @@ def reread(source: Source) -> Callable[[Any, Any, tuple], tuple | None]:
             check_permission(s, "SELECT", securable)
         transaction = s.transaction or s.work()
         plan = plans.get(s)
-        s.engine.locks.acquire(transaction, plans.key, plan.table, short=plan.short,
-                               timeout=0 if plan.mode.nowait else None)
+        s.engine.locks.acquire(
+            transaction,
+            plans.key,
+            plan.table,
+            short=plan.short,
+            timeout=0 if plan.mode.nowait else None,
+        )
         if plan.mode.snapshot:
             s.engine.transactions.versions.enter(transaction, table)
         found = s.engine.access.read(transaction, table.rows, plan.mode, prefix=key, limit=1)
@@ -301,9 +331,7 @@ def _prefixes(reader: Reader) -> Callable[[Any, Any, tuple], list[tuple]]:
     def run(s: Any, v: Any, r: tuple) -> list[tuple]:
         columns = []
         for alternatives in values:
-            known = [
-                part(value) for fn, part in alternatives if (value := fn(s, v, r)) is not None
-            ]
+            known = [part(value) for fn, part in alternatives if (value := fn(s, v, r)) is not None]
             if not known:
                 return []
             columns.append(known)

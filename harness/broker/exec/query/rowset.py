@@ -38,8 +38,7 @@ class QueryColumn:
         """The column as a client sees it; 493 for what .nodes() returned, which is no value."""
         if self.type is XML_NODES:
             raise SqlError(493, self.name, aborts="batch")
-        return ResultColumn(self.name, self.type, self.nullable, bool(self.identity),
-                            self.stored)
+        return ResultColumn(self.name, self.type, self.nullable, bool(self.identity), self.stored)
 
 
 @dataclass(slots=True)
@@ -94,11 +93,18 @@ def scope_width(scope: Scope | None) -> int:
 def query_scope(parent: Scope, columns: Sequence[Any], width: int) -> QueryScope:
     """A query's scope inside ``parent``, with the parent's variables and hooks."""
     return QueryScope(
-        variables=parent.variables, columns=columns, parent=parent, source=parent.source,
-        namespaces=parent.namespaces, compile_subquery=parent.compile_subquery,
-        scalar_function=parent.scalar_function, user_type=parent.user_type,
+        variables=parent.variables,
+        columns=columns,
+        parent=parent,
+        source=parent.source,
+        namespaces=parent.namespaces,
+        compile_subquery=parent.compile_subquery,
+        scalar_function=parent.scalar_function,
+        user_type=parent.user_type,
         xml_type=parent.xml_type,
-        updated_column=parent.updated_column, next_value=parent.next_value, width=width,
+        updated_column=parent.updated_column,
+        next_value=parent.next_value,
+        width=width,
     )
 
 

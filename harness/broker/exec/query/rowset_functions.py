@@ -22,8 +22,9 @@ from harness.tsql import ast
 Make = Callable[[ast.FunctionTable, Scope, Any], tuple[list[QueryColumn], Rows]]
 
 
-def _arguments(node: ast.FunctionTable, scope: Scope, context: Any, least: int,
-               most: int) -> list[Expr]:
+def _arguments(
+    node: ast.FunctionTable, scope: Scope, context: Any, least: int, most: int
+) -> list[Expr]:
     name = node.call.name.name.upper()
     if node.schema is not None:
         raise context.fail(node, SqlError(102, "WITH", severity=15))
@@ -58,8 +59,11 @@ def string_split(
             raise SqlError(214, "separator", "nchar(1)/nvarchar(1)")
         if whole is None:
             return []
-        found = whole.split(mark) if sensitive or mark.lower() == mark.upper() else \
-            _split_folded(whole, mark)
+        found = (
+            whole.split(mark)
+            if sensitive or mark.lower() == mark.upper()
+            else _split_folded(whole, mark)
+        )
         return [(part, place) if ordinal else (part,) for place, part in enumerate(found, 1)]
 
     return columns, rows
@@ -89,8 +93,9 @@ def generate_series(
     of = next((part.type for part in given if not part.untyped), given[0].type)
     for place, part in enumerate(given, 1):
         if not part.untyped and part.type.name not in _SERIES:
-            raise context.fail(node, SqlError(8116, part.type.name, place, "generate_series",
-                                              aborts="scope"))
+            raise context.fail(
+                node, SqlError(8116, part.type.name, place, "generate_series", aborts="scope")
+            )
     if any(_family(part.type) != _family(of) for part in given if not part.untyped):
         raise context.fail(node, SqlError(5373, aborts="scope"))
     of = _widest(given, of)
@@ -129,7 +134,9 @@ def _widest(given: list[Expr], of: SqlType) -> SqlType:
 
 
 ROWSET_FUNCTIONS: dict[str, Make] = {
-    "openjson": openjson, "openxml": openxml, "string_split": string_split,
+    "openjson": openjson,
+    "openxml": openxml,
+    "string_split": string_split,
     "generate_series": generate_series,
 }
 """Lower-case name -> (node, scope, context) -> (columns, rows)."""

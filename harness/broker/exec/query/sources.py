@@ -99,7 +99,7 @@ class Source:
         """True when lower-case name parts before a column may mean this source."""
         if not qualifier:
             return True
-        known = self.qualifiers[-len(qualifier):]
+        known = self.qualifiers[-len(qualifier) :]
         return len(known) == len(qualifier) and all(
             part in {"", name} for part, name in zip(qualifier, known)
         )
@@ -107,8 +107,15 @@ class Source:
     def scope_columns(self) -> list[ScopeColumn]:
         """Its columns as the expression compiler wants them."""
         return [
-            ScopeColumn(self.qualifiers, column.name, column.type, self.offset + i,
-                        column.nullable, column.collation, self.written)
+            ScopeColumn(
+                self.qualifiers,
+                column.name,
+                column.type,
+                self.offset + i,
+                column.nullable,
+                column.collation,
+                self.written,
+            )
             for i, column in enumerate(self.columns)
         ]
 
@@ -116,9 +123,14 @@ class Source:
 def table_columns(table: Table) -> list[QueryColumn]:
     """The columns of a stored table."""
     return [
-        QueryColumn(c.name, c.type, c.nullable, c.identity,
-                    find_collation(c.collation) if c.collation else None,
-                    stored=not (c.identity or c.computed or c.rowversion))
+        QueryColumn(
+            c.name,
+            c.type,
+            c.nullable,
+            c.identity,
+            find_collation(c.collation) if c.collation else None,
+            stored=not (c.identity or c.computed or c.rowversion),
+        )
         for c in table.columns
     ]
 
@@ -140,7 +152,8 @@ def resolve_object(name: ast.ObjectName, context: Any) -> Any:
     else:
         database = database_of(name, context)
         found = database.follow(
-            database.resolve(name.schema, name.name, session, context.home), session)
+            database.resolve(name.schema, name.name, session, context.home), session
+        )
     if found is None:
         if name.name.lower() in REFUSED_VIEWS and (name.schema or "sys").lower() in {"sys", "dbo"}:
             raise context.not_supported(name, f"the system view {name.name}")
@@ -221,8 +234,11 @@ class Binder:
         from harness.broker.exec.query.rowset_functions import rowset_function
 
         made = rowset_function(node, self._scope(left), self.context)
-        return None if made is None else \
-            Source(made[1], (made[0],), rows=made[2], lateral=left is not None)
+        return (
+            None
+            if made is None
+            else Source(made[1], (made[0],), rows=made[2], lateral=left is not None)
+        )
 
     def _turned(self, node: ast.Pivot | ast.Unpivot, left: list[Source] | None) -> Source:
         from harness.broker.exec.query.pivot import pivoted, unpivoted
@@ -238,7 +254,8 @@ class Binder:
         """A table-valued function of the catalog; DEFAULT as an argument is NULL."""
         columns, answer = TABLE_FUNCTIONS[node.call.name.name.lower()]
         arguments = [
-            None if isinstance(part, ast.DefaultValue)
+            None
+            if isinstance(part, ast.DefaultValue)
             else compile_expression(part, self._scope(left)).fn
             for part in node.call.arguments
         ]
@@ -247,12 +264,14 @@ class Binder:
             return list(answer(s, [None if fn is None else fn(s, v, r) for fn in arguments]))
 
         name = (node.alias or node.call.name.name).lower()
-        return Source([QueryColumn(c.name, c.type, c.nullable) for c in columns], (name,),
-                      rows=rows, lateral=left is not None)
+        return Source(
+            [QueryColumn(c.name, c.type, c.nullable) for c in columns],
+            (name,),
+            rows=rows,
+            lateral=left is not None,
+        )
 
-    def _user_function(
-        self, node: ast.FunctionTable, left: list[Source] | None
-    ) -> Source | None:
+    def _user_function(self, node: ast.FunctionTable, left: list[Source] | None) -> Source | None:
         """A table-valued function of the database; inside an APPLY once per row."""
         from harness.broker.exec.routines import table_function
 
@@ -267,8 +286,7 @@ class Binder:
         return Source(columns, (alias,), rows=rows, lateral=left is not None)
 
     def _scope(self, left: list[Source] | None) -> Scope:
-        """The scope a query in FROM is compiled in: inside an APPLY it sees the sources before it.
-        """
+        """The scope a query in FROM is compiled in: inside an APPLY it sees the sources before it."""
         columns = [column for source in left or () for column in source.scope_columns()]
         width = scope_width(self.outer) + sum(source.width for source in left or ())
         self.inside.append(query_scope(self.outer, columns, width))
@@ -281,8 +299,9 @@ class Binder:
             raise context.not_supported(node, "TABLESAMPLE")
         for hint in node.hints:
             if hint.name == "NOEXPAND":  # no view has an index here
-                raise context.fail(hint, SqlError(8171, "noexpand", ".".join(node.name.parts),
-                                                  aborts="scope"))
+                raise context.fail(
+                    hint, SqlError(8171, "noexpand", ".".join(node.name.parts), aborts="scope")
+                )
         hints = parse_hints(node.hints, context)
         lowered = node.name.name.lower()
         if len(node.name.parts) == 1 and lowered in self.common:
@@ -299,13 +318,15 @@ class Binder:
         securable = None if chained(found, context) else found
         if isinstance(found, Table):
             hints = with_inherited(node, found, hints, context)
-            return Source(table_columns(found), qualifiers, found, hints=hints,
-                          securable=securable)
+            return Source(table_columns(found), qualifiers, found, hints=hints, securable=securable)
         if isinstance(found, VirtualTable):
             columns = named_columns(found.columns, found.broker_names, context)
             waits = found.settle is not None and not hints.names & DIRTY
-            source = Source(columns, qualifiers, rows=_settled(found) if waits else
-                            lambda s, v, r: found.rows(s))
+            source = Source(
+                columns,
+                qualifiers,
+                rows=_settled(found) if waits else lambda s, v, r: found.rows(s),
+            )
             for ordinal, column in enumerate(columns):
                 if column.name in found.lookups:
                     source.lookups[ordinal] = _lookup(found, column.name, waits)
@@ -322,23 +343,28 @@ class Binder:
         schema = (getattr(found, "schema", None) or "dbo").lower()
         return (self.context.database.name.lower(), schema, node.name.name.lower())
 
-    def _queue(self, queue: Any, hints: Hints, qualifiers: tuple[str, ...],
-               securable: Any) -> Source:
+    def _queue(
+        self, queue: Any, hints: Hints, qualifiers: tuple[str, ...], securable: Any
+    ) -> Source:
         nolock = bool(hints.names & {"NOLOCK", "READUNCOMMITTED"})
         leveled = bool(hints.names & LEVELS)
 
         def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
             if s.isolation == "snapshot" and not leveled:
-                raise NotSupported("SELECT from a queue under SNAPSHOT without a hint for another "
-                                   "isolation level: queues keep no row versions")
+                raise NotSupported(
+                    "SELECT from a queue under SNAPSHOT without a hint for another "
+                    "isolation level: queues keep no row versions"
+                )
             return queue.select_rows(s, nolock)
 
         columns = named_columns(queue.select_columns, queue.broker_names, self.context)
-        return Source(columns, qualifiers, hints=hints, securable=securable,
-                      rows=_guarded(securable, rows))
+        return Source(
+            columns, qualifiers, hints=hints, securable=securable, rows=_guarded(securable, rows)
+        )
 
-    def _view(self, view: View, node: ast.TableRef, qualifiers: tuple[str, ...],
-              securable: Any) -> Source:
+    def _view(
+        self, view: View, node: ast.TableRef, qualifiers: tuple[str, ...], securable: Any
+    ) -> Source:
         from harness.broker.exec.query.views import inside_view, view_rowset
 
         refuse_on_view(node, self.context)
@@ -363,8 +389,9 @@ class Binder:
         body = source.body
         if body is None:
             if isinstance(node, ast.TableRef):
-                raise self.context.fail(node, SqlError(4426, ".".join(node.name.parts),
-                                                       aborts="scope"))
+                raise self.context.fail(
+                    node, SqlError(4426, ".".join(node.name.parts), aborts="scope")
+                )
             raise self.context.not_supported(node, f"{type(node).__name__} as a target")
         body.derived = isinstance(node, ast.DerivedTable)
         body.shown = body.shown or source.qualifiers[-1]
@@ -400,8 +427,7 @@ class Binder:
             raise self.context.fail(node, SqlError(10729, aborts="scope"))
         if node.alias is None:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
-        source = self._of_rowset(rowset, node.alias.lower(), node.columns, node,
-                                 left is not None)
+        source = self._of_rowset(rowset, node.alias.lower(), node.columns, node, left is not None)
         source.scope = scope
         return source
 
@@ -411,17 +437,32 @@ class Binder:
         if node.alias is None or not node.columns or len(node.columns) != 1:
             raise self.context.fail(node, SqlError(102, ")", severity=15))
         columns = [QueryColumn(node.columns[0], XML_NODES)]
-        return Source(columns, (node.alias.lower(),), lateral=True,
-                      rows=lambda s, v, r: [(item,) for item in rows_of(s, v, r)],
-                      written=receiver(node.call.target, scope).rstrip("."))
+        return Source(
+            columns,
+            (node.alias.lower(),),
+            lateral=True,
+            rows=lambda s, v, r: [(item,) for item in rows_of(s, v, r)],
+            written=receiver(node.call.target, scope).rstrip("."),
+        )
 
     def _of_rowset(
-        self, rowset: Any, alias: str, names: list[str] | None, node: ast.Node,
+        self,
+        rowset: Any,
+        alias: str,
+        names: list[str] | None,
+        node: ast.Node,
         lateral: bool = False,
     ) -> Source:
         columns = rename(rowset.columns, names, alias, self.context, node)
-        return Source(columns, (alias,), rows=rowset.rows, lateral=lateral and rowset.correlated,
-                      paths=rowset.paths, body=rowset.body, scope=self.outer)
+        return Source(
+            columns,
+            (alias,),
+            rows=rowset.rows,
+            lateral=lateral and rowset.correlated,
+            paths=rowset.paths,
+            body=rowset.body,
+            scope=self.outer,
+        )
 
 
 def _guarded(securable: Any, rows: Rows) -> Rows:

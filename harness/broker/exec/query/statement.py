@@ -41,8 +41,9 @@ def compile_select(node: ast.SelectStatement, context: Context) -> Run:
             if len(assigning) != len(query.body.items):
                 raise context.fail(node, SqlError(141, severity=15, aborts="scope"))
             if query.for_ is not None:
-                raise context.fail(query.for_, SqlError(6819, "ASSIGNMENT", state=3,
-                                                        aborts="scope"))
+                raise context.fail(
+                    query.for_, SqlError(6819, "ASSIGNMENT", state=3, aborts="scope")
+                )
             return _assignment(compiler.block(query, context.scope), context)
         if query.body.into is not None:
             from harness.broker.exec.query.into import compile_into
@@ -73,8 +74,11 @@ def _streamed(rowset: Rowset) -> Run:
 
     def run(s: Any, v: list) -> None:
         count, text = make(s, v, ())
-        pieces = [] if text is None else [
-            (text[at:at + CHUNK],) for at in range(0, max(1, len(text)), CHUNK)]
+        pieces = (
+            []
+            if text is None
+            else [(text[at : at + CHUNK],) for at in range(0, max(1, len(text)), CHUNK)]
+        )
         s.result(columns, pieces)
         s.done(SELECT, count)
 
@@ -96,8 +100,12 @@ def _result(rowset: Rowset) -> Run:
 # ---------------------------------------------------------------------- SELECT @v = ...
 def _assignment(block: Block, context: Context) -> Run:
     """Variables take the value of the last row; without a row they keep theirs."""
-    if block.sort or block.select.distinct or block.tail.offset is not None or \
-            (block.select.top is not None and block.select.top.with_ties):
+    if (
+        block.sort
+        or block.select.distinct
+        or block.tail.offset is not None
+        or (block.select.top is not None and block.select.top.with_ties)
+    ):
         pairs_of = _arranged(block)
     else:
         pairs_of = _plain(block)
@@ -145,7 +153,7 @@ def _plain(block: Block) -> Callable[[Any, list], list[tuple]]:
 
     def run(s: Any, v: list) -> list[tuple]:
         found = read(s, v, ())
-        return found[:top(s, v, (), len(found))]
+        return found[: top(s, v, (), len(found))]
 
     return run
 

@@ -43,4 +43,3 @@ def checksum(operand: Expr) -> Callable[[list[Any]], int | None]:
     if group(operand.type) != "int" or operand.type.name == "bigint":
         raise SqlError(8117, shown_name(operand.type), "checksum_agg", aborts="scope")
     return lambda values: reduce(xor, values) if values else None
-

@@ -71,9 +71,15 @@ class Subquery:
 def _probe(node: ast.Query) -> ast.Query:
     """The query of EXISTS without its select list, which is never evaluated."""
     body = node.body
-    if not isinstance(body, ast.Select) or body.group_by is not None or body.having is not None \
-            or body.distinct or any(has_aggregate(item) for item in body.items):
+    if (
+        not isinstance(body, ast.Select)
+        or body.group_by is not None
+        or body.having is not None
+        or body.distinct
+        or any(has_aggregate(item) for item in body.items)
+    ):
         return node
     one = ast.SelectItem(node.pos, node.end, ast.Literal(node.pos, node.end, "int", 1), "one")
-    return replace(node, body=replace(body, items=[one]), order_by=node.order_by if body.top else
-                   None)
+    return replace(
+        node, body=replace(body, items=[one]), order_by=node.order_by if body.top else None
+    )

@@ -269,33 +269,40 @@ class Planner:
         if source.lookups and not self.bad_optimizer:
             found = self._sargs(source, mine, bound)
             step.lookup = next(
-                (s for s in found if s.op == "=" and s.ordinal in source.lookups), None)
+                (s for s in found if s.op == "=" and s.ordinal in source.lookups), None
+            )
         return [step], rest
 
-    def path(
-        self, source: Source, conditions: list[Condition], bound: set[Source]
-    ) -> Path | None:
+    def path(self, source: Source, conditions: list[Condition], bound: set[Source]) -> Path | None:
         """The access path of a stored table once ``bound`` is known; None for other sources."""
         if source.table is None:
             return None
         if self.whole or source.whole:
             bound = set()  # by its own conditions only
-        return choose(source.table, self._sargs(source, conditions, bound),
-                      [condition.node for condition in conditions], source.needed, source.hints,
-                      bad_optimizer=self.bad_optimizer, write=source.write)
+        return choose(
+            source.table,
+            self._sargs(source, conditions, bound),
+            [condition.node for condition in conditions],
+            source.needed,
+            source.hints,
+            bad_optimizer=self.bad_optimizer,
+            write=source.write,
+        )
 
-    def _sargs(
-        self, source: Source, conditions: list[Condition], bound: set[Source]
-    ) -> list[Sarg]:
+    def _sargs(self, source: Source, conditions: list[Condition], bound: set[Source]) -> list[Sarg]:
         """The conditions the source could be searched by, values coming from ``bound``."""
 
         def column_of(node: ast.Expression) -> int | None:
             found = self.names.one(node)
             return found[1] if found is not None and found[0] is source else None
 
-        return sargs([condition.node for condition in conditions], column_of,
-                     lambda node: self.names.mentioned(node) <= bound, self.value_type,
-                     [column.type for column in source.columns])
+        return sargs(
+            [condition.node for condition in conditions],
+            column_of,
+            lambda node: self.names.mentioned(node) <= bound,
+            self.value_type,
+            [column.type for column in source.columns],
+        )
 
     def _inner(
         self, tree: Inner, pool: list[Condition], bound: set[Source]

@@ -40,9 +40,7 @@ class Window:
 class Windows:
     """The window functions of one query block; ``hook`` is what the scope calls."""
 
-    def __init__(
-        self, scope: Scope, named: list[ast.WindowDefinition] | None = None
-    ) -> None:
+    def __init__(self, scope: Scope, named: list[ast.WindowDefinition] | None = None) -> None:
         self.scope = scope
         self.named = {window.name.lower(): window.over for window in named or []}
         self.found: list[Window] = []
@@ -88,11 +86,20 @@ class Windows:
         if base is None:
             raise self.scope.refuse(f"the undefined window {over.window}", over)
         base = self._whole(base, depth + 1) if depth < len(self.named) else base
-        if (over.partition and base.partition) or (over.order and base.order) \
-                or (over.frame and base.frame) or base.window is not None:
+        if (
+            (over.partition and base.partition)
+            or (over.order and base.order)
+            or (over.frame and base.frame)
+            or base.window is not None
+        ):
             raise self.scope.refuse(f"this use of the window {over.window}", over)
-        return replace(over, partition=over.partition or base.partition,
-                       order=over.order or base.order, frame=over.frame or base.frame, window=None)
+        return replace(
+            over,
+            partition=over.partition or base.partition,
+            order=over.order or base.order,
+            frame=over.frame or base.frame,
+            window=None,
+        )
 
     def numbered(self, node: ast.NextValueFor, take: Expr) -> Expr:
         """NEXT VALUE FOR ... OVER (ORDER BY ...): one number per row, in that order."""
@@ -100,9 +107,15 @@ class Windows:
         if over.partition or over.frame is not None or not over.order:
             raise self.scope.refuse("NEXT VALUE FOR with anything but ORDER BY in OVER", node)
         order = [(self._ordered_by(item.value), item.descending) for item in over.order]
-        self.found.append(Window(
-            [], order, lambda s, v, rows, keys: [take.fn(s, v, row) for row in rows],
-            take.type, False))
+        self.found.append(
+            Window(
+                [],
+                order,
+                lambda s, v, rows, keys: [take.fn(s, v, row) for row in rows],
+                take.type,
+                False,
+            )
+        )
         number = len(self.found) - 1
         return Expr(lambda s, v, r: r[-1][number], take.type, False)
 
@@ -115,9 +128,7 @@ class Windows:
     def run(self, s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
         """The rows, each with one more item: the tuple of its window values."""
         columns = [self._column(window, s, v, rows) for window in self.found]
-        return [
-            (*row, tuple([column[i] for column in columns])) for i, row in enumerate(rows)
-        ]
+        return [(*row, tuple([column[i] for column in columns])) for i, row in enumerate(rows)]
 
     @staticmethod
     def _column(window: Window, s: Any, v: Any, rows: list[tuple]) -> list[Any]:

@@ -50,7 +50,10 @@ _NUMBER_OF_ERROR = {
 
 
 _PARSER = etree.XMLParser(
-    resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True,
+    resolve_entities=False,
+    no_network=True,
+    load_dtd=False,
+    huge_tree=True,
     remove_blank_text=False,
 )
 

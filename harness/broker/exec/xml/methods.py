@@ -83,8 +83,11 @@ def receiver(target: ast.Expression, scope: Scope) -> str:
     found = scope.column_named(target)
     if found is None or not found.written:
         return ""
-    return f"{found.written}." if found.type.name == "xml" and found.type is XML_NODES \
+    return (
+        f"{found.written}."
+        if found.type.name == "xml" and found.type is XML_NODES
         else f"{found.written}.{found.name}."
+    )
 
 
 def _query_of(node: ast.MethodCall, target: Expr, scope: Scope, least: int = 1) -> Query:
@@ -98,8 +101,14 @@ def _query_of(node: ast.MethodCall, target: Expr, scope: Scope, least: int = 1) 
     typing = getattr(target.type, "typing", None)
     if "sql:" not in text and typing is None:
         return _compiled(text, namespaces, label, focus)
-    return compile_xquery(text, dict(namespaces), label, focus,
-                          lambda kind, name: accessor_type(kind, name, label, scope), typing)
+    return compile_xquery(
+        text,
+        dict(namespaces),
+        label,
+        focus,
+        lambda kind, name: accessor_type(kind, name, label, scope),
+        typing,
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -111,6 +120,7 @@ def _evaluator(target: Expr, query: Query, scope: Scope) -> Fn:
     """(s, v, r) -> items of the query, None for a NULL instance."""
     inner, evaluate = target.fn, query.run
     if not query.outside:
+
         def run(s: object, v: object, r: object) -> list | None:
             value = inner(s, v, r)
             return None if value is None else evaluate(context_of(value))
@@ -178,8 +188,10 @@ def _nil(item: Any) -> bool:
     """An element that says it has no value (xsi:nil)."""
     if not isinstance(item, Node) or not item.attributes or item.children:
         return False
-    return any(a.name == "nil" and a.uri.endswith("XMLSchema-instance") and a.text in {"true", "1"}
-               for a in item.attributes)
+    return any(
+        a.name == "nil" and a.uri.endswith("XMLSchema-instance") and a.text in {"true", "1"}
+        for a in item.attributes
+    )
 
 
 def _named_type(node: ast.MethodCall, scope: Scope) -> SqlType:
@@ -193,8 +205,9 @@ def _named_type(node: ast.MethodCall, scope: Scope) -> SqlType:
     at = (argument.pos, argument.end)
     name = ObjectName(*at, (match["name"],))
     try:
-        of = resolve_type(DataType(*at, name, sizes), CAST, scope.user_type,
-                          scope.position(argument))
+        of = resolve_type(
+            DataType(*at, name, sizes), CAST, scope.user_type, scope.position(argument)
+        )
     except SqlError as error:
         if error.number not in {243, 2715}:
             raise
@@ -286,9 +299,13 @@ def compile_modify(
         raise SqlError(174, "modify", 1, aborts="scope")
     label = f"{before}modify()"
     collection = getattr(target.type, "collection", None)
-    static = new_static(label, scope.namespaces, _WHOLE,
-                        lambda kind, wanted: accessor_type(kind, wanted, label, scope),
-                        getattr(target.type, "typing", None))
+    static = new_static(
+        label,
+        scope.namespaces,
+        _WHOLE,
+        lambda kind, wanted: accessor_type(kind, wanted, label, scope),
+        getattr(target.type, "typing", None),
+    )
     static.nillable = collection.nillable if collection is not None else None
     change = compile_dml(_text_of_argument(call, 0), static)
     inner, read, prolog = target.fn, accessors(change.outside, scope), dict(static.written)

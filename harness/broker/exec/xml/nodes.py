@@ -40,11 +40,29 @@ class Node:
     stand on the element itself; order: place in document order; built: made by a constructor.
     """
 
-    __slots__ = ("attributes", "built", "children", "declared", "kind", "name", "order", "parent",
-                 "prefix", "text", "uri")
+    __slots__ = (
+        "attributes",
+        "built",
+        "children",
+        "declared",
+        "kind",
+        "name",
+        "order",
+        "parent",
+        "prefix",
+        "text",
+        "uri",
+    )
 
-    def __init__(self, kind: str, name: str = "", uri: str = "", prefix: str = "",
-                 text: str = "", parent: Node | None = None) -> None:
+    def __init__(
+        self,
+        kind: str,
+        name: str = "",
+        uri: str = "",
+        prefix: str = "",
+        text: str = "",
+        parent: Node | None = None,
+    ) -> None:
         self.kind, self.name, self.uri, self.prefix, self.text = kind, name, uri, prefix, text
         self.parent = parent
         # Most nodes are texts and attributes, which never get any of these.
@@ -121,8 +139,15 @@ class _Builder:
             raise SqlError(6335, MAX_DEPTH)
         scope, parent = self.scopes[-1], self.open[-1]
         pairs = list(zip(flat[::2], flat[1::2])) if flat else ()
-        declared = [(name[6:], value) for name, value in pairs
-                    if name == "xmlns" or name.startswith("xmlns:")] if flat else None
+        declared = (
+            [
+                (name[6:], value)
+                for name, value in pairs
+                if name == "xmlns" or name.startswith("xmlns:")
+            ]
+            if flat
+            else None
+        )
         if declared:
             scope = {**scope, **dict(declared)}
         self.scopes.append(scope)
@@ -135,8 +160,7 @@ class _Builder:
                 continue
             prefix, _, local = name.rpartition(":") if ":" in name else ("", "", name)
             uri = scope[prefix] if prefix else ""
-            node.attributes.append(
-                self._numbered(Node(ATTRIBUTE, local, uri, prefix, value, node)))
+            node.attributes.append(self._numbered(Node(ATTRIBUTE, local, uri, prefix, value, node)))
         parent.children.append(node)
         self.open.append(node)
 
@@ -197,14 +221,14 @@ def tree_of(text: str) -> Node:
 
 def escape_text(text: str) -> str:
     """Text as element content."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") \
-        .replace("\r", "&#x0D;")
+    return (
+        text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#x0D;")
+    )
 
 
 def escape_value(text: str) -> str:
     """Text as an attribute's value."""
-    return escape_text(text).replace('"', "&quot;").replace("\n", "&#x0A;") \
-        .replace("\t", "&#x09;")
+    return escape_text(text).replace('"', "&quot;").replace("\n", "&#x0A;").replace("\t", "&#x09;")
 
 
 class Writer:
@@ -266,8 +290,14 @@ class Writer:
         written = f"{node.prefix}:{node.name}" if node.prefix else node.name
         if scope.get(node.prefix) == node.uri and (element or node.prefix):
             return written
-        prefix = next((p for p, uri in self.prolog.items() if uri == node.uri
-                       and (p or element) and scope.get(p, "") in {"", uri}), None)
+        prefix = next(
+            (
+                p
+                for p, uri in self.prolog.items()
+                if uri == node.uri and (p or element) and scope.get(p, "") in {"", uri}
+            ),
+            None,
+        )
         if prefix is None and node.built and node.prefix not in scope:
             prefix = node.prefix
         if prefix is None:

@@ -22,12 +22,25 @@ from harness.broker.exec.xml.xquery.values import Atomic, exact
 from harness.tsql import ast
 
 _KINDS = {
-    "int": "xs:int", "bigint": "xs:long", "smallint": "xs:short", "tinyint": "xs:unsignedByte",
-    "bit": "xs:boolean", "decimal": "xs:decimal", "numeric": "xs:decimal", "money": "xs:decimal",
-    "smallmoney": "xs:decimal", "float": "xs:double", "real": "xs:float",
-    "uniqueidentifier": "xs:string", "datetime": "xs:dateTime", "smalldatetime": "xs:dateTime",
-    "datetime2": "xs:dateTime", "datetimeoffset": "xs:dateTime", "date": "xs:date",
-    "time": "xs:time", "xml": "xml",
+    "int": "xs:int",
+    "bigint": "xs:long",
+    "smallint": "xs:short",
+    "tinyint": "xs:unsignedByte",
+    "bit": "xs:boolean",
+    "decimal": "xs:decimal",
+    "numeric": "xs:decimal",
+    "money": "xs:decimal",
+    "smallmoney": "xs:decimal",
+    "float": "xs:double",
+    "real": "xs:float",
+    "uniqueidentifier": "xs:string",
+    "datetime": "xs:dateTime",
+    "smalldatetime": "xs:dateTime",
+    "datetime2": "xs:dateTime",
+    "datetimeoffset": "xs:dateTime",
+    "date": "xs:date",
+    "time": "xs:time",
+    "xml": "xml",
 }
 
 
@@ -95,7 +108,7 @@ def moment_text(value: Any, digits: int) -> str:
     """A date or time as XML Schema writes it, with so many digits of a second."""
     if isinstance(value, date) and not isinstance(value, datetime):
         return value.isoformat()
-    fraction = f".{value.microsecond:06}0"[:digits + 1] if digits else ""
+    fraction = f".{value.microsecond:06}0"[: digits + 1] if digits else ""
     if isinstance(value, time):
         return f"{value:%H:%M:%S}{fraction}"
     shown = f"{value.year:04}-{value:%m-%dT%H:%M:%S}{fraction}"

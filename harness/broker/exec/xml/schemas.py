@@ -27,8 +27,19 @@ class XmlSchemaCollection(Part):
     the texts and what they say of names, made anew when they change; bound: the types made of it.
     """
 
-    __slots__ = ("bound", "created", "kept", "kind", "modified", "name", "object_id", "owner",
-                 "schema", "texts", "xml_collection_id")
+    __slots__ = (
+        "bound",
+        "created",
+        "kept",
+        "kind",
+        "modified",
+        "name",
+        "object_id",
+        "owner",
+        "schema",
+        "texts",
+        "xml_collection_id",
+    )
 
     def __init__(self, name: str, schema: str, number: int, text: str, created: Any) -> None:
         super().__init__()
@@ -46,8 +57,7 @@ class XmlSchemaCollection(Part):
 
     def copy(self) -> XmlSchemaCollection:
         """The same collection for a database made from a template."""
-        twin = XmlSchemaCollection(self.name, self.schema, self.xml_collection_id, "",
-                                   self.created)
+        twin = XmlSchemaCollection(self.name, self.schema, self.xml_collection_id, "", self.created)
         twin.texts, twin.modified, twin.owner = self.texts, self.modified, self.owner
         return twin
 
@@ -60,8 +70,11 @@ class XmlSchemaCollection(Part):
 
     def namespaces(self) -> list[str]:
         """Target namespaces in the order they were added."""
-        return list(dict.fromkeys(
-            document.get("targetNamespace") or "" for document in documents_of(self.texts)))
+        return list(
+            dict.fromkeys(
+                document.get("targetNamespace") or "" for document in documents_of(self.texts)
+            )
+        )
 
     def typing(self) -> Callable[[str, str], tuple[str, bool] | None]:
         """What static typing asks: (kind, local name) -> (simple type, at most once) or None."""
@@ -123,8 +136,9 @@ def typed_xml(collection: XmlSchemaCollection, document: bool) -> TypedXml:
     """The one type bound to a collection, so that types compare by identity."""
     found = collection.bound.get(document)
     if found is None:
-        found = collection.bound[document] = TypedXml("xml", collection=collection,
-                                                      document=document)
+        found = collection.bound[document] = TypedXml(
+            "xml", collection=collection, document=document
+        )
     return found
 
 

@@ -22,8 +22,9 @@ _NAME = re.compile(r"Element '(?P<element>[^']*)'(?:, attribute '(?P<attribute>[
 _EXPECTED = re.compile(r"Expected is (?:one of )?\( (?P<names>[^)]*) \)")
 _QUOTED = re.compile(r"'([^']*)'")
 _E = etree.ErrorTypes
-_SIMPLE = frozenset(range(_E.SCHEMAV_CVC_DATATYPE_VALID_1_2_1, _E.SCHEMAV_CVC_TYPE_3_1_1)) | \
-    frozenset(range(_E.SCHEMAV_CVC_LENGTH_VALID, _E.SCHEMAV_CVC_ENUMERATION_VALID + 1))
+_SIMPLE = frozenset(
+    range(_E.SCHEMAV_CVC_DATATYPE_VALID_1_2_1, _E.SCHEMAV_CVC_TYPE_3_1_1)
+) | frozenset(range(_E.SCHEMAV_CVC_LENGTH_VALID, _E.SCHEMAV_CVC_ENUMERATION_VALID + 1))
 _XSI = "{http://www.w3.org/2001/XMLSchema-instance}"
 
 
@@ -129,8 +130,9 @@ def location(node: etree._Element) -> str:
 
 
 # ---------------------------------------------------------------------- canonical form
-_COLLAPSED = frozenset({"xs:token", "xs:anyURI", "xs:Name", "xs:NCName", "xs:NMTOKEN",
-                        "xs:language"})
+_COLLAPSED = frozenset(
+    {"xs:token", "xs:anyURI", "xs:Name", "xs:NCName", "xs:NMTOKEN", "xs:language"}
+)
 _CANONICAL = INTEGERS | {DECIMAL, DOUBLE, FLOAT, "xs:boolean", "xs:hexBinary", "xs:base64Binary"}
 
 

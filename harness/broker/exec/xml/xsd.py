@@ -15,10 +15,21 @@ from harness.broker.exec.xml.xquery.types import ATOMIC
 XS = "http://www.w3.org/2001/XMLSchema"
 _XS = f"{{{XS}}}"
 _ADDRESS = "redial-collection:"
-_GLOBAL = {"element": "ELEMENT", "attribute": "ATTRIBUTE", "simpleType": "TYPE",
-           "complexType": "TYPE", "group": "MODELGROUP", "attributeGroup": "ATTRIBUTEGROUP"}
-_UNSUPPORTED = {"include": "<xs:include>", "notation": "<xs:notation>", "unique": "unique",
-                "key": "key", "keyref": "keyref"}
+_GLOBAL = {
+    "element": "ELEMENT",
+    "attribute": "ATTRIBUTE",
+    "simpleType": "TYPE",
+    "complexType": "TYPE",
+    "group": "MODELGROUP",
+    "attributeGroup": "ATTRIBUTEGROUP",
+}
+_UNSUPPORTED = {
+    "include": "<xs:include>",
+    "notation": "<xs:notation>",
+    "unique": "unique",
+    "key": "key",
+    "keyref": "keyref",
+}
 _UNKNOWN_NAME, _DEFINED_TWICE = 3004, 1761
 
 
@@ -126,8 +137,11 @@ def _refusal(error: etree.XMLSchemaParseError) -> SqlError:
     if entry is not None and entry.type == _UNKNOWN_NAME:
         name = message.split("The QName value '")[-1].split("'")[0]
         uri, _, local = name.rpartition("}")
-        return SqlError(2308, "", local, uri[1:], aborts="scope") if uri else \
-            SqlError(2307, "", name, aborts="scope")
+        return (
+            SqlError(2308, "", local, uri[1:], aborts="scope")
+            if uri
+            else SqlError(2307, "", name, aborts="scope")
+        )
     if entry is not None and entry.type == _DEFINED_TWICE:
         name = message.split("'")[-2]
         return SqlError(2302, "", name, aborts="scope")
@@ -159,9 +173,14 @@ class Names:
 def names_of(documents: list[etree._Element]) -> Names:
     """What the declarations of a collection say of element and attribute names."""
     found = Names()
-    named = {item.get("name"): item for document in documents for item in document
-             if isinstance(item.tag, str) and item.get("name")
-             and etree.QName(item).localname in {"simpleType", "complexType"}}
+    named = {
+        item.get("name"): item
+        for document in documents
+        for item in document
+        if isinstance(item.tag, str)
+        and item.get("name")
+        and etree.QName(item).localname in {"simpleType", "complexType"}
+    }
     for document in documents:
         for kind, tag in ((ELEMENT, f"{_XS}element"), (ATTRIBUTE, f"{_XS}attribute")):
             for item in document.iter(tag):
@@ -202,7 +221,9 @@ def _simple_type(item: etree._Element, named: dict) -> str:
         return _of_name(stated, item, named)
     for child in item:
         if isinstance(child.tag, str) and etree.QName(child).localname in {
-                "simpleType", "complexType"}:
+            "simpleType",
+            "complexType",
+        }:
             return _of_definition(child, named)
     return ""
 

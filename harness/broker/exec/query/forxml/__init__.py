@@ -83,8 +83,12 @@ def for_xml(node: ast.ForXml, rowset: Rowset, context: Any, block: Any, scope: A
         _, text = count_and_text(s, v, r)
         return [] if text is None and not typed else [(text,)]
 
-    made = Rowset([QueryColumn("" if typed else TEXT_COLUMN, XML if typed else NVARCHAR_MAX)],
-                  rows, rowset.correlated, rowset.paths)
+    made = Rowset(
+        [QueryColumn("" if typed else TEXT_COLUMN, XML if typed else NVARCHAR_MAX)],
+        rows,
+        rowset.correlated,
+        rowset.paths,
+    )
     if not typed:
         made.streamed = count_and_text
     return made

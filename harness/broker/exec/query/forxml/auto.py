@@ -25,10 +25,14 @@ def auto(clause: Clause) -> Serialize:
         raise clause.fail(6800)
     if any(not column.name for column in columns):
         raise clause.fail(6809)
-    openers = [_opener(clause, level, clause.top if depth == 0 else "")
-               for depth, level in enumerate(levels)]
-    keys = [None if level.single or depth == len(levels) - 1 else keys_of(level, columns)
-            for depth, level in enumerate(levels)]
+    openers = [
+        _opener(clause, level, clause.top if depth == 0 else "")
+        for depth, level in enumerate(levels)
+    ]
+    keys = [
+        None if level.single or depth == len(levels) - 1 else keys_of(level, columns)
+        for depth, level in enumerate(levels)
+    ]
     names = [encoded(level.name) for level in levels]
     return lambda rows: _nested(rows, names, openers, keys)
 
@@ -45,8 +49,7 @@ def _nested(rows: list[tuple], names: list[str], openers: list[Callable], keys: 
     last = len(names) - 1
     for row in rows:
         depth = 0
-        while depth < len(opened) and keys[depth] is not None and \
-                opened[depth] == keys[depth](row):
+        while depth < len(opened) and keys[depth] is not None and opened[depth] == keys[depth](row):
             depth += 1
         close(depth)
         for level in range(depth, last):
@@ -54,8 +57,11 @@ def _nested(rows: list[tuple], names: list[str], openers: list[Callable], keys: 
             parts.append(f"<{names[level]}{start}>{inner}")
             opened.append(keys[level](row) if keys[level] is not None else object())
         start, inner = openers[last](row)
-        parts.append(f"<{names[last]}{start}>{inner}</{names[last]}>" if inner
-                     else f"<{names[last]}{start}/>")
+        parts.append(
+            f"<{names[last]}{start}>{inner}</{names[last]}>"
+            if inner
+            else f"<{names[last]}{start}/>"
+        )
     close(0)
     return "".join(parts)
 
@@ -82,8 +88,9 @@ def _opener(clause: Clause, level: Level, top: str) -> Callable[[tuple], tuple[s
                 if nil and inside:
                     inner.append(f"<{name}{_NIL_MARK}/>")
                 continue
-            shown = text(value) if text is not None else \
-                (content if inside else quoted)(address(row))
+            shown = (
+                text(value) if text is not None else (content if inside else quoted)(address(row))
+            )
             if inside:
                 inner.append(f"<{name}>{shown}</{name}>")
             else:
@@ -105,8 +112,9 @@ def _address(clause: Clause, level: Level, place: int, ordinal: int) -> Callable
         if column not in level.ordinals:
             raise clause.fail(6831, name)
         at = level.columns[level.ordinals.index(column)]
-        chosen.append((encoded(table.columns[column].name), at,
-                       text_of(clause.rowset.columns[at].type)))
+        chosen.append(
+            (encoded(table.columns[column].name), at, text_of(clause.rowset.columns[at].type))
+        )
     own = encoded(table.columns[ordinal].name)
 
     def address(row: tuple) -> str:

@@ -192,8 +192,9 @@ def _overflow(part: Part, text: str, marks: list[str], inner: list[str]) -> None
     end = text.rfind("</")
     held = "" if text[start - 2] == "/" else text[start:end]
     taken = {mark.split("=")[0].strip() for mark in marks}
-    own = "".join(f' {name}="{quoted(value)}"' for name, value in root.attrib.items()
-                  if name not in taken)
+    own = "".join(
+        f' {name}="{quoted(value)}"' for name, value in root.attrib.items() if name not in taken
+    )
     if part.name:
         inner.append(f"<{part.name}{own}>{held}</{part.name}>")
     else:
@@ -202,6 +203,11 @@ def _overflow(part: Part, text: str, marks: list[str], inner: list[str]) -> None
 
 
 _WRITERS: dict[str, Callable[[Any, str, list, list], None]] = {
-    "attribute": _attribute, "text": _inside, "element": _inside, "elementxsinil": _inside,
-    "xml": _inside, "cdata": _inside, "xmltext": _overflow,
+    "attribute": _attribute,
+    "text": _inside,
+    "element": _inside,
+    "elementxsinil": _inside,
+    "xml": _inside,
+    "cdata": _inside,
+    "xmltext": _overflow,
 }

@@ -17,7 +17,7 @@ def encoded(name: str) -> str:
     """A column or table name as an XML name: every other character becomes _xHHHH_."""
     parts = []
     for place, char in enumerate(name):
-        escape = char == "_" and name[place + 1:place + 2] == "x"
+        escape = char == "_" and name[place + 1 : place + 2] == "x"
         if not escape and (_starts(char) if place == 0 else _continues(char)):
             parts.append(char)
         elif ord(char) > 0xFFFF:
@@ -37,8 +37,9 @@ def check(name: str, what: str, known: set[str], whole: str | None = None) -> No
     if name == "xmlns" or (colon and prefix == "xmlns"):
         raise SqlError(6867, aborts="scope")
     if colon and prefix not in known | {"xml"}:
-        raise SqlError(6846, prefix, what.lower() if what != "ROOT" else what, shown, state=4,
-                       aborts="scope")
+        raise SqlError(
+            6846, prefix, what.lower() if what != "ROOT" else what, shown, state=4, aborts="scope"
+        )
     for place, char in enumerate(name):
         if not (_starts(char) if place == 0 else _continues(char)):
             raise SqlError(6850, what, shown, char, ord(char), aborts="scope")

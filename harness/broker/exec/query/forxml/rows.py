@@ -147,10 +147,11 @@ def _check_order(clause: Clause, name: str, places: list[Place]) -> None:
         if not name and not place.path:
             raise clause.fail(6864)
         earlier = places[:number]
-        if any(e.kind == "attribute" and (e.path, e.name) == (place.path, place.name)
-               for e in earlier):
+        if any(
+            e.kind == "attribute" and (e.path, e.name) == (place.path, place.name) for e in earlier
+        ):
             raise clause.fail(6810, alias)
-        if any(e.kind != "attribute" and e.path[:len(place.path)] == place.path for e in earlier):
+        if any(e.kind != "attribute" and e.path[: len(place.path)] == place.path for e in earlier):
             raise clause.fail(6852, alias)
 
 
@@ -212,7 +213,7 @@ def _last(column: QueryColumn, last: str, known: set[str]) -> tuple[str, str, Te
             raise SqlError(6853, name, aborts="scope")
         return "comment", "", lambda value: f"<!--{_comment(plain(value))}-->"
     if last.startswith("processing-instruction(") and last.endswith(")"):
-        target = last[len("processing-instruction("):-1]
+        target = last[len("processing-instruction(") : -1]
         _check_target(target, name, is_xml)
         return "instruction", target, lambda value: f"<?{target} {plain(value)}?>"
     return None

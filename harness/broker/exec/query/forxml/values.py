@@ -70,8 +70,11 @@ def _references(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        f"&#x{ord(char):02X};" if (char < " " and char not in "\t\r\n") or char in "\ufffe\uffff"
-        else char for char in text)
+        f"&#x{ord(char):02X};"
+        if (char < " " and char not in "\t\r\n") or char in "\ufffe\uffff"
+        else char
+        for char in text
+    )
 
 
 def content(text: str) -> str:

@@ -38,8 +38,11 @@ class Query:
 
 
 def new_static(
-    label: str, namespaces: Mapping[str | None, str], focus: Type,
-    resolve: Callable[[str, str], Type] | None = None, typing: Typing | None = None,
+    label: str,
+    namespaces: Mapping[str | None, str],
+    focus: Type,
+    resolve: Callable[[str, str], Type] | None = None,
+    typing: Typing | None = None,
 ) -> Static:
     """A static context. namespaces: of WITH XMLNAMESPACES (None is DEFAULT)."""
     static = Static(label, dict(BUILT_IN), focus=focus, resolve=resolve, typing=typing)
@@ -53,8 +56,12 @@ def new_static(
 
 
 def compile_xquery(
-    text: str, namespaces: Mapping[str | None, str], label: str, focus: Type = _WHOLE,
-    resolve: Callable[[str, str], Type] | None = None, typing: Typing | None = None,
+    text: str,
+    namespaces: Mapping[str | None, str],
+    label: str,
+    focus: Type = _WHOLE,
+    resolve: Callable[[str, str], Type] | None = None,
+    typing: Typing | None = None,
 ) -> Query:
     """Compile one XQuery text.
 

@@ -111,8 +111,10 @@ class ConstructorParser(Scanner):
             return False
         follows = self.after(token)
         return follows.text == "{" or (
-            follows.kind == "name" and token.text not in {"text", "comment"}
-            and self.after(follows).text == "{")
+            follows.kind == "name"
+            and token.text not in {"text", "comment"}
+            and self.after(follows).text == "{"
+        )
 
     def computed(self) -> Expression:
         """Read a computed constructor; only constant names (9315)."""
@@ -160,7 +162,9 @@ class ConstructorParser(Scanner):
         run = data(self.static, body).run if body is not None else (lambda env: [])
         return Expression(
             Type(ATTRIBUTE, name=name, content=UNTYPED),
-            lambda env: [made(ATTRIBUTE, local, uri, prefix, joined(run(env)))], True)
+            lambda env: [made(ATTRIBUTE, local, uri, prefix, joined(run(env)))],
+            True,
+        )
 
     def _element_name(self, name: str) -> tuple[str, str, str]:
         """(uri, prefix, local name) of an element's name."""
@@ -188,7 +192,7 @@ class ConstructorParser(Scanner):
         end = self.text.find("-->", self.at + 4)
         if end < 0:
             raise self.static.error(2209, "<eof>")
-        body = self.text[self.at + 4:end]
+        body = self.text[self.at + 4 : end]
         if "--" in body or body.endswith("-"):
             raise self.static.error(9322)
         self.at = end + 3
@@ -198,19 +202,19 @@ class ConstructorParser(Scanner):
         end = self.text.find("?>", self.at + 2)
         if end < 0:
             raise self.static.error(2272)
-        body = self.text[self.at + 2:end]
+        body = self.text[self.at + 2 : end]
         match = _NAME.match(body)
         if match is None:
             raise self.static.error(2278, body[:1])
         if match[0].lower() == "xml":
             raise self.static.error(2294)
         self.at = end + 2
-        return made(PI, match[0], text=body[match.end():].lstrip())
+        return made(PI, match[0], text=body[match.end() :].lstrip())
 
     def _raw_name(self) -> str:
         match = _NAME.match(self.text, self.at)
         if match is None:
-            raise self.static.error(2209, self.text[self.at:self.at + 1] or "<eof>")
+            raise self.static.error(2209, self.text[self.at : self.at + 1] or "<eof>")
         self.at = match.end()
         return match[0]
 
@@ -270,13 +274,13 @@ class ConstructorParser(Scanner):
 
     def _attribute_value(self) -> str | Run:
         """Text, or exactly one expression in braces (9313)."""
-        quote = self.text[self.at:self.at + 1]
+        quote = self.text[self.at : self.at + 1]
         if quote not in {'"', "'"}:
             raise self.static.error(9317, self.token.text)
         self.at += 1
         text, run = [], None
         while True:
-            char = self.text[self.at:self.at + 1]
+            char = self.text[self.at : self.at + 1]
             if not char:
                 raise self.static.error(2209, "<eof>")
             if char == quote:
@@ -326,7 +330,7 @@ class ConstructorParser(Scanner):
             kept = False
 
         while True:
-            char = self.text[self.at:self.at + 1]
+            char = self.text[self.at : self.at + 1]
             if not char:
                 raise self.static.error(2209, "<eof>")
             if self.text.startswith("</", self.at):
@@ -336,7 +340,7 @@ class ConstructorParser(Scanner):
                 end = self.text.find("]]>", self.at)
                 if end < 0:
                     raise self.static.error(2273)
-                text.append(self.text[self.at + 9:end])
+                text.append(self.text[self.at + 9 : end])
                 kept, self.at = True, end + 3
             elif char == "<":
                 flush()
@@ -351,7 +355,7 @@ class ConstructorParser(Scanner):
                 raise self.static.error(9324)
             elif char == "&":
                 end = self.text.find(";", self.at)
-                piece = self.text[self.at:end + 1 if end > 0 else len(self.text)]
+                piece = self.text[self.at : end + 1 if end > 0 else len(self.text)]
                 text.append(self.entities(piece))
                 kept, self.at = True, self.at + len(piece)
             else:

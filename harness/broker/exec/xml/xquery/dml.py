@@ -115,8 +115,9 @@ def _check_insert(static: Static, content: Expression, place: str, target: Type)
 def _interleave(target: Node, new: list[Node]) -> None:
     """Attributes of one insert go between those there: the i-th behind the i-th (probes)."""
     for attribute in new:
-        if any(each.name == attribute.name and each.uri == attribute.uri
-               for each in target.attributes):
+        if any(
+            each.name == attribute.name and each.uri == attribute.uri for each in target.attributes
+        ):
             raise SqlError(6308, attribute.name)
     declared = len(target.declared)
     old, merged = list(target.attributes), []
@@ -228,7 +229,11 @@ def _check_value(static: Static, target: Type, value: Expression) -> None:
     """Over a typed target the new value must be of its type or one derived from it: 2247."""
     wanted, given = target.content, value.type.kind
     if wanted in {"", "xdt:untyped", "xdt:untypedAtomic"} or given in {
-            EMPTY, wanted, "xdt:untypedAtomic", "xdt:anyAtomicType"}:
+        EMPTY,
+        wanted,
+        "xdt:untypedAtomic",
+        "xdt:anyAtomicType",
+    }:
         return
     whole = given == "xs:integer" or given in {"xs:int", "xs:long", "xs:short"}
     if (wanted in {"xs:decimal"} and whole) or (wanted == "xs:integer" and whole):
@@ -236,8 +241,9 @@ def _check_value(static: Static, target: Type, value: Expression) -> None:
     raise static.error(2247, value.type, Type(wanted))
 
 
-def _write(node: Node, items: list[Item], empty: bool,
-           nillable: Callable[[Node], bool] | None) -> None:
+def _write(
+    node: Node, items: list[Item], empty: bool, nillable: Callable[[Node], bool] | None
+) -> None:
     text = " ".join(text_of(item) for item in items)
     if not items:
         if node.kind == TEXT:

@@ -95,8 +95,9 @@ def _order(parser: Any) -> list[_Key]:
             raise parser.static.error(9335, f"empty {parser.token.text}")
         if parser.word("collation"):
             raise parser.static.error(9335, "collation")
-        keys.append(_Key(expr.run, expr.type.kind in NUMBERS, expr.type.kind in MOMENTS,
-                         descending))
+        keys.append(
+            _Key(expr.run, expr.type.kind in NUMBERS, expr.type.kind in MOMENTS, descending)
+        )
         if not parser.accept(","):
             return keys
 
@@ -112,8 +113,9 @@ def _envs(bindings: list[Binding], env: Env) -> list[Env]:
     return envs
 
 
-def _runner(bindings: list[Binding], test: Callable[[Env], bool] | None, keys: list[_Key],
-            body: Run) -> Run:
+def _runner(
+    bindings: list[Binding], test: Callable[[Env], bool] | None, keys: list[_Key], body: Run
+) -> Run:
     def run(env: Env) -> list:
         envs = _envs(bindings, env)
         if test is not None:

@@ -52,6 +52,7 @@ _MANY = 250
 
 def function(name: str, least: int, most: int | None = None) -> Callable[[Build], Build]:
     """Register a function of ``least`` to ``most`` arguments."""
+
     def register(build: Build) -> Build:
         FUNCTIONS[name] = (least, least if most is None else most, build)
         return build
@@ -178,8 +179,9 @@ def _contains(static: Static, name: str, arguments: list[Expression]) -> Express
 @function("string-length", 0, 1)
 def _length(static: Static, name: str, arguments: list[Expression]) -> Expression:
     text = _text(static, name, arguments[0]) if arguments else lambda env: text_of(env.item)
-    return Expression(Type(INTEGER), lambda env: [
-        Atomic(INTEGER, len(text(env).encode("utf-16-le")) // 2)])
+    return Expression(
+        Type(INTEGER), lambda env: [Atomic(INTEGER, len(text(env).encode("utf-16-le")) // 2)]
+    )
 
 
 @function("lower-case", 1)
@@ -205,7 +207,7 @@ def _substring(static: Static, name: str, arguments: list[Expression]) -> Expres
         end = begin + (size if size == math.inf else _half_up(size))
         value = text(env)
         stop = len(value) if end == math.inf else max(0, int(end) - 1)
-        return [Atomic(STRING, value[max(0, int(begin) - 1):stop])]
+        return [Atomic(STRING, value[max(0, int(begin) - 1) : stop])]
 
     return Expression(Type(STRING, OPTIONAL), run)
 
@@ -311,8 +313,9 @@ def _numbers(static: Static, name: str, expr: Expression) -> tuple[str, Callable
     kind, run = numeric(expr.type.kind), expr.run
     if expr.type.kind == EMPTY:
         kind = INTEGER
-    return kind, lambda env: [None if (x := number(item)) is None else as_kind(kind, x)
-                              for item in run(env)]
+    return kind, lambda env: [
+        None if (x := number(item)) is None else as_kind(kind, x) for item in run(env)
+    ]
 
 
 @function("sum", 1)
@@ -330,8 +333,14 @@ def _total(static: Static, name: str, arguments: list[Expression]) -> Expression
             return []
         if not average:
             return result(kind, lambda: sum(found[1:], found[0]))
-        return result(of, lambda: cut(Decimal(sum(found)) / len(found), 10) if of == DECIMAL
-                      else sum(found) / len(found))
+        return result(
+            of,
+            lambda: (
+                cut(Decimal(sum(found)) / len(found), 10)
+                if of == DECIMAL
+                else sum(found) / len(found)
+            ),
+        )
 
     return Expression(Type(of, OPTIONAL if average else ONE), run)
 
@@ -343,8 +352,10 @@ def _extreme(static: Static, name: str, arguments: list[Expression]) -> Expressi
     expr = data(static, arguments[0])
     if expr.type.kind not in NUMBERS and expr.type.kind not in {UNTYPED, EMPTY}:
         run = expr.run
-        return Expression(expr.type.counted(OPTIONAL), lambda env: [
-            pick(items, key=comparable)] if (items := run(env)) else [])
+        return Expression(
+            expr.type.counted(OPTIONAL),
+            lambda env: [pick(items, key=comparable)] if (items := run(env)) else [],
+        )
     kind, values = _numbers(static, name, expr)
 
     def extreme(env: Env) -> list:

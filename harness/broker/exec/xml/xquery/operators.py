@@ -48,10 +48,22 @@ from harness.broker.exec.xml.xquery.values import (
 )
 
 TRUE, FALSE = Atomic(BOOLEAN, True), Atomic(BOOLEAN, False)
-GENERAL = {"=": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
-           ">": operator.gt, ">=": operator.ge}
-VALUE = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le,
-         "gt": operator.gt, "ge": operator.ge}
+GENERAL = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+VALUE = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
 _MAX_EXACT = Decimal(10) ** 28
 
 
@@ -126,6 +138,7 @@ def _target(static: Static, op: str, left: Type, right: Type) -> str | None:
 def _comparer(op: Callable, target: str | None) -> Callable[[Atomic, Atomic], bool | None]:
     """(one, two) -> outcome; None when a side does not convert, which matches nothing."""
     if target == DOUBLE:
+
         def numbers(one: Atomic, two: Atomic) -> bool | None:
             x, y = number(one), number(two)
             if x is None or y is None:
@@ -136,6 +149,7 @@ def _comparer(op: Callable, target: str | None) -> Callable[[Atomic, Atomic], bo
 
         return numbers
     if target is None:
+
         def texts(one: Atomic, two: Atomic) -> bool | None:
             x, y = comparable(one), comparable(two)
             return op(x, y) if type(x) is type(y) else op(str(one), str(two))
@@ -158,6 +172,7 @@ def compare(static: Static, op: str, left: Expression, right: Expression) -> Exp
     test = _comparer((GENERAL | VALUE)[op], _target(static, op, left.type, right.type))
     one, two = left.run, right.run
     if op in GENERAL:
+
         def exists(env: Env) -> bool:
             others = two(env)
             return any(test(x, y) for x in one(env) for y in others)
@@ -223,8 +238,12 @@ def arithmetic(static: Static, op: str, left: Expression, right: Expression) -> 
             return []
         return result(kind, compute, x, y)
 
-    count = ONE if left.type.count == right.type.count == ONE and UNTYPED not in (
-        left.type.kind, right.type.kind) else OPTIONAL
+    count = (
+        ONE
+        if left.type.count == right.type.count == ONE
+        and UNTYPED not in (left.type.kind, right.type.kind)
+        else OPTIONAL
+    )
     return Expression(Type(kind, count), run)
 
 
@@ -273,8 +292,13 @@ def _modulo(x: Any, y: Any) -> Any:
     return int(math.copysign(1, x)) * (abs(x) % abs(y))
 
 
-_ARITHMETIC: dict[str, Callable] = {"+": operator.add, "-": operator.sub, "*": _times,
-                                    "div": _divide, "mod": _modulo}
+_ARITHMETIC: dict[str, Callable] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": _times,
+    "div": _divide,
+    "mod": _modulo,
+}
 
 
 def negate(static: Static, expr: Expression) -> Expression:
@@ -312,8 +336,11 @@ def sequence(static: Static, parts: list[Expression]) -> Expression:
         count = plus(count, part.type.count) if part.type.kind != EMPTY else count
         of = union(of, part.type, count)
     runs = [part.run for part in parts]
-    return Expression(of, lambda env: [item for run in runs for item in run(env)],
-                      any(part.constructed for part in parts))
+    return Expression(
+        of,
+        lambda env: [item for run in runs for item in run(env)],
+        any(part.constructed for part in parts),
+    )
 
 
 def choose(static: Static, test: Expression, one: Expression, two: Expression) -> Expression:
@@ -322,8 +349,11 @@ def choose(static: Static, test: Expression, one: Expression, two: Expression) -
     check_alike(static, one.type, two.type)
     of = union(one.type, two.type, either(one.type.count, two.type.count))
     first, second = one.run, two.run
-    return Expression(of, lambda env: first(env) if holds(env) else second(env),
-                      one.constructed or two.constructed)
+    return Expression(
+        of,
+        lambda env: first(env) if holds(env) else second(env),
+        one.constructed or two.constructed,
+    )
 
 
 # ---------------------------------------------------------------------- types

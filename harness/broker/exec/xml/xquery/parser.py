@@ -28,8 +28,15 @@ from harness.broker.exec.xml.xquery.values import Atomic, exact
 
 _KIND_TESTS = {"text": TEXT, "node": NODE, "comment": COMMENT, "processing-instruction": PI}
 _UNSUPPORTED = frozenset({"typeswitch", "validate", "ordered", "unordered"})
-_SEQUENCE_KINDS = {"item": "item", "node": NODE, "element": ELEMENT, "attribute": ATTRIBUTE,
-                   "text": TEXT, "comment": COMMENT, "processing-instruction": PI}
+_SEQUENCE_KINDS = {
+    "item": "item",
+    "node": NODE,
+    "element": ELEMENT,
+    "attribute": ATTRIBUTE,
+    "text": TEXT,
+    "comment": COMMENT,
+    "processing-instruction": PI,
+}
 _MAX_DIGITS = 28
 
 
@@ -259,8 +266,11 @@ class Parser(ConstructorParser):
         token = self.token
         follows = self.after(token).text if token.kind == "name" else ""
         is_test = token.text in _KIND_TESTS and follows == "("
-        if (token.kind == "name" and (is_test or follows not in {"(", "{"}) \
-                and not self.at_computed()) or token.text in {"@", "..", "*"}:
+        if (
+            token.kind == "name"
+            and (is_test or follows not in {"(", "{"})
+            and not self.at_computed()
+        ) or token.text in {"@", "..", "*"}:
             return self._step(paths.context(self.static))
         primary = self._primary()
         if self.token.text != "[":
@@ -398,8 +408,13 @@ class Parser(ConstructorParser):
             return paths.NodeTest(principal, local, None, name)
         if local == "*" and colon:
             return paths.NodeTest(principal, None, self.static.uri(prefix), name)
-        uri = self.static.uri(prefix) if colon else \
-            self.static.default if principal == ELEMENT else ""
+        uri = (
+            self.static.uri(prefix)
+            if colon
+            else self.static.default
+            if principal == ELEMENT
+            else ""
+        )
         return paths.NodeTest(principal, local, uri, name)
 
     def _kind_test(self, name: str) -> paths.NodeTest:
@@ -430,4 +445,3 @@ class Parser(ConstructorParser):
         """Raise 2209 when anything is left."""
         if self.token.kind != "end":
             raise self.syntax()
-

@@ -26,8 +26,16 @@ from harness.broker.exec.xml.xquery.values import number
 AXES = frozenset({"child", "descendant", "parent", "attribute", "self", "descendant-or-self"})
 """Axes the server has ("Specifying axis in a path expression step")."""
 
-REFUSED_AXES = frozenset({"ancestor", "ancestor-or-self", "following", "following-sibling",
-                          "preceding", "preceding-sibling"})
+REFUSED_AXES = frozenset(
+    {
+        "ancestor",
+        "ancestor-or-self",
+        "following",
+        "following-sibling",
+        "preceding",
+        "preceding-sibling",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +58,9 @@ class NodeTest:
             return lambda nodes: [n for n in nodes if n.kind == kind and n.name == name]
         if name is None:
             return lambda nodes: [n for n in nodes if n.kind == kind and n.uri == uri]
-        return lambda nodes: [n for n in nodes
-                              if n.name == name and n.kind == kind and n.uri == uri]
+        return lambda nodes: [
+            n for n in nodes if n.name == name and n.kind == kind and n.uri == uri
+        ]
 
 
 def _descend(node: Node) -> list[Node]:
@@ -133,8 +142,12 @@ def step_type(static: Static, expr: Expression, axis: str, test: NodeTest) -> Ty
     if test.kind not in {ELEMENT, ATTRIBUTE}:
         return Type(test.kind, MANY)
     content, count = "", MANY
-    if base.kind == DOCUMENT and axis == "child" and static.typing and \
-            (static.typing(DOCUMENT, "") or ("", False))[1]:
+    if (
+        base.kind == DOCUMENT
+        and axis == "child"
+        and static.typing
+        and (static.typing(DOCUMENT, "") or ("", False))[1]
+    ):
         count = OPTIONAL
     if axis == "attribute" and test.name is not None:
         count = OPTIONAL
@@ -157,7 +170,7 @@ def predicate(static: Static, expr: Expression) -> tuple[Filter, bool]:
             place = expr.literal
             if place < 1:
                 return (lambda env, items: []), True
-            return (lambda env, items: items[place - 1:place]), True
+            return (lambda env, items: items[place - 1 : place]), True
         return _positional(run), expr.literal is not None
     if (of.kind == BOOLEAN and of.single) or of.nodes or of.kind == EMPTY or expr.constructed:
         return _tested(condition(static, expr)), False
@@ -179,8 +192,7 @@ def _positional(run: Run) -> Filter:
 def _tested(test: Callable[[Env], bool]) -> Filter:
     def keep(env: Env, items: list[Any]) -> list[Any]:
         size = len(items)
-        return [item for place, item in enumerate(items, 1)
-                if test(env.focus(item, place, size))]
+        return [item for place, item in enumerate(items, 1) if test(env.focus(item, place, size))]
 
     return keep
 
@@ -208,7 +220,12 @@ def mapped(static: Static, base: Expression, inner: Expression) -> Expression:
     def run(env: Env) -> list[Node]:
         nodes = first(env)
         size = len(nodes)
-        return ordered([found for place, node in enumerate(nodes, 1)
-                        for found in second(env.focus(node, place, size))])
+        return ordered(
+            [
+                found
+                for place, node in enumerate(nodes, 1)
+                for found in second(env.focus(node, place, size))
+            ]
+        )
 
     return Expression(inner.type.counted(times(base.type.count, inner.type.count)), run)

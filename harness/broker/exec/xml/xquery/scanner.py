@@ -17,8 +17,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _BLANK = re.compile(r"\s+")
-_ENTITY = re.compile(r"&(?:(?P<name>[A-Za-z]+);|#(?P<dec>\d+);|#x(?P<hex>[0-9A-Fa-f]+);"
-                     r"|(?P<part>[A-Za-z]+)(?P<bad>[^A-Za-z;])|(?P<number>#)|(?P<none>))")
+_ENTITY = re.compile(
+    r"&(?:(?P<name>[A-Za-z]+);|#(?P<dec>\d+);|#x(?P<hex>[0-9A-Fa-f]+);"
+    r"|(?P<part>[A-Za-z]+)(?P<bad>[^A-Za-z;])|(?P<number>#)|(?P<none>))"
+)
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 _MAX_LENGTH = 100_000
 END = "<EOF>"

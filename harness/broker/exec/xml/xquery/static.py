@@ -33,8 +33,14 @@ class Env:
 
     __slots__ = ("item", "outside", "position", "size", "variables")
 
-    def __init__(self, item: Item, position: int, size: int,
-                 variables: Mapping[str, list[Item]], outside: Mapping[str, list[Item]]) -> None:
+    def __init__(
+        self,
+        item: Item,
+        position: int,
+        size: int,
+        variables: Mapping[str, list[Item]],
+        outside: Mapping[str, list[Item]],
+    ) -> None:
         self.item, self.position, self.size = item, position, size
         self.variables, self.outside = variables, outside
 
@@ -44,8 +50,9 @@ class Env:
 
     def bind(self, name: str, items: list[Item]) -> Env:
         """The same with one more variable."""
-        return Env(self.item, self.position, self.size, {**self.variables, name: items},
-                   self.outside)
+        return Env(
+            self.item, self.position, self.size, {**self.variables, name: items}, self.outside
+        )
 
 
 Run = Callable[[Env], list[Item]]

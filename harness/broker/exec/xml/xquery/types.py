@@ -21,22 +21,61 @@ STRING, BOOLEAN, UNTYPED = "xs:string", "xs:boolean", "xdt:untypedAtomic"
 INTEGER, DECIMAL, DOUBLE, FLOAT = "xs:integer", "xs:decimal", "xs:double", "xs:float"
 BASE64, HEX = "xs:base64Binary", "xs:hexBinary"
 
-INTEGERS = frozenset({
-    "xs:integer", "xs:int", "xs:long", "xs:short", "xs:byte", "xs:unsignedByte",
-    "xs:unsignedShort", "xs:unsignedInt", "xs:unsignedLong", "xs:nonNegativeInteger",
-    "xs:positiveInteger", "xs:nonPositiveInteger", "xs:negativeInteger",
-})
+INTEGERS = frozenset(
+    {
+        "xs:integer",
+        "xs:int",
+        "xs:long",
+        "xs:short",
+        "xs:byte",
+        "xs:unsignedByte",
+        "xs:unsignedShort",
+        "xs:unsignedInt",
+        "xs:unsignedLong",
+        "xs:nonNegativeInteger",
+        "xs:positiveInteger",
+        "xs:nonPositiveInteger",
+        "xs:negativeInteger",
+    }
+)
 NUMBERS = INTEGERS | {DECIMAL, DOUBLE, FLOAT}
-TEXTS = frozenset({STRING, "xs:anyURI", "xs:normalizedString", "xs:token", "xs:language", "xs:Name",
-                   "xs:NCName", "xs:NMTOKEN"})
+TEXTS = frozenset(
+    {
+        STRING,
+        "xs:anyURI",
+        "xs:normalizedString",
+        "xs:token",
+        "xs:language",
+        "xs:Name",
+        "xs:NCName",
+        "xs:NMTOKEN",
+    }
+)
 MOMENTS = frozenset({"xs:dateTime", "xs:date", "xs:time"})
-ATOMIC = NUMBERS | TEXTS | MOMENTS | {BOOLEAN, UNTYPED, BASE64, HEX, "xs:duration", "xs:gYear",
-                                      "xs:gYearMonth", "xs:gMonth", "xs:gMonthDay", "xs:gDay",
-                                      "xs:QName", "xs:anySimpleType"}
+ATOMIC = (
+    NUMBERS
+    | TEXTS
+    | MOMENTS
+    | {
+        BOOLEAN,
+        UNTYPED,
+        BASE64,
+        HEX,
+        "xs:duration",
+        "xs:gYear",
+        "xs:gYearMonth",
+        "xs:gMonth",
+        "xs:gMonthDay",
+        "xs:gDay",
+        "xs:QName",
+        "xs:anySimpleType",
+    }
+)
 NODES = frozenset({ELEMENT, ATTRIBUTE, TEXT, COMMENT, PI, DOCUMENT, NODE})
 
-_DOCUMENT_SHOWN = ("document { (element(*,xdt:untyped) ? & text ? & comment ? & "
-                   "processing-instruction ?) * }")
+_DOCUMENT_SHOWN = (
+    "document { (element(*,xdt:untyped) ? & text ? & comment ? & processing-instruction ?) * }"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +109,7 @@ class Type:
         elif self.kind == DOCUMENT:
             shown = _DOCUMENT_SHOWN
         elif self.kind == NODE:
-            shown = ("(element(*,xdt:untyped) | text | comment | processing-instruction)")
+            shown = "(element(*,xdt:untyped) | text | comment | processing-instruction)"
         else:
             shown = self.kind
         return shown if self.count == ONE or self.kind == EMPTY else f"{shown} {self.count}"

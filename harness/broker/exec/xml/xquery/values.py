@@ -26,10 +26,17 @@ from harness.broker.exec.xml.xquery.types import (
 )
 
 _LIMITS = {
-    "xs:long": 63, "xs:int": 31, "xs:short": 15, "xs:byte": 7,
+    "xs:long": 63,
+    "xs:int": 31,
+    "xs:short": 15,
+    "xs:byte": 7,
 }
-_UNSIGNED = {"xs:unsignedLong": 64, "xs:unsignedInt": 32, "xs:unsignedShort": 16,
-             "xs:unsignedByte": 8}
+_UNSIGNED = {
+    "xs:unsignedLong": 64,
+    "xs:unsignedInt": 32,
+    "xs:unsignedShort": 16,
+    "xs:unsignedByte": 8,
+}
 _INTEGER = re.compile(r"[+-]?\d+")
 _DECIMAL = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)")
 _DOUBLE = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|-?INF")
@@ -140,8 +147,12 @@ def _integer(kind: str, text: str) -> Atomic | None:
         return Atomic(kind, value) if -edge <= value < edge else None
     if kind in _UNSIGNED:
         return Atomic(kind, value) if 0 <= value < 1 << _UNSIGNED[kind] else None
-    fits = {"xs:nonNegativeInteger": value >= 0, "xs:positiveInteger": value > 0,
-            "xs:nonPositiveInteger": value <= 0, "xs:negativeInteger": value < 0}.get(kind, True)
+    fits = {
+        "xs:nonNegativeInteger": value >= 0,
+        "xs:positiveInteger": value > 0,
+        "xs:nonPositiveInteger": value <= 0,
+        "xs:negativeInteger": value < 0,
+    }.get(kind, True)
     return Atomic(kind, value) if fits else None
 
 
