@@ -267,6 +267,22 @@ def matrix(
     run(only, limit, write, traces, check, workers, again, defaults)
 
 
+@task(help={"check": "write nothing; show what is stale, exit status 1"})
+def pages(_: Context, check: bool = False) -> None:
+    """Make every generated page in docs/."""
+    from harness.cli.pages import pages as run
+
+    run(check)
+
+
+@task(help={"fast": "leave out what takes longer than some seconds: pages and invoke lint"})
+def check(_: Context, fast: bool = False) -> None:
+    """Check that the house rules hold: layout, arrows, renderings, pages, lint. CI runs it."""
+    from harness.cli.check import check as run
+
+    run(fast)
+
+
 @task(help={"check": "only say whether the committed page is stale"})
 def coverage(_: Context, check: bool = False) -> None:
     """Make docs/coverage.md: what the embedded broker supports, refuses and does otherwise."""

@@ -37,6 +37,12 @@ def check_page() -> int:
     return 1 if problems else 0
 
 
+def text_now() -> str:
+    """docs/mutants.md as it follows from what is remembered; nothing is hunted."""
+    found = remembered_of(Remembered())
+    return text(kept(), found, register(), all_names(), how_of(_page()))
+
+
 def remembered_of(remembered: Remembered) -> list[Found]:
     """What became of each mutant that was hunted to the end."""
     return [

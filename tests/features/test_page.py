@@ -17,7 +17,7 @@ def test_every_row_has_a_test():
 
 
 def test_the_committed_page_is_what_the_tests_say():
-    """Fix: python -m harness.features.page"""
+    """Fix: invoke pages"""
     assert PAGE.read_text(encoding="utf-8") == page(proofs(), variants_line())
 
 

@@ -58,7 +58,7 @@ def test_what_we_ship_is_clean(path):
 def test_the_page_is_up_to_date():
     from harness.lint.page import PAGE, page
 
-    assert PAGE.read_text(encoding="utf-8") == page(), "next: python -m harness.lint.page"
+    assert PAGE.read_text(encoding="utf-8") == page(), "next: invoke pages"
 
 
 FIRES = {
