@@ -1,4 +1,4 @@
-"""The choices a config makes (design 3.1), and which of them can be rendered today."""
+"""The choices a config makes (origins: choices), and which of them can be rendered today."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class Config(Section):
         return self
 
     def _choice_problems(self) -> list[str]:
-        """Choices that exclude each other (design 3.1)."""
+        """Choices that exclude each other (origins: choices)."""
         problems = []
         chosen = self.conversation
         if chosen.key in (Key.SINGLE, Key.MESSAGE) and chosen.recycle != Recycle.NEVER:

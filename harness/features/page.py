@@ -1,8 +1,8 @@
 """docs/features.md: every row of the feature table with the tests that say they prove it.
 
-A test says so in its docstring: ``A.2 <row>[, <row> ...]: <what it shows>``. ``python -m
-harness.features.page`` writes the page; a test fails when it is stale, when a row has no test, and
-when a docstring names a row there is none of.
+A test says so in its docstring: ``Feature <row>[, <row> ...]: <what it shows>``. ``invoke pages``
+writes the page; a test fails when it is stale, when a row has no test, and when a docstring names a
+row there is none of.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness.features.rows import PEERS, ROWS, Row
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "features.md"
 TESTS = ROOT / "tests"
-SAID = re.compile(r"A\.2 ([^:]+):\s*(.*)", re.S)
+SAID = re.compile(r"\bFeature ([^:]+):\s*(.*)", re.S)
 
 HEAD = """# Features, peers and proofs
 
@@ -50,7 +50,7 @@ def proofs(tests: Path = TESTS) -> list[Proof]:
     for path in sorted(tests.rglob("test_*.py")):
         shown = path.relative_to(tests.parent).as_posix()
         text = path.read_text(encoding="utf-8")
-        if "A.2 " not in text:
+        if "Feature " not in text:
             continue
         for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Module | ast.FunctionDef):

@@ -12,7 +12,7 @@ from harness.tsql import ast
 class Options:
     """What rules have to know about the scripts.
 
-    table: name of the table that holds the open conversations (design's R); handle: its column with
+    table: name of the table that holds the open conversations (R); handle: its column with
     the conversation handle. file_settings: whether files are object files, which begin with their
     SET options (rule SB12); a snippet is not one.
     """

@@ -1,5 +1,4 @@
-"""docs/lint.md: every rule, and where it fires on the articles' own text. ``python -m
-harness.lint.page`` writes it; a test fails when it is stale."""
+"""docs/lint.md: every rule, and where it fires on the articles' own text."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Subject:
     """What the claims need to know.
 
     ledger: what is sent. senders: names of the clients that send. alone: each sender has a dialog
-    of its own and one key per transaction (promise 3.2-7). keys: how many dialogs may be open for
+    of its own and one key per transaction (origins: locks 7). keys: how many dialogs may be open for
     sending at once. numbered: order = key. resends: a message may be sent twice; retried: by its
     sender, who gave it an id. one_dialog: a transaction's messages share a dialog. rows: dialogs
     are found through SessionConversations; pool: unused ones have no BegunUtc. ends: a dialog that
@@ -61,7 +61,7 @@ Claim = Callable[[Subject, World], list[str]]
 
 
 def s1(subject: Subject, world: World) -> list[str]:
-    """S1 (promise 3.2-7): no deadlock cycle contains a procedure of ours but those callers run, and
+    """S1 (origins: locks 7): no deadlock cycle contains a procedure of ours but those callers run, and
     with a dialog to each sender and one key per transaction none contains these either.
 
     So no sender is ever a victim of ours. Senders who share keys and use several in one transaction
@@ -107,7 +107,7 @@ def s3(subject: Subject, world: World) -> list[str]:
 
 
 def s4(subject: Subject, world: World) -> list[str]:
-    """S4 (design 3.1, order): messages of one sender are in the order it sent them on each dialog;
+    """S4 (origins: choices): messages of one sender are in the order it sent them on each dialog;
     with order = key they are numbered 1, 2, 3 ... within the key, across dialogs too, and none of
     these numbers is nowhere: not landed, not waiting, not set aside and of no dropped repeat that
     can be seen.

@@ -26,7 +26,7 @@ def test_temporary_things_and_ended_sessions_go(hours, what):
 
 
 def test_endpoints_timers_and_rows_do_not_pile_up(hours):
-    """A.2 throughput tests kept: a day of mixed load; threads ST#30, ST#56, endpoints that pile up.
+    """Feature throughput tests kept: a day of mixed load; threads ST#30, ST#56, endpoints that pile up.
 
     Eight applications: a dialog each, the one it replaces, and those CLOSED for half an hour."""
     for hour in hours:

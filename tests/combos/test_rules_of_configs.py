@@ -1,5 +1,6 @@
-"""Rules of design 3.2 and 3.3 on the text of every shipped configuration; tests/sql/test_rules.py
-has those that know audit's procedures one by one."""
+"""Rules of docs/origins.md (locks, accounting) in the text of every shipped configuration.
+
+tests/sql/test_rules.py has those that know audit's procedures one by one."""
 
 from __future__ import annotations
 

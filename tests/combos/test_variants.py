@@ -29,7 +29,7 @@ def test_the_list_of_variants_is_printed_and_names_each_once(capsys):
 @pytest.mark.sampled(every=12)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_a_variant_works_survives_and_goes(name):
-    """A.2 idempotent deploy, rollback / uninstall, templates / multi-service config: RW renders one
+    """Feature idempotent deploy, rollback / uninstall, templates / multi-service config: RW renders one
     pair and tests nothing; Flyway's clean leaves contracts, types and live dialogs."""
     variant = VARIANTS[name]
     with empty_instance() as instance:

@@ -21,7 +21,7 @@ def after_a_restore() -> Lab:
 
 
 def test_every_resent_body_is_cut_to_its_first_byte():
-    """A.2 resend of pending on error: RR "Y (buggy)", seed 004's DECLARE @body VARBINARY."""
+    """Feature resend of pending on error: RR "Y (buggy)", seed 004's DECLARE @body VARBINARY."""
     lab = after_a_restore()
     assert [body for _, body in lab.pending()] == [body[:1] for body in SENT]
     lab.target_queue("ON")

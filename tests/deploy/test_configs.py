@@ -42,7 +42,7 @@ def catalog(connect) -> dict[str, list[tuple]]:
 
 @pytest.mark.parametrize("name", names())
 def test_a_shipped_configuration_is_deployed_verified_and_removed(connect, name):
-    """A.2 idempotent deploy, rollback / uninstall: DacFx#338, whose publish turned it off."""
+    """Feature idempotent deploy, rollback / uninstall: DacFx#338, whose publish turned it off."""
     config = load_named(name)
     before = catalog(connect)
     apply(config, connect)
@@ -55,7 +55,7 @@ def test_a_shipped_configuration_is_deployed_verified_and_removed(connect, name)
 
 
 def test_all_of_them_live_in_one_database_and_leave_it_one_by_one(connect):
-    """A.2 templates / multi-service config: several service pairs beside each other."""
+    """Feature templates / multi-service config: several service pairs beside each other."""
     before = catalog(connect)
     for name in names():
         apply(load_named(name), connect)

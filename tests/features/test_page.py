@@ -27,7 +27,7 @@ def test_a_row_that_no_test_names_is_found():
 
 def test_a_docstring_with_an_unknown_row_is_refused(tmp_path):
     (tmp_path / "tests").mkdir()
-    said = '"A' + '.2 telepathy: seed 005"'
+    said = '"Feat' + 'ure telepathy: seed 004"'
     (tmp_path / "tests" / "test_x.py").write_text(f"def test_x():\n    {said}\n")
     with pytest.raises(FeatureError, match=r"tests/test_x\.py: test_x names no row: 'telepathy'"):
         proofs(tmp_path / "tests")

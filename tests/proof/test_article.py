@@ -42,7 +42,7 @@ def report(deadlock):
 
 
 def test_seed_002s_deadlock_is_found_in_a_callers_transaction(deadlock):
-    """A.2 deadlock or concurrency tests: seed 002's graph, found in seed 000's procedures."""
+    """Feature deadlock or concurrency tests: seed 002's graph, found in seed 000's procedures."""
     assert len(deadlock.path) <= 12
 
 

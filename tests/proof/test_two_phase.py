@@ -24,7 +24,7 @@ def test_two_callers_a_reader_a_recycle_and_a_kill_anywhere_lose_nothing():
 
 
 def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader():
-    """A.2 sender-never-victim claim, deadlock or concurrency tests: seed 002, every schedule."""
+    """Feature sender-never-victim claim, deadlock or concurrency tests: seed 002, every schedule."""
     exhausted_and_clean(two_phase(in_transaction=True))
 
 

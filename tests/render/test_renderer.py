@@ -127,7 +127,7 @@ def test_every_error_number_is_in_the_register():
 
 
 def test_every_locking_hint_has_a_reason_beside_it():
-    """A comment within the statement of the hint or right above it (design 3.2, promise 8)."""
+    """A comment within the statement of the hint or right above it (origins: locks 8)."""
     for path in (SQL / "templates").rglob("*.procedure.sql.j2"):
         lines = path.read_text(encoding="utf-8").split("\n")
         for number, line in enumerate(lines):

@@ -1,6 +1,6 @@
 """delivery = exactly_once: a message id lands once, whoever repeats it.
 
-A.2 dedupe / idempotency: seed 004, whose resend may repeat what had arrived.
+Feature dedupe / idempotency: seed 004, whose resend may repeat what had arrived.
 """
 
 import pytest

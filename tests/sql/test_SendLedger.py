@@ -29,7 +29,7 @@ def sent(client: Client) -> None:
 
 
 def test_a_replay_is_told_that_the_piece_is_sent_and_sends_nothing(lab):
-    """A.2 dedupe / idempotency: a piece of a job that is run again is not sent again."""
+    """Feature dedupe / idempotency: a piece of a job that is run again is not sent again."""
     sent(lab.sa)
     lab.sa.execute("BEGIN TRANSACTION;")
     ((already, count, content, when),) = lab.sa.execute(BEGIN)

@@ -1,6 +1,6 @@
-"""Accounting (design 3.3): every Error a broker can deliver inside one database, and EndDialog.
+"""Accounting (origins: accounting): every Error a broker can deliver inside one database, and EndDialog.
 
-A.2 resend of pending on error: seed 004. One table: how a dialog with messages pending is brought
+Feature resend of pending on error: seed 004. One table: how a dialog with messages pending is brought
 down, the code its sender is told, and whether what was pending is resent or dead-lettered. What
 holds for all of them is asserted for each: every message is landed or dead-lettered, none twice,
 bytes and stamps as they were sent, private dialogs end, and what had arrived lands before the end.

@@ -46,7 +46,7 @@ def landed(bare: Bare) -> list[bytes]:
 
 
 def test_live_dialogs_go_on_with_the_old_version_until_a_new_type_is_sent(bare):
-    """A.2 upgrades: a new message type beside live conversations, none lost, in order."""
+    """Feature upgrades: a new message type beside live conversations, none lost, in order."""
     client, other = Client(bare), Client(bare)
     client.execute(call("0x01"))
     other.execute(call("0x02"))

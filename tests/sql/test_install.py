@@ -94,7 +94,7 @@ def test_the_settings_of_the_connection_do_not_reach_the_modules(lab, clean, fir
 
 @pytest.mark.parametrize("failing", WORKING, ids=titled)
 def test_a_batch_that_fails_is_the_last_that_runs_and_the_next_run_converges(lab, clean, failing):
-    """A.2 idempotent deploy: sqlcmd and SSMS go on after an error, the script does not. Whoever
+    """Feature idempotent deploy: sqlcmd and SSMS go on after an error, the script does not. Whoever
     sends before the second run is refused, or the message is kept until it can be landed."""
     assert run(lab, SQLCMD, failing) == [50000]
     activated = [row for row in installed(lab)["queues"] if row[1]]
@@ -136,7 +136,7 @@ def test_a_second_run_changes_nothing(lab, clean):
 
 
 def test_every_module_tells_its_version_and_configuration_from_the_catalog(lab):
-    """A.2 idempotent deploy: OBJECT_DEFINITION answers which version runs, as a DBA asks."""
+    """Feature idempotent deploy: OBJECT_DEFINITION answers which version runs, as a DBA asks."""
     run(lab, SQLCMD)
     texts = lab.rows(
         "SELECT o.name, OBJECT_DEFINITION(o.object_id) FROM sys.objects AS o "

@@ -42,7 +42,7 @@ def bare() -> Bare:
 
 @pytest.mark.parametrize("config", [AUDIT, HOSTILE], ids=["audit", "hostile names"])
 def test_uninstall_and_purge_leave_the_catalog_identical_to_before(bare: Bare, config: Config):
-    """A.2 upgrades: uninstall --purge-data."""
+    """Feature upgrades: uninstall --purge-data."""
     before = bare.catalog()
     bare.deploy(config)
     assert catalog.difference(before, bare.catalog()) != []
@@ -52,7 +52,7 @@ def test_uninstall_and_purge_leave_the_catalog_identical_to_before(bare: Bare, c
 
 @pytest.mark.parametrize("first_out", [0, 1])
 def test_two_configs_that_share_contract_types_and_roles_go_in_either_order(bare, first_out):
-    """A.2: two configs in one database; the maker of the shared objects may go first."""
+    """Two configs in one database; the maker of the shared objects may go first."""
     before = bare.catalog()
     configs = [AUDIT, second()]
     bare.deploy(configs[0])

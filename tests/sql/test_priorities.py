@@ -1,6 +1,6 @@
 """[priority]: both endpoints of a conversation get the level, and RECEIVE takes higher ones first.
 
-A.2 priorities: by table (Rusanu), Apress chapter 10/07; here by the engine's own BROKER PRIORITY.
+Feature priorities: by table (Rusanu), Apress chapter 10/07; here by the engine's own BROKER PRIORITY.
 """
 
 from harness.render import render
@@ -45,7 +45,7 @@ def test_another_level_counts_for_conversations_begun_from_then_on():
 
 
 def test_a_higher_priority_is_received_first_whatever_came_first():
-    """A.2 priorities: Apress chapter 10; thread FRK#2187.
+    """Feature priorities: Apress chapter 10; thread FRK#2187.
 
     A second pair on the same queue, without a level, sends first and is read last."""
     lab = Lab(configured(priority={"level": 9}))

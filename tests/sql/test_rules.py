@@ -1,4 +1,4 @@
-"""Rules of design 3.2 and 3.3 that can be read off the rendered text, whatever server runs it."""
+"""Rules of docs/origins.md (locks, accounting) that can be read off the rendered text."""
 
 import re
 import sys

@@ -1,6 +1,6 @@
 """usp_TargetActivation by several readers at once: promise F-162, and what F-145 feared.
 
-A.2 poison handling, batch / set-based receive, deadlock or concurrency tests: no reader stops the
+Feature poison handling, batch / set-based receive, deadlock or concurrency tests: no reader stops the
 queue (thread ST, RW "OFF"), rows of one batch are told apart.
 
 A reader that lands a row stops at a door (a trigger that reads a locked row), so that all readers

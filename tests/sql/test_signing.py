@@ -1,6 +1,6 @@
 """security.signing = certificate: rights by signature instead of a module user in db_owner.
 
-A.2 signing and permissions row: Rusanu's posts on signing an activated procedure; F-180.
+Feature signing and permissions row: Rusanu's posts on signing an activated procedure; F-180.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """usp_EndLeaked: shows by default, and ends only what nobody needs any more.
 
-A.2 leak cleanup: script (Rusanu, dialog pool), comment (Blumin), job (ryanmwright), CLEANUP
+Feature leak cleanup: script (Rusanu, dialog pool), comment (Blumin), job (ryanmwright), CLEANUP
 (SqlDependencyEx, SqlTableDependency).
 """
 

@@ -1,6 +1,6 @@
 """usp_Health and the views behind it: each fault is found, and a healthy installation is quiet.
 
-A.2 monitoring: queries (Rusanu, Apress), send count, log and error tables, stats; none of them says
+Feature monitoring: queries (Rusanu, Apress), send count, log and error tables, stats; none of them says
 what to do. NSB#481, NSB#605: nothing here counts a queue.
 """
 
@@ -102,7 +102,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_found(lab, fault):
-    """A.2 monitoring: thread ST#161, a queue that eats the disk; a line and advice for each."""
+    """Feature monitoring: thread ST#161, a queue that eats the disk; a line and advice for each."""
     sql, finding, priority = FAULTS[fault]
     lab.sa.execute(sql)
     assert found(lab)[finding] == priority
@@ -242,7 +242,7 @@ def test_the_length_of_a_queue_is_shown_and_its_readers_are_not_waited_for(lab):
 
 
 def test_nothing_that_watches_reads_a_queue_or_a_body():
-    """A.2 monitoring: NSB#481 and NSB#605, whose count of a long queue stopped the receiver.
+    """Feature monitoring: NSB#481 and NSB#605, whose count of a long queue stopped the receiver.
 
     NSB#481: count(*) over a long queue stops the receiver."""
     scripts = {n: t for n, t in render(AUDIT).items() if re.search(r"ufn_|vw_|usp_Health", n)}

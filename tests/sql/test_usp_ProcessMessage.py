@@ -1,6 +1,6 @@
 """processing = hook: the user's procedure, its transaction and its poison (docs/hook.md).
 
-A.2 poison handling: a message the user's code cannot take is set aside, its neighbours go on.
+Feature poison handling: a message the user's code cannot take is set aside, its neighbours go on.
 """
 
 import pytest

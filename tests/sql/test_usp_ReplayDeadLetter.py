@@ -1,6 +1,6 @@
 """usp_ReplayDeadLetter: byte-exact, in order, once, with who and why.
 
-A.2 poison handling: the table of poison messages with list, replay and purge (jdaigle's
+Feature poison handling: the table of poison messages with list, replay and purge (jdaigle's
 ServiceBusWatcher, thread goal "a DBA can list, replay and purge poison messages").
 """
 
@@ -101,7 +101,7 @@ def test_what_no_caller_could_send_is_not_sent_again(lab):
 
 
 def test_a_poisoned_message_is_listed_mended_and_replayed(lab):
-    """A.2 poison handling: jdaigle lists, resends and purges, without saying who did and why.
+    """Feature poison handling: jdaigle lists, resends and purges, without saying who did and why.
 
     From the poison to the landing table, as an operator does it."""
     lab.sa.execute("ALTER TABLE audit.Landing ADD CONSTRAINT poison CHECK (Body <> 0xBAD0);")

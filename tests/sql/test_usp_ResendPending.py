@@ -35,7 +35,7 @@ def send_value(client: Client, expression: str) -> None:
 
 
 def test_pending_bodies_are_resent_byte_exact_and_in_order_when_the_lifetime_is_over():
-    """A.2 resend of pending on error: seed 004, whose comment asks who makes @newConversation."""
+    """Feature resend of pending on error: seed 004, whose comment asks who makes @newConversation."""
     lab = Lab(SHORT)
     client = sender(lab)
     expected = []

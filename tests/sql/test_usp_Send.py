@@ -16,7 +16,7 @@ def client(lab):
 
 
 def test_messages_of_one_session_land_in_order_on_one_dialog(lab, client):
-    """A.2 reuse of dialogs: seed 001, whose author saved 30% against a dialog per message."""
+    """Feature reuse of dialogs: seed 001, whose author saved 30% against a dialog per message."""
     for body in ("0x01", "0x02", "0x03"):
         client.execute(send(body))
     assert lab.bodies() == [b"\x01", b"\x02", b"\x03"]
@@ -98,7 +98,7 @@ def test_a_dead_handle_does_not_cost_the_caller_its_work(lab, client, settings):
 
 
 def test_a_dead_handle_in_a_trigger_does_not_abort_the_users_insert(lab, client):
-    """A.2 reuse of dialogs: threads ST#72, ST#155, ST#188, ST#190, ST#214: a dead handle aborted
+    """Feature reuse of dialogs: threads ST#72, ST#155, ST#188, ST#190, ST#214: a dead handle aborted
     the user's INSERT."""
     lab.sa.execute("CREATE TABLE dbo.Orders (Id int);")
     lab.sa.execute(
@@ -169,7 +169,7 @@ def test_a_cancelled_sender_leaves_no_lock_no_transaction_and_no_dialog(lab, cli
 
 
 def test_an_application_needs_execute_on_usp_send_and_nothing_else(lab, client):
-    """A.2 signing / permissions: thread dyatchenko#42, permissions a little too broad."""
+    """Feature signing / permissions: thread dyatchenko#42, permissions a little too broad."""
     lab.sa.execute("CREATE USER app WITHOUT LOGIN; ALTER ROLE audit_sender ADD MEMBER app;")
     client.execute("EXECUTE AS USER = N'app';" + send("0x05") + "REVERT;")
     assert lab.bodies() == [b"\x05"]

@@ -30,7 +30,7 @@ def timers(lab: Lab) -> list[tuple]:
 
 
 def test_a_dialog_of_its_age_is_closed_by_its_sender_and_the_next_begun_in_the_same_row():
-    """A.2 recycle by age: seed 002, what its author settled on: age the dialog in the send
+    """Feature recycle by age: seed 002, what its author settled on: age the dialog in the send
     procedure, no timer, so no activated procedure ever wants the row.
     """
     lab = aged_lab(after_seconds=3600)
@@ -51,7 +51,7 @@ def test_a_dialog_of_its_age_is_closed_by_its_sender_and_the_next_begun_in_the_s
 
 
 def test_a_dialog_of_its_number_of_messages_is_replaced():
-    """A.2 recycle by message count: the dialog pool of 2008 counted its sends."""
+    """Feature recycle by message count: the dialog pool of 2008 counted its sends."""
     lab = aged_lab(after_messages=2)
     client = Client(lab)
     for body in ("0x01", "0x02", "0x03", "0x04", "0x05"):

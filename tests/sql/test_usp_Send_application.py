@@ -23,7 +23,7 @@ def keys(lab: Lab) -> list[str]:
 
 
 def test_related_messages_of_two_sessions_share_a_dialog_and_its_order(lab, client):
-    """A.2 affinity key other than SPID: DCAC's key of the application; reuse of dialogs: seed 000
+    """Feature affinity key other than SPID: DCAC's key of the application; reuse of dialogs: seed 000
     binds a dialog to @@SPID, so what two sessions send about one order arrives in any order.
     """
     client.execute(send("0x01", key="N'order 7'"))

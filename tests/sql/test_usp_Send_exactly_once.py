@@ -28,7 +28,7 @@ def ids(lab: Lab) -> list[str]:
 
 
 def test_a_message_carries_the_id_its_caller_gave(lab, client):
-    """A.2 dedupe / idempotency: the id by which the target tells a repeat."""
+    """Feature dedupe / idempotency: the id by which the target tells a repeat."""
     client.execute(send("0x01", message_id=f"'{ID}'"))
     assert ids(lab) == [ID]
     assert lab.bodies() == [b"\x01"]

@@ -27,7 +27,7 @@ def log(lab: Lab) -> list[tuple]:
 
 
 def test_each_message_has_a_dialog_that_both_ends_close(lab, client):
-    """Seed 001: what most samples do, one message each way; A.2 EndOfStream, target ends first."""
+    """Seed 001: what most samples do, one message each way. EndOfStream: the target ends first."""
     client.execute(send("0x01") + send("0x02"))
     assert [row[:2] for row in lab.landed()] == [(0, EVENT), (1, "EndOfStream")] * 2
     assert lab.endpoints() == [("CD", 0), ("CD", 0)]

@@ -42,7 +42,7 @@ def test_the_messages_of_each_key_are_numbered_without_a_gap(lab, client):
 
 
 def test_the_numbers_go_on_over_a_recycled_dialog(lab, client):
-    """Two dialogs of one key are received side by side across a recycle (design 3.1): only the
+    """Two dialogs of one key are received side by side across a recycle (origins: choices): only the
     number tells their order.
     """
     client.execute(send("0x01", key="N'k'"))
@@ -121,7 +121,7 @@ def test_a_dead_handle_leaves_no_gap_and_no_number_twice(lab, client, settings):
 
 
 def test_a_resend_keeps_the_numbers_because_it_keeps_the_bytes(lab, client):
-    """A.2 resend of pending: seed 004. What is pending goes to a dialog of its own, stamp and all,
+    """Feature resend of pending: seed 004. What is pending goes to a dialog of its own, stamp and all,
     while the key goes on counting on another.
     """
     client.execute(send("0x01", key="N'k'"))

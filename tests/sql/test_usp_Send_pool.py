@@ -35,13 +35,13 @@ def start_slot(client: Client, size: int) -> str:
 
 
 def test_the_slots_are_there_from_deployment_on_without_a_dialog(lab):
-    """A.2 pool shared by sessions: the dialog pool of 2008 kept its handles in a table too."""
+    """Feature pool shared by sessions: the dialog pool of 2008 kept its handles in a table too."""
     assert [slot for slot, _, _ in lab.rows(SLOTS)] == ["0001", "0002", "0003"]
     assert used(lab) == [] and lab.endpoints() == []
 
 
 def test_sessions_one_after_the_other_reuse_dialogs_and_order_holds_in_each(lab):
-    """A.2 reuse of dialogs; seed 001: a pool manages a set of dialogs, one is asked for and
+    """Feature reuse of dialogs; seed 001: a pool manages a set of dialogs, one is asked for and
     returned. Here commit returns it.
     """
     clients = [Client(lab) for _ in range(5)]

@@ -30,7 +30,7 @@ def everlasting(lab: Lab) -> str:
 
 
 def test_every_session_sends_on_the_same_dialog_and_no_row_leads_to_it(lab, client):
-    """A.2 reuse of dialogs: seed 001, "a query on the sys.conversation_endpoints view"."""
+    """Feature reuse of dialogs: seed 001, "a query on the sys.conversation_endpoints view"."""
     client.execute(send("0x01") + send("0x02"))
     Client(lab).execute(send("0x03"))
     lab.advance(40 * 86_400)
@@ -216,7 +216,7 @@ def test_closing_inside_a_transaction_is_refused_and_without_a_dialog_does_nothi
 
 
 def test_the_target_ends_first_when_uninstall_drains(lab, client):
-    """A.2 EndOfStream, target ends first."""
+    """EndOfStream: the target ends first."""
     client.execute(send("0x01"))
     for batch in split_batches(render(lab.config)["uninstall.sql"]):
         lab.sa.submit(batch.sql)

@@ -18,7 +18,7 @@ def client(lab):
 
 
 def test_a_dialog_is_recycled_at_its_age_and_ends_target_first(lab, client):
-    """A.2 recycle by age, EndOfStream, target ends first: seed 000 by timer; seed 003, without
+    """Feature recycle by age, EndOfStream, target ends first: seed 000 by timer; seed 003, without
     exception."""
     client.execute(send("0x01"))
     first = lab.handle()

@@ -40,7 +40,7 @@ def queue_is_on(lab: Lab) -> bool:
 @pytest.mark.parametrize("batch", [1, 2, 500])
 @pytest.mark.parametrize("wait", [0, 1000])
 def test_a_backlog_lands_in_order_whatever_the_batch(batch, wait):
-    """A.2 batch / set-based receive: most peers receive TOP (1)."""
+    """Feature batch / set-based receive: most peers receive TOP (1)."""
     lab = Lab(configured(target={"receive_batch": batch, "receive_wait_ms": wait}))
     client = Client(lab)
     pause(lab)
@@ -76,7 +76,7 @@ def test_without_the_drain_the_loss_is_seen():
 
 
 def test_an_initiator_that_ends_first_leaves_no_disconnected_endpoint(lab, client):
-    """A.2 leak cleanup: thread dyatchenko#64, hundreds of thousands of DISCONNECTED_INBOUND."""
+    """Feature leak cleanup: thread dyatchenko#64, hundreds of thousands of DISCONNECTED_INBOUND."""
     client.execute(send("0x01"))
     ((handle,),) = lab.rows(INITIATOR)
     lab.sa.execute(f"END CONVERSATION '{handle}';")
@@ -99,7 +99,7 @@ def test_a_row_that_cannot_land_is_dead_lettered_and_the_others_land(lab, client
 
 
 def test_rows_that_doom_the_transaction_cost_one_rollback_and_the_queue_stays_on(lab, client):
-    """A.2 poison handling: seed 000's readers are switched off by the broker after five."""
+    """Feature poison handling: seed 000's readers are switched off by the broker after five."""
     lab.sa.execute(f"ALTER TABLE audit.Landing ADD {DOOMS};")
     pause(lab)
     for body in ("0x31", "0x61", "0x32", "0x62", "0x63", "0x64", "0x65", "0x66", "0x33"):
