@@ -12,7 +12,8 @@ import pytest
 
 from harness.cli import pages as module
 from harness.cli.check import RULES
-from harness.cli.pages import ELSEWHERE, PAGES, ROOT, Page
+from harness.cli.pages import ELSEWHERE, PAGES, Page
+from harness.paths import ROOT
 
 BREAKS = {
     "Python: mistakes and style": ("harness/quoting.py", "\n\nimport os\n"),

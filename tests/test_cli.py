@@ -21,6 +21,7 @@ from harness.cli.probe import probe, record
 from harness.cli.server import connection_string, open_server
 from harness.config import ConfigError
 from harness.deploy import DeployError
+from harness.paths import ROOT
 from harness.probe import Finding, probes, run
 from harness.probe.ports import odbc
 from harness.render import RenderError
@@ -209,7 +210,7 @@ def test_every_task_has_a_one_line_help():
         [sys.executable, "-m", "invoke", "--list"],
         capture_output=True,
         text=True,
-        cwd=server.ROOT,
+        cwd=ROOT,
         check=True,
     ).stdout
     for name in ("bench", "broker", "demo", "deploy", "render", "test", "uninstall", "verify"):

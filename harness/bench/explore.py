@@ -12,13 +12,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 from harness.bench.endpoints import memory_mb
+from harness.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RUNS = 3
 SMALL = "senders=2 readers=1"
 """Searched whole and reduced, for rates and their ratio."""

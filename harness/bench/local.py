@@ -10,9 +10,9 @@ from typing import Any
 
 from harness.bench.client import BODY
 from harness.config import Config, load
+from harness.paths import SQL
 from harness.render import render
 from harness.render.quoting import literal, quote_name
-from harness.render.renderer import SQL
 from harness.tsql import split_batches
 
 CALLS = 5_000

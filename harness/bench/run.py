@@ -17,9 +17,9 @@ from typing import Any
 from harness.bench import peers
 from harness.bench.local import activation_off, audit, call_text
 from harness.deploy import apply, connect_odbc
+from harness.paths import ROOT
 from harness.scenarios.port import Server, with_database
 
-ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 2.0
 """Length of one throughput run over ODBC."""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from harness.cli.errors import command
-from harness.render.renderer import SQL
+from harness.paths import ROOT
 
 INVOKE = (sys.executable, "-m", "invoke")
 
@@ -80,9 +80,7 @@ def check(fast: bool = False) -> int:
             console.print(f"not looked at  {rule.title} (--fast)", highlight=False)
             continue
         began = time.monotonic()
-        done = subprocess.run(
-            rule.command, cwd=SQL.parent, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(rule.command, cwd=ROOT, capture_output=True, text=True, check=False)
         taken = f"{time.monotonic() - began:.1f} s"
         if done.returncode == 0:
             console.print(f"[green]holds[/]          {rule.title}, {taken}", highlight=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from harness.cli.errors import UserError, command
 from harness.config import Config
+from harness.paths import SQL
 from harness.render import check, write
-from harness.render.renderer import SQL
 
 
 def names() -> list[str]:

@@ -11,13 +11,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from harness.cli.configs import load_named
 from harness.cli.errors import UserError, command
-from harness.cli.server import LABEL, ROOT, BrokerProcess, broker_process, create_database
+from harness.cli.server import LABEL, BrokerProcess, broker_process, create_database
 from harness.config import Config
 from harness.deploy import apply, connect_odbc
 from harness.operate.evidence import Evidence, collect
 from harness.operate.picture import draw
 from harness.operate.table import verdict_table
 from harness.operate.verdict import Clients, Verdict, judge
+from harness.paths import ROOT
 from harness.scenarios.audit import Load, Run, demo_config, tell
 from harness.scenarios.flights import identity, mean_departure_delay
 from harness.scenarios.port import Server, with_database

@@ -13,9 +13,9 @@ from harness.cli.errors import UserError, command
 from harness.lint.files import lint_file
 from harness.lint.oracle import OracleAbsent, findings, normal_form
 from harness.lint.rules import RULES
-from harness.render.renderer import SQL, template_files
+from harness.paths import ROOT, SQL
+from harness.render.renderer import template_files
 
-ROOT = SQL.parent
 Row = tuple[str, int, int, str, str]
 
 

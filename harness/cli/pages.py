@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.cli.errors import UserError, command
-from harness.render.renderer import SQL
+from harness.paths import ROOT
 
-ROOT = SQL.parent
 SHOWN = 20
 """Lines of a difference that are shown."""
 

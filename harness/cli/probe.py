@@ -14,8 +14,9 @@ from typing import Any
 
 from harness.cli.errors import UserError, command
 from harness.cli.server import EMBEDDED, LABEL, connection_string
+from harness.paths import DOCS
 
-EVIDENCE = Path(__file__).resolve().parents[2] / "docs" / "live-evidence"
+EVIDENCE = DOCS / "live-evidence"
 OURS = "EMBEDDED BROKER"
 MARKS = {
     "as expected": "green",

@@ -75,8 +75,8 @@ def _tell(console: Console, story: Scenario, port: Port, mutant: str | None) -> 
 
 
 def _known_mutant(name: str) -> None:
+    from harness.paths import SQL
     from harness.render import mutant_names
-    from harness.render.renderer import SQL
 
     names = mutant_names(SQL)
     if name and name not in names:

@@ -11,13 +11,12 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from harness.cli.errors import UserError
+from harness.paths import ROOT
 from harness.scenarios.port import Server, database_of, with_database
 
-ROOT = Path(__file__).resolve().parents[2]
 EMBEDDED = "embedded"
 LABEL = "embedded broker, not SQL Server"
 SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})

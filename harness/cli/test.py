@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from harness.cli.errors import command
-from harness.cli.server import ROOT
+from harness.paths import ROOT
 
 
 @command

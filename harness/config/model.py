@@ -15,6 +15,7 @@ from harness.config.choices import (
     TimerStrategy,
     Validation,
 )
+from harness.config.objects import object_names
 from harness.config.sections import (
     CLOCK_SECONDS,
     MAX_LIFETIME,
@@ -44,44 +45,6 @@ from harness.config.sections import (
 
 RESERVED_NAMES = ("ANY", "DEFAULT")
 """Wildcards or built-ins where a service or contract is named (CREATE BROKER PRIORITY page)."""
-
-FIXED_OBJECTS = frozenset(
-    {
-        "SessionConversations",
-        "ConversationLog",
-        "Landing",
-        "DeadLetter",
-        "ErrorLog",
-        "Gate",
-        "PoisonAttempt",
-        "OwnedObject",
-        "DeploymentHistory",
-        "KeySequence",
-        "Everlasting",
-        "Inbox",
-        "Migration",
-        "Setting",
-        "OperatorLog",
-        "LandingAcknowledged",
-        "usp_Send",
-        "usp_SendBatch",
-        "usp_SendMessages",
-        "ufn_ReadBatch",
-        "Outbox",
-        "Outbox_Insert",
-        "SendLedger",
-        "usp_BeginPartition",
-        "usp_EndPartition",
-        "usp_PurgeSendLedger",
-        "SentMessage",
-        "DroppedRepeat",
-        "usp_SendPrivately",
-        "usp_MoveCopies",
-        "usp_ResendStranded",
-        "vw_Unlanded",
-    }
-)
-"""Names of the schema that templates use; a queue cannot take one."""
 
 
 class Config(Section):
@@ -268,10 +231,11 @@ class Config(Section):
                 problems.append(f"{where}: {name!r} has a meaning of its own; allowed: other names")
         problems += _same("services.target", "services.initiator", self.services)
         problems += _same("queues.target", "queues.initiator", self.queues)
+        ours = {name.casefold() for name in object_names()}
         for where in ("initiator", "target"):
-            if getattr(self.queues, where).casefold() in {n.casefold() for n in FIXED_OBJECTS}:
+            if getattr(self.queues, where).casefold() in ours:
                 problems.append(f"queues.{where}: is the name of another object; allowed: others")
-        taken = {n.casefold() for n in (*FIXED_OBJECTS, self.queues.initiator, self.queues.target)}
+        taken = ours | {self.queues.initiator.casefold(), self.queues.target.casefold()}
         if self.target.hook.casefold() in taken:
             problems.append("target.hook: is the name of another object; allowed: others")
         contracts = [n.casefold() for n in (self.contract.name, *self.contract.previous)]

@@ -18,9 +18,10 @@ from harness.broker.engine.errors import NOT_SUPPORTED
 from harness.broker.instance.instance import Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.session import Session
+from harness.paths import DOCS
 from harness.tsql import split_batches
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "surface"
+FOLDER = DOCS / "surface"
 DATABASE = "surface"
 PATIENCE_S = 30.0
 """Virtual seconds an example may wait before it counts as hanging."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from harness.explore.scenario import GOING_ON, Scenario
 from harness.explore.search import Result
+from harness.paths import ROOT
 
 
 def commit(folder: Path | None = None) -> str:
     """Short hash of the commit searched, with + when files differ from it; 'none' outside git."""
-    folder = folder or Path(__file__).resolve().parents[2]
+    folder = folder or ROOT
     found = []
     for words in (
         ["rev-parse", "--short", "HEAD"],

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.features.rows import PEERS, ROWS, Row
+from harness.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "features.md"
 TESTS = ROOT / "tests"
 SAID = re.compile(r"\bFeature ([^:]+):\s*(.*)", re.S)

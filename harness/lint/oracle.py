@@ -11,9 +11,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from harness.render.renderer import SQL
+from harness.paths import ROOT
 
-TOOL = SQL.parent / "tools" / "tsql_oracle.py"
+TOOL = ROOT / "tools" / "tsql_oracle.py"
 GRAMMAR = "130"
 """Compatibility level whose grammar is asked: the oldest server the package is for."""
 

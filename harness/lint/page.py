@@ -5,9 +5,9 @@ from __future__ import annotations
 from harness.lint.model import Rule
 from harness.lint.rules import RULES
 from harness.lint.seeds import Seed, seeds
-from harness.render.renderer import SQL
+from harness.paths import DOCS
 
-PAGE = SQL.parent / "docs" / "lint.md"
+PAGE = DOCS / "lint.md"
 
 HEAD = """# Lint rules
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from harness.config import load
 from harness.lint.files import lint_text
 from harness.lint.model import Finding, Options
+from harness.paths import SQL
 from harness.render import render
-from harness.render.renderer import HEADER, SQL
+from harness.render.renderer import HEADER
 
 
 @dataclass(frozen=True, slots=True)

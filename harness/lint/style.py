@@ -9,7 +9,7 @@ from typing import Any
 from sqlfluff.core import FluffConfig, Linter
 
 from harness.lint import plugin
-from harness.render.renderer import SQL
+from harness.paths import SQL
 from harness.tsql import TsqlSyntaxError, parse_script
 from harness.tsql.ast import structure
 

@@ -231,7 +231,7 @@ def show(console: Any, report: Report) -> None:
 def configuration(name: str) -> Config:
     """A shipped configuration by its name, or any by its path. Raises PipelineError."""
     from harness.config import ConfigError, load
-    from harness.render.renderer import SQL
+    from harness.paths import SQL
 
     path = Path(name) if name.endswith(".toml") else SQL / "configs" / f"{name}.toml"
     try:

@@ -10,12 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.paths import ROOT
 from harness.pipeline.errors import PipelineError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROOT = Path(__file__).resolve().parents[2]
 SHORT_JOB = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """JVM options of a job of seconds on two cores: the second compiler and a parallel collector cost
 more than they bring (start to first result: half the time, measured)."""

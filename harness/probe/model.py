@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.broker.engine.switches import SWITCHES, Switch, shown
+from harness.paths import SQL
 from harness.tsql import split_batches
 
-FOLDER = Path(__file__).resolve().parents[2] / "sql" / "probes"
+FOLDER = SQL / "probes"
 COLUMNS = ("Fact", "Question", "Expected", "Observed", "Settles", "Version")
 """Columns of the one row every probe ends in."""
 

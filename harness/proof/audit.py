@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
 from harness.broker.instance.instance import Instance
 from harness.config import Config, load
 from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
 from harness.explore.world import CANCELLED, Client, Scenario, World
+from harness.paths import CONFIGS
 from harness.render import render
 from harness.tsql import split_batches
 
-CONFIGS = Path(__file__).resolve().parents[2] / "sql" / "configs"
 DATABASE = "Redial"
 EVENT = "//redial/audit/event"
 

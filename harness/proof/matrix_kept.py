@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from harness.broker.engine.switches import SWITCHES, shown
+from harness.paths import ROOT
 from harness.proof.matrix import STORIES, TRANSITIONS, Cell, essence, every_cell, stories
 from harness.proof.questions import SEARCHES
 from harness.proof.remembered import sources
 
-ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "answer-matrix.json"
 
 

@@ -21,6 +21,7 @@ from harness.broker.engine.switches import given, parse
 from harness.broker.instance.instance import Instance
 from harness.explore.report import commit
 from harness.explore.search import Limits, search
+from harness.paths import ROOT
 from harness.proof.audit import DATABASE, deployed
 from harness.proof.hunt import forked
 from harness.proof.matrix import (
@@ -34,7 +35,6 @@ from harness.proof.matrix import (
     stories,
 )
 from harness.proof.matrix_kept import (
-    ROOT,
     Judged,
     Told,
     bounds_digest,

@@ -19,9 +19,10 @@ from harness.explore.scenario import Scenario
 from harness.explore.search import Limits, search
 from harness.explore.shorten import readable
 from harness.explore.trace import record
+from harness.paths import ROOT
 from harness.proof.hunt import forked
 from harness.proof.matrix import STORIES, TRANSITIONS, Cell, Watch, scenario
-from harness.proof.matrix_kept import ROOT, Judged
+from harness.proof.matrix_kept import Judged
 from harness.proof.matrix_verdict import Proof
 from harness.proof.questions import SEARCHES
 from harness.proof.setups import Setup

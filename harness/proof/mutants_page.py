@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from harness.paths import ROOT
 from harness.proof.hunt import Found
 from harness.proof.mutants import HISTORY, Hit
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "mutants.md"
 REGISTER = ROOT / "sql" / "mutants" / "equivalent.toml"
 VERDICTS = ("equivalent", "model", "open")

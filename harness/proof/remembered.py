@@ -18,7 +18,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from harness.paths import ROOT
+
 KEPT = ROOT / "sql" / "mutants" / "found.json"
 SOURCES = (
     "harness/broker/engine",

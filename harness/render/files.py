@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.config import Config
-from harness.render.renderer import SQL, render
+from harness.paths import SQL
+from harness.render.renderer import render
 
 
 def write(config: Config, root: Path = SQL) -> list[Path]:

@@ -21,12 +21,12 @@ from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedEr
 
 from harness.config import Config
 from harness.config.choices import Signing, TimerStrategy
+from harness.paths import SQL
 from harness.render.installer import installer
 from harness.render.mutants import Mutant, MutantError, find_mutant
 from harness.render.quoting import literal, message_text, quote_name, single_quoted
 from harness.render.sides import Side, sides
 
-SQL = Path(__file__).resolve().parents[2] / "sql"
 """The repository's ``sql`` directory."""
 
 VERSION = "0.1.0"

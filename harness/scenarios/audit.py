@@ -10,14 +10,13 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from harness.config import Config
+from harness.paths import ROOT
 from harness.render.quoting import literal, quote_name
 from harness.scenarios.port import Server
 from harness.scenarios.sender import ClientCount, Job
 
-ROOT = Path(__file__).resolve().parents[2]
 SAMPLE_SECONDS = 0.25
 REPORT = Callable[[int, int], None]
 """Called with messages sent and landed so far."""

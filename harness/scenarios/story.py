@@ -9,8 +9,8 @@ from typing import Any
 
 from harness.config import Config, load
 from harness.operate.evidence import Evidence, Identity, collect
+from harness.paths import SQL
 from harness.render.quoting import literal, quote_name
-from harness.render.renderer import SQL
 from harness.scenarios.flights import identity
 from harness.scenarios.port import Answer, Client, Port
 from harness.scenarios.verdict import Expected, Ledger, TotalQueue, total_queue

@@ -12,7 +12,7 @@ from harness.broker.engine.switches import SWITCHES
 from harness.broker.instance.instance import Instance
 from harness.config import Config, load
 from harness.config.variants import listing
-from harness.render.renderer import SQL
+from harness.paths import SQL
 from harness.torture.nemesis import KINDS
 from harness.torture.plan import LEVELS, Client, Event, Plan
 

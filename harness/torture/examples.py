@@ -21,9 +21,10 @@ from typing import IO
 
 from harness.config import Config
 from harness.config.choices import Delivery, Key
+from harness.paths import DOCS
 from harness.torture.journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of
 
-CALLERS = Path(__file__).resolve().parents[2] / "docs" / "callers"
+CALLERS = DOCS / "callers"
 MODES = ("autocommit", "transaction", "batch")
 UNIT = 3
 """Messages of a unit of work, where that is not each message by itself."""

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 
 from harness.config import Config
+from harness.paths import DOCS
 from harness.torture.evidence import Evidence, Landed, Number
 from harness.torture.journal import FAILED, OK, Entry, Journal, Name
 
 LONGEST = 31 * 86400.0
 """A lifetime of this and more is not waited for, in seconds."""
 
-ERRORS_PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
+ERRORS_PAGE = DOCS / "errors.md"
 
 MEANING = {
     "lost": "acknowledged, and nowhere",

@@ -9,8 +9,8 @@ import pytest
 
 from harness.cli.configs import load_named, names
 from harness.config.variants import EXTRAS, listing
+from harness.paths import DOCS
 from harness.render import render
-from harness.render.renderer import SQL
 
 MODULE = re.compile(r"\.(procedure|function|view|trigger)\.sql$")
 NEWER = (
@@ -149,7 +149,7 @@ def test_nothing_newer_than_2016_is_called():
 
 
 def test_every_error_number_stands_in_the_register_and_every_entry_is_raised():
-    register = (SQL.parent / "docs" / "errors.md").read_text(encoding="utf-8")
+    register = (DOCS / "errors.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^\| (5\d{4}) \|", register, re.M))
     raised = {
         number

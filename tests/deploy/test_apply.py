@@ -4,8 +4,8 @@ import pytest
 
 from harness.config import load
 from harness.deploy import DeployError, apply, uninstall
+from harness.paths import SQL
 from harness.render import render
-from harness.render.renderer import SQL
 
 from .fake import FakeServer
 

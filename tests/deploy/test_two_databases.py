@@ -7,8 +7,8 @@ import pytest
 from harness.broker import EmbeddedBroker
 from harness.config import load
 from harness.deploy import DeployError, apply, connect_odbc, uninstall, verify
+from harness.paths import SQL
 from harness.render.quoting import quote_name
-from harness.render.renderer import SQL
 from harness.scenarios.port import with_database
 
 pytestmark = pytest.mark.driver

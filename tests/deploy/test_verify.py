@@ -5,7 +5,7 @@ from typing import Any
 
 from harness.config import load
 from harness.deploy import verify
-from harness.render.renderer import SQL
+from harness.paths import SQL
 
 AUDIT = load(SQL / "configs" / "audit.toml")
 

@@ -90,26 +90,32 @@ DIALECT_CAPABILITIES = {
 }
 
 _NO_API = "the driver has no such API"
-_TEXT_ONLY = "the driver puts values into the statement's text"
-_NOT_POOLED = "no pool of its own"
-_NO_CURSOR = "the driver never asks for one"
+_TEXT_ONLY = "the driver puts the values into the statement's text"
+_NOT_POOLED = "the driver has no pool of its own"
+_NO_CURSOR = "the driver never asks for a server cursor"
 
 EXPECTED: dict[tuple[str, str], Cell] = {
-    ("odbc", "integrated"): Cell("refused", "fails in the driver, without a Kerberos ticket"),
+    ("odbc", "integrated"): Cell("refused", "it fails in the driver, without a Kerberos ticket"),
     ("odbc", "bulk"): Cell("none", "pyodbc has no bulk load"),
     ("odbc", "cursors"): Cell("none", "pyodbc cannot choose a cursor type"),
     ("odbc", "mars"): Cell("refused", "the driver gives no error text"),
     ("odbc", "pool"): Cell("yes", "the driver manager's pooling is off by default"),
-    ("freetds", "wrong_database"): Cell("yes", "shows 18456, the second of the two errors"),
+    ("freetds", "wrong_database"): Cell(
+        "yes", "the driver shows 18456, the second of the two errors"
+    ),
     ("freetds", "strict"): Cell("none", _NO_API),
     ("freetds", "bulk"): Cell("none", "pyodbc has no bulk load"),
     ("freetds", "cursors"): Cell("none", "pyodbc cannot choose a cursor type"),
     ("freetds", "table_values"): Cell("fault", "HY004: tdsodbc binds no table-valued parameters"),
-    ("freetds", "transactions"): Cell("yes", "does not notice a rollback by the server: 3903"),
+    ("freetds", "transactions"): Cell(
+        "yes", "the driver does not notice a rollback by the server: 3903"
+    ),
     ("freetds", "types"): Cell("yes", "HY091 for sql_variant: tdsodbc has no such type"),
     ("freetds", "pool"): Cell("yes", "the driver manager's pooling is off by default"),
     ("pymssql", "strict"): Cell("none", _NO_API),
-    ("pymssql", "wrong_database"): Cell("yes", "shows 18456, the second of the two errors"),
+    ("pymssql", "wrong_database"): Cell(
+        "yes", "the driver shows 18456, the second of the two errors"
+    ),
     ("pymssql", "prepared"): Cell("yes", _TEXT_ONLY),
     ("pymssql", "parameters"): Cell("yes", _TEXT_ONLY),
     ("pymssql", "table_values"): Cell("none", _NO_API),
@@ -119,7 +125,9 @@ EXPECTED: dict[tuple[str, str], Cell] = {
     ("pymssql", "pool"): Cell("none", _NOT_POOLED),
     ("pytds", "strict"): Cell("none", _NO_API),
     ("pytds", "cursors"): Cell("none", _NO_CURSOR),
-    ("pytds", "cancel"): Cell("yes", "from another thread it takes the waiting thread's answer"),
+    ("pytds", "cancel"): Cell(
+        "yes", "a cancel from another thread takes the waiting thread's answer"
+    ),
     ("jdbc", "mars"): Cell("none", _NO_API),
     ("tedious", "batches"): Cell("none", _NO_API),
     ("tedious", "cursors"): Cell("none", _NO_CURSOR),
@@ -128,9 +136,9 @@ EXPECTED: dict[tuple[str, str], Cell] = {
 """(driver, capability) -> cell. Every other one is a plain "yes", or a refusal from ``REFUSED``."""
 
 REFUSED = {
-    "integrated": "SQL Server logins only: 18452",
-    "column_encryption": "never granted to a client that asks; CREATE COLUMN ... KEY is refused",
-    "mars": "not offered at login, so that a driver falls back or gives up",
+    "integrated": "only SQL Server logins are accepted: 18452",
+    "column_encryption": "it is never granted to a client that asks; CREATE COLUMN ... KEY is refused",
+    "mars": "they are not offered at login, so a driver falls back or gives up",
 }
 """Capabilities the broker refuses to every driver."""
 

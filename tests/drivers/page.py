@@ -23,25 +23,30 @@ _SIGNS = {"yes": "yes", "refused": "refused", "none": "-", "fault": "fault"}
 
 _HEAD = """# Drivers
 
-What each driver did against the embedded broker when this page was made. Written by
-`python -m tests.drivers.page` from what the probes in `tests/drivers` saw. The tests there run the
-same probes and fail where one sees something else than the cell below promises.
+This page shows what each driver did against the embedded broker when the page was made. The
+command `python -m tests.drivers.page` writes it from what the probes in `tests/drivers` saw. The
+tests there run the same probes. A test fails if its probe sees something else than the cell below
+promises.
 
-**yes**: the check passed. **refused**: the broker refuses, and says so. **-**: the driver has no
-such thing. **fault**: the driver's own fault; its check runs and must fail. Numbers lead to notes.
+- **yes**: the check passed.
+- **refused**: the broker refuses, and says so.
+- **-**: the driver has no such thing.
+- **fault**: the fault is the driver's own; its check runs and must fail.
+
+Numbers in brackets lead to the notes.
 """
 
 
 _LIMITS = """Limits of the embedded broker that a client can meet:
 
-- pyodbc holds the interpreter lock while it asks the server about table-valued parameters and for
-  fast_executemany: with `EmbeddedBroker` in the same process it waits for ever. `BrokerProcess`
-  runs the broker in a process of its own.
+- pyodbc holds Python's interpreter lock while it asks the server about table-valued parameters and
+  for fast_executemany. If `EmbeddedBroker` runs in the same process, pyodbc then waits for ever.
+  `BrokerProcess` runs the broker in a process of its own.
 - A request may have 256 MB. A client that leaves 1 GB of its answer unread is cut off.
-- TDS 7.2 to 7.4 and 8.0; no federated authentication, no session recovery, no distributed
-  transactions, no change of password at login.
-- Server cursors are read-only: forward-only and static ones read their rows when they are opened,
-  keyset ones at each fetch; dynamic and updatable ones are refused.
+- The broker speaks TDS 7.2 to 7.4 and 8.0. It has no federated authentication, no session recovery,
+  no distributed transactions, and no change of password at login.
+- Server cursors are read-only. Forward-only and static cursors read their rows when they are
+  opened, and keyset cursors read them at each fetch. Dynamic and updatable cursors are refused.
 """
 
 

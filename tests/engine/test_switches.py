@@ -10,11 +10,9 @@ from harness.broker.engine import switches
 from harness.broker.engine.kernel import Engine
 from harness.broker.engine.switches import SWITCHES, SwitchError, declare, parse, shown, value
 from harness.broker.instance.instance import Instance
-from harness.render.renderer import SQL
+from harness.paths import DOCS
 
-FACTS = set(
-    re.findall(r"^\*\*(F-\d{3})\*\*", (SQL.parent / "docs" / "facts.md").read_text("utf-8"), re.M)
-)
+FACTS = set(re.findall(r"^\*\*(F-\d{3})\*\*", (DOCS / "facts.md").read_text("utf-8"), re.M))
 
 
 @pytest.mark.parametrize("switch", SWITCHES.values(), ids=lambda switch: switch.name)
@@ -82,7 +80,7 @@ ELSEWHERE = {
 
 
 def test_every_unknown_of_the_facts_is_a_switch_or_says_why_not():
-    text = (SQL.parent / "docs" / "facts.md").read_text("utf-8")
+    text = (DOCS / "facts.md").read_text("utf-8")
     facts = re.findall(r"^\*\*(F-\d{3})\*\*(.*?)(?=^\*\*F-|^#|\Z)", text, re.M | re.S)
     unknown = {number for number, body in facts if "*unknown*" in body.lower()}
     settled = {switch.fact for switch in SWITCHES.values()}

@@ -15,7 +15,7 @@ from harness.coverage.examples import more, script, surface
 from harness.lint.oracle import OracleAbsent, normal_form
 from harness.lint.seeds import seeds
 from harness.lint.style import FIXABLE, FixRefused, linter, mended
-from harness.render.renderer import SQL
+from harness.paths import SQL
 
 from .test_style import STATEMENTS
 from .untidy import untidied

@@ -13,8 +13,8 @@ from harness.coverage.examples import lists, more, script, surface
 from harness.lint import plugin
 from harness.lint.plugin import conversations, definitions, grammar, keys
 from harness.lint.seeds import seeds
+from harness.paths import SQL
 from harness.render import comparator_names, render
-from harness.render.renderer import SQL
 
 TESTED = ("4.5",)
 """Versions of sqlfluff whose classes the plugin fits (pyproject.toml allows no other)."""

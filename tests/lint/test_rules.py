@@ -11,7 +11,7 @@ from harness.lint.files import UNPARSED, lint_text
 from harness.lint.model import Options
 from harness.lint.rules import RULES
 from harness.lint.seeds import seeds
-from harness.render.renderer import SQL
+from harness.paths import SQL
 
 CASES = {
     (path.stem, case["name"]): case

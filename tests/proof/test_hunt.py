@@ -9,11 +9,12 @@ from itertools import count
 
 import pytest
 
+from harness.paths import ROOT
 from harness.proof import hunt as hunting_ground
 from harness.proof.hunt import counts, hunt, prepare
 from harness.proof.hunting import all_names, remembered_of
 from harness.proof.mutants_page import HEAD, Reason, how_of, kept, reason_of, register, stale, text
-from harness.proof.remembered import ROOT, SOURCES, Remembered, Search, bare, code
+from harness.proof.remembered import SOURCES, Remembered, Search, bare, code
 
 CASES = ("xact_abort", "wrong calls", "first send")
 FOUND = remembered_of(Remembered())

@@ -3,8 +3,8 @@
 import pytest
 
 from harness.config import load
+from harness.paths import SQL
 from harness.render import RenderError, comparator_names, find_mutant, mutant_names, render
-from harness.render.renderer import SQL
 from harness.tsql import parse_script
 
 AUDIT = load(SQL / "configs" / "audit.toml")

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.config import load, parse
+from harness.paths import DOCS, SQL
 from harness.render import RenderError, check, render, write
-from harness.render.renderer import HEADER, SQL
+from harness.render.renderer import HEADER
 from harness.tsql import parse_script, split_batches
 
 AUDIT = load(SQL / "configs" / "audit.toml")
@@ -107,7 +108,7 @@ def test_no_procedure_is_longer_than_one_careful_reader_can_follow():
 
 
 def test_every_fact_a_template_cites_is_in_the_facts_sheet():
-    facts = (SQL.parent / "docs" / "facts.md").read_text(encoding="utf-8")
+    facts = (DOCS / "facts.md").read_text(encoding="utf-8")
     known = set(re.findall(r"\*\*(F-\d+)\*\*", facts))
     cited = {
         (fact, path.name)
@@ -118,7 +119,7 @@ def test_every_fact_a_template_cites_is_in_the_facts_sheet():
 
 
 def test_every_error_number_is_in_the_register():
-    register = (SQL.parent / "docs" / "errors.md").read_text(encoding="utf-8")
+    register = (DOCS / "errors.md").read_text(encoding="utf-8")
     thrown = {
         number for text in render(AUDIT).values() for number in re.findall(r"THROW (\d+)", text)
     }

@@ -8,8 +8,8 @@ from harness.cli import scenario as module
 from harness.cli.errors import UserError
 from harness.cli.scenario import scenario
 from harness.cli.server import broker_process, create_database
+from harness.paths import SQL
 from harness.render import mutant_names
-from harness.render.renderer import SQL
 from harness.scenarios.all import SCENARIOS, STORIES, summary
 from harness.scenarios.odbc import OdbcPort
 from harness.scenarios.port import Server, with_database

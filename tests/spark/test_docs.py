@@ -29,7 +29,8 @@ def table() -> str:
             seen.add(name)
             of = "all" if len(uses) == len(EVERY) else ", ".join(uses)
             default = "required" if field.is_required() else field.default
-            default = {None: "none", True: "true", False: "false"}.get(default, default)
+            default = "none" if default is None else default
+            default = str(default).lower() if isinstance(default, bool) else default
             lines.append(f"| {name} | {of} | {default} | {field.description} |\n")
     return "".join(lines)
 

@@ -8,7 +8,7 @@ from harness.broker.instance.instance import PASSWORD, USER, Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
 from harness.config import Config, load
-from harness.render.renderer import SQL
+from harness.paths import SQL
 from tests.installed import batches, borrow, key_of, rendered
 
 SHIPPED = load(SQL / "configs" / "audit.toml")

@@ -6,8 +6,8 @@ The embedded broker has no Agent; a stand-in for msdb's procedures writes down w
 import pytest
 
 from harness.config import load
+from harness.paths import SQL
 from harness.render import render
-from harness.render.renderer import SQL
 from harness.tsql import split_batches
 
 from .lab import Lab, configured

@@ -10,8 +10,8 @@ import re
 import pytest
 
 from harness.cli.configs import load_named, names
+from harness.paths import SQL
 from harness.render import render
-from harness.render.renderer import SQL
 from harness.tsql import split_batches
 
 from ..combos.catalog import differences, read

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from harness.operate.evidence import collect
-from harness.render.renderer import SQL
+from harness.paths import SQL
 
 from .lab import Client, Lab, configured, send
 from .test_usp_TargetActivation import pause, resume

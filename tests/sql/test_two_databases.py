@@ -13,8 +13,8 @@ import pytest
 from harness.broker.instance.requests import Batch
 from harness.config import parse
 from harness.deploy.apply import installation
+from harness.paths import SQL
 from harness.render import render
-from harness.render.renderer import SQL
 
 from .lab import configured
 from .two import CONFIG, DEPOT, SHOP, Two

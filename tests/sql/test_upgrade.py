@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.paths import SQL
 from harness.render import render
-from harness.render.renderer import SQL
 from harness.tsql import split_batches
 from tests.sampling import crash_stride
 

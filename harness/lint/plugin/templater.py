@@ -15,7 +15,8 @@ from sqlfluff.core.templaters.jinja import JinjaTemplater
 
 from harness.config import load
 from harness.lint.plugin.stand_in import environment_for
-from harness.render.renderer import SQL, new_environment
+from harness.paths import SQL
+from harness.render.renderer import new_environment
 
 CONTENT_HASH = "0" * 64
 """Stands for the hash of the installation, which a single template cannot know."""

@@ -1,0 +1,12 @@
+"""Where the files of this checkout are: the one place that counts folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SQL = ROOT / "sql"
+CONFIGS = SQL / "configs"
+TEMPLATES = SQL / "templates"
+GENERATED = SQL / "generated"
+DOCS = ROOT / "docs"
