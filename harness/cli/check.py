@@ -13,6 +13,8 @@ from harness.cli.errors import command
 from harness.paths import ROOT
 
 INVOKE = (sys.executable, "-m", "invoke")
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
+CODESPELL = (sys.executable, "-m", "codespell_lib", *PAGES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ RULES = (
         "Python: layout",
         (sys.executable, "-m", "ruff", "format", "-q", "--check", "."),
         "ruff format .",
+    ),
+    Rule(
+        "spelling",
+        (*CODESPELL, "docs", "harness", "sql", "tools", "tasks.py", "pyproject.toml"),
+        "correct the word, or name it in [tool.codespell] of pyproject.toml",
     ),
     Rule(
         "arrows between rooms go one way",

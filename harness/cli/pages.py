@@ -69,6 +69,7 @@ PAGES = (
 )
 
 ELSEWHERE = {
+    "docs/drivers.md": "python -m tests.drivers.page, with every driver installed",
     "docs/parser-agreement.md": "tools/oracle_agreement.py, with Microsoft's parser and a corpus",
     "docs/public-scripts.md": "tools/run_public_scripts.py, with other people's repositories",
     "tests/sql/oracle_verdicts.txt": "tools/oracle_verdicts.py, with Microsoft's parser",

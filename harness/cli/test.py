@@ -17,7 +17,17 @@ def test(select: str | None = None, full: bool = False) -> int:
     select: pytest's -k. full: every variant of the families that the suite samples (it takes
     far longer); see ``tests/conftest.py``.
     """
-    arguments = [sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "auto",
+        "--dist",
+        "worksteal",
+        "--durations=10",
+    ]
     arguments += ["-k", select] if select else []
     environment = os.environ | ({"REDIAL_FULL": "1"} if full else {})
     return subprocess.run(arguments, cwd=ROOT, env=environment, check=False).returncode

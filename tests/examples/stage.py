@@ -153,6 +153,7 @@ class Stage:
             .replace("databaseName=master", f"databaseName={DATABASE}")
         )
         self._connection: pyodbc.Connection | None = None
+        self._turn = threading.Lock()
         self.deploy()
         self.moment = broker.snapshot()
 
@@ -186,14 +187,15 @@ class Stage:
     # ------------------------------------------------------------------ the administrator
     def does(self, sql: str, *values: Any) -> list[Any]:
         """A statement of the administrator's, not through the wire; the rows of its last result."""
-        if self._connection is None:
-            self._connection = connect_odbc(self.admin)()
-        cursor = self._connection.execute(sql, *values)
-        rows: list[Any] = []
-        while True:
-            rows = cursor.fetchall() if cursor.description else rows
-            if not cursor.nextset():
-                return rows
+        with self._turn:  # a trap of the wire's may still be at it, in the wire's thread
+            if self._connection is None:
+                self._connection = connect_odbc(self.admin)()
+            cursor = self._connection.execute(sql, *values)
+            rows: list[Any] = []
+            while True:
+                rows = cursor.fetchall() if cursor.description else rows
+                if not cursor.nextset():
+                    return rows
 
     def leaves(self) -> None:
         """The administrator's connection ends, and what it holds is let go."""

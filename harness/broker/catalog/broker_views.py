@@ -301,9 +301,11 @@ def priorities(s: Any, db: Database) -> Iterable[tuple]:
 
 # ---------------------------------------------------------------------- conversations
 def seen_endpoints(s: Any, db: Database) -> list[Any]:
-    """Endpoints as the reader's transaction sees them, in the order of their handles."""
-    found = [e for e in db.broker.endpoints.values() if _seen(s, e)]
-    return sorted(found, key=lambda e: e.handle)
+    """Endpoints as the reader's transaction sees them, in the order of their handles: looked at in
+    that order too, for the explorer expects the same reads after the same reads.
+    """
+    endpoints = db.broker.endpoints
+    return [e for handle in sorted(endpoints) if _seen(s, e := endpoints[handle])]
 
 
 def endpoint_by_handle(s: Any, db: Database, handle: str) -> Iterable[tuple]:
