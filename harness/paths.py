@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SQL = ROOT / "sql"
+"""Configurations, templates, what is rendered from them, probes, known-bad text."""
 CONFIGS = SQL / "configs"
 TEMPLATES = SQL / "templates"
 GENERATED = SQL / "generated"

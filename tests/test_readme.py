@@ -8,6 +8,7 @@ from pathlib import Path
 from invoke import Task
 
 import tasks
+from harness.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,3 +59,17 @@ def test_the_lock_holds_every_package_the_project_asks_for():
     ).lower()
     for package in asked:
         assert f"\n{package.lower()}==" in locked, f"{package}: lock it (pip freeze)"
+
+
+def test_the_changelog_begins_with_the_version_that_is_being_made():
+    first = re.search(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M)
+    assert first and first[1] == VERSION
+
+
+def test_the_version_is_written_once():
+    written = [
+        str(path.relative_to(ROOT))
+        for path in [ROOT / "pyproject.toml", *(ROOT / "harness").rglob("*.py")]
+        if re.search(rf'"{re.escape(VERSION)}"', path.read_text("utf-8"))
+    ]
+    assert written == ["harness/version.py"]

@@ -26,11 +26,7 @@ from harness.render.installer import installer
 from harness.render.mutants import Mutant, MutantError, find_mutant
 from harness.render.quoting import literal, message_text, quote_name, single_quoted
 from harness.render.sides import Side, sides
-
-"""The repository's ``sql`` directory."""
-
-VERSION = "0.1.0"
-"""Version stamp of rendered modules, readable from the catalog (OBJECT_DEFINITION)."""
+from harness.version import VERSION
 
 HEADER = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\n"
 """Both settings are frozen into a module when it is created, and sqlcmd connects with

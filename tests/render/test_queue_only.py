@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from harness.config import Config, load
 from harness.paths import SQL
 from harness.render import find_mutant, render
-from harness.render.renderer import VERSION
+from harness.version import VERSION
 
 FOLDER = SQL / "mutants" / "queue_only"
 OBJECTS = {f"{path.parent.name[:3]}{path.name.split('.')[0]}" for path in FOLDER.rglob("*.sql.j2")}
