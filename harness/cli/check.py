@@ -48,6 +48,11 @@ RULES = (
         "correct the word, or name it in [tool.codespell] of pyproject.toml",
     ),
     Rule(
+        "the pages make a site without a dead link",
+        (sys.executable, "-m", "mkdocs", "build"),
+        "correct the link, or name the new page in mkdocs.yml",
+    ),
+    Rule(
         "arrows between rooms go one way",
         (
             sys.executable,
