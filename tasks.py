@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from invoke import Context, task
+from invoke.context import Context
+from invoke.tasks import task
 
 _SERVER = "'embedded' (default), or an ODBC connection string; also from REDIAL_SERVER"
 _CONFIG = "name of a file in sql/configs"

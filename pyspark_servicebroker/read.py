@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
@@ -24,10 +24,10 @@ class RangePartition(InputPartition):
     def __init__(self, start: int, end: int) -> None:
         super().__init__((start, end))
 
-    @property
-    def range(self) -> Range:
-        """As the reading code takes it."""
-        return Range(*self.value)
+
+def range_of(partition: InputPartition) -> Range:
+    """As the reading code takes it. partition: a RangePartition, which Spark hands back."""
+    return Range(*partition.value)
 
 
 class BatchReader(DataSourceReader):
@@ -48,18 +48,18 @@ class BatchReader(DataSourceReader):
             connection.close()
         return [RangePartition(part.start, part.end) for part in parts]
 
-    def read(self, partition: RangePartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One range, in a task. Repeatable: the same rows in every run."""
-        return read(self.options, partition.range)
+        return read(self.options, range_of(partition))
 
 
-def occupied(connection: object, options: Options, start: int, end: int, parts: int) -> list[Range]:
+def occupied(connection: Any, options: Options, start: int, end: int, parts: int) -> list[Range]:
     """The ranges between the first and the last row of ``start`` <= rv < ``end``; one if none.
 
     A rowversion counts every change in the database, so most of the span may have no row of ours.
     """
     if parts > 1 and start < end:
-        low, high = connection.execute(  # type: ignore[attr-defined]
+        low, high = connection.execute(
             f"SELECT MIN(l.RowVersion), MAX(l.RowVersion) FROM {landing(options)} AS l "
             f"WHERE {range_condition(start, end, 'l.RowVersion')};"
         ).fetchone()

@@ -26,7 +26,7 @@ from harness.pipeline.marks import (
 )
 from harness.pipeline.options import StreamReadOptions
 from harness.pipeline.reading import read
-from pyspark_servicebroker.read import RangePartition, occupied
+from pyspark_servicebroker.read import RangePartition, occupied, range_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,10 +39,10 @@ try:
     )
 except ImportError:  # Spark 4.0 and 4.1: no admission control for Python sources (SPARK-55304)
 
-    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]  # Spark's, where it has one
         """Stands in where Spark has none; AvailableNow is then one batch of all there is."""
 
-    ReadAllAvailable = ReadMaxRows = None  # type: ignore[assignment,misc]
+    ReadAllAvailable = ReadMaxRows = None  # type: ignore[assignment,misc]  # as above
 
 log = logging.getLogger("pyspark_servicebroker")
 
@@ -112,9 +112,9 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
         return [RangePartition(part.start, part.end) for part in parts]
 
-    def read(self, partition: RangePartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One range, in a task, on a connection of the task's own."""
-        return read(self.options, partition.range)
+        return read(self.options, range_of(partition))
 
     def commit(self, end: dict[str, str]) -> None:
         """Tell the server how far this stream is: a lower bound.

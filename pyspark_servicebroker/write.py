@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Row
     from pyspark.sql.types import StructType
 
-COLUMNS = {
+COLUMNS: dict[str, tuple[str, ...]] = {
     "body": ("binary",),
     "type": ("string",),
     "key": ("string",),

@@ -21,6 +21,10 @@ BREAKS = {
     "Python: layout": ("harness/quoting.py", "\n\nFORM = {  'a':1}\n"),
     "spelling": ("docs/hook.md", "\nA word of bad speling.\n"),
     "the pages make a site without a dead link": ("docs/hook.md", "\n[There](nowhere.md)\n"),
+    "types: what a user installs, strictly": (
+        "harness/quoting.py",
+        '\n\ndef wrong(value: str) -> int:\n    """Not so."""\n    return value\n',
+    ),
     "arrows between rooms go one way": (
         "harness/deploy/errors.py",
         "\n\nfrom harness.broker import engine  # noqa\n",

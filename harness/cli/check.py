@@ -53,6 +53,11 @@ RULES = (
         "correct the link, or name the new page in mkdocs.yml",
     ),
     Rule(
+        "types: what a user installs, strictly",
+        (sys.executable, "-m", "mypy"),
+        "give it the right type; pyproject.toml says which rooms are looked at",
+    ),
+    Rule(
         "arrows between rooms go one way",
         (
             sys.executable,

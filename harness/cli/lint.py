@@ -131,8 +131,8 @@ def _show(console: Console, rows: list[Row]) -> None:
         console.print("nothing found")
         return
     table = Table(title_justify="left")
-    for column in ("file", "line", "column", "code", "finding"):
-        table.add_column(column, overflow="fold")
+    for heading in ("file", "line", "column", "code", "finding"):
+        table.add_column(heading, overflow="fold")
     for path, line, column, code, text in rows:
         table.add_row(path, str(line), str(column), code, text)
     console.print(table)

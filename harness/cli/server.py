@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from harness.cli.errors import UserError
 from harness.paths import ROOT
@@ -32,7 +31,7 @@ class BrokerProcess:
     log: the last lines it has written to standard error; a healthy broker writes none.
     """
 
-    process: subprocess.Popen
+    process: subprocess.Popen[str]
     odbc: str
     jdbc: str
     log: deque[str]
@@ -64,7 +63,7 @@ def broker_process(*arguments: str) -> Iterator[BrokerProcess]:
             process.wait()
 
 
-def _lines(process: subprocess.Popen) -> tuple[str, str]:
+def _lines(process: subprocess.Popen[str]) -> tuple[str, str]:
     """The two lines a broker prints when it is ready; UserError with its own words otherwise."""
     timer = threading.Timer(START_SECONDS, process.kill)
     timer.start()
@@ -83,7 +82,7 @@ def _lines(process: subprocess.Popen) -> tuple[str, str]:
     return found["ODBC"], found["JDBC"]
 
 
-def _log(process: subprocess.Popen) -> deque[str]:
+def _log(process: subprocess.Popen[str]) -> deque[str]:
     """What the broker writes from now on; a pipe nobody reads would fill up and stop it."""
     log: deque[str] = deque(maxlen=LOG_LINES)
     errors = process.stderr
@@ -105,9 +104,9 @@ def open_server(
     text = server or os.environ.get("REDIAL_SERVER") or EMBEDDED
     if text == EMBEDDED:
         with broker_process() as broker:
-            name = database or "redial"
-            create_database(broker.odbc, name)
-            yield Server(LABEL, with_database(broker.odbc, name))
+            own = database or "redial"
+            create_database(broker.odbc, own)
+            yield Server(LABEL, with_database(broker.odbc, own))
         return
     odbc = connection_string(text)
     name = database or database_of(odbc)
@@ -150,9 +149,9 @@ def create_database(odbc: str, name: str) -> None:
 
 def _label(odbc: str) -> str:
     """What a server says it is, first line."""
-    connection: Any = Server("", odbc).connect()
+    connection = Server("", odbc).connect()
     try:
-        version = connection.execute("SELECT @@VERSION;").fetchone()[0]
+        version: str = connection.execute("SELECT @@VERSION;").fetchone()[0]
     finally:
         connection.close()
     if "EMBEDDED BROKER" in version:

@@ -166,8 +166,8 @@ def _candidates() -> list[tuple[str, dict[str, Any], bool]]:
     found = []
     for numbers in product(*map(range, map(len, axes))):
         mode = tuple(MODES)[sum(numbers) % len(MODES)]
-        chosen = [axis[number] for axis, number in zip(axes, numbers)]
-        found.append(("-".join((*chosen, mode)), combination(*chosen, mode), False))
+        chosen = [*(axis[number] for axis, number in zip(axes, numbers)), mode]
+        found.append(("-".join(chosen), combination(*chosen), False))
     found += [(name, merged(changes), False) for name, changes in EXTRAS.items()]
     plain = ("timer", "conversation", "at_least_once", "anonymous", "land", "batch")
     found += [

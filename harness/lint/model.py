@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar, overload
 
 from harness.tsql import ast
+
+N = TypeVar("N", bound=ast.Node)
+N2 = TypeVar("N2", bound=ast.Node)
+N3 = TypeVar("N3", bound=ast.Node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +65,16 @@ class Module:
                 self._parents[child] = node
         self.operator = "/* lint: operator */" in batch.source.text
 
-    def of(self, *kinds: type) -> Iterator[ast.Node]:
+    @overload
+    def of(self, kind: type[N], /) -> Iterator[N]: ...
+
+    @overload
+    def of(self, kind: type[N], second: type[N2], /) -> Iterator[N | N2]: ...
+
+    @overload
+    def of(self, kind: type[N], second: type[N2], third: type[N3], /) -> Iterator[N | N2 | N3]: ...
+
+    def of(self, *kinds: type[ast.Node]) -> Iterator[ast.Node]:
         """Nodes of those classes, in the order of the text."""
         return (node for node in self.nodes if isinstance(node, kinds))
 
@@ -69,10 +83,6 @@ class Module:
         while (parent := self._parents.get(node)) is not None:
             yield parent
             node = parent
-
-    def has(self, *kinds: type) -> bool:
-        """Whether there is any node of those classes."""
-        return next(self.of(*kinds), None) is not None
 
     def is_table(self, name: ast.Node) -> bool:
         """Whether a name is that of the table of open conversations."""

@@ -68,16 +68,18 @@ class _Served:
     def __init__(self, model: bool) -> None:
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it is the process's own
         command = [sys.executable, str(TOOL), "--serve", *(["--model"] if model else [])]
-        self._process = subprocess.Popen(
+        process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._said, text=True
         )
+        assert process.stdin is not None and process.stdout is not None
+        self._process, self._asked, self._answered = process, process.stdin, process.stdout
         atexit.register(self._end)
 
     def answer(self, arguments: list[str], directory: Path) -> tuple[int, str]:
         """What a run with these arguments ends with and prints."""
         try:
-            print(json.dumps([str(directory), arguments]), file=self._process.stdin, flush=True)
-            line = self._process.stdout.readline()
+            print(json.dumps([str(directory), arguments]), file=self._asked, flush=True)
+            line = self._answered.readline()
         except OSError:
             line = ""
         if not line:
@@ -91,7 +93,7 @@ class _Served:
     def _end(self) -> None:
         """It leaves when nobody can ask any more."""
         with suppress(OSError):
-            self._process.stdin.close()
+            self._asked.close()
         self._process.wait(10)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlfluff.core import FluffConfig, Linter
+from sqlfluff.core.templaters import TemplatedFile
 
 from harness.lint import plugin
 from harness.paths import SQL
@@ -67,6 +68,8 @@ def mended(text: str, name: str, using: Linter) -> str:
     The trees before and after must be equal: sqlfluff is a style checker and has rewritten queries.
     """
     linted = using.lint_string(text, fname=name, fix=True)
+    if linted.templated_file is None:
+        raise FixRefused(f"{name}: it cannot be rendered; invoke render says why")
     better, _ = linted.fix_string()
     if better != text and not same_meaning(linted.templated_file, better, name, using):
         raise FixRefused(f"{name}: the mended text would mean something else; mend it by hand")
@@ -74,17 +77,20 @@ def mended(text: str, name: str, using: Linter) -> str:
 
 
 def rendered(template: str, name: str, using: Linter) -> str:
-    """A template's text as the configuration renders it."""
-    return _rendered(template, name, using).templated_str
+    """A template's text as the configuration renders it. Raises FixRefused."""
+    found = _rendered(template, name, using)
+    if found is None:
+        raise FixRefused(f"{name}: it cannot be rendered")
+    return found.templated_str
 
 
-def _rendered(template: str, name: str, using: Linter) -> Any:
+def _rendered(template: str, name: str, using: Linter) -> TemplatedFile | None:
     """sqlfluff's rendering of a template, nothing parsed; None when it cannot be rendered."""
     variants = using.render_string(template, name, using.config, "utf-8").templated_variants
     return variants[0] if variants else None
 
 
-def same_meaning(before: Any, template: str, name: str, using: Linter) -> bool:
+def same_meaning(before: TemplatedFile | None, template: str, name: str, using: Linter) -> bool:
     """Whether a mended template still renders to the same statements."""
     after = _rendered(template, name, using)
     if before is None or after is None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from harness.config import Config
 from harness.operate.deadlocks import RING_BUFFER, sentences
@@ -13,6 +14,32 @@ from harness.render.quoting import literal, quote_name
 
 Identity = tuple[int, int]
 """(client, number): what a client calls the message."""
+
+Ask = Callable[[str], list[Any]]
+"""A query's rows, as a driver gives them."""
+
+Identify = Callable[[bytes | None], Identity | None]
+"""Reads a message's own name out of its body; None for a body nobody here has made."""
+
+
+class Cursor(Protocol):
+    """As much of a DB-API cursor as is needed here."""
+
+    def execute(self, sql: str, /) -> Cursor:
+        """Run a query; the cursor that has its rows."""
+
+    def fetchall(self) -> list[Any]:
+        """Those rows."""
+
+    def close(self) -> None:
+        """Done."""
+
+
+class Connection(Protocol):
+    """As much of a DB-API connection as is needed here."""
+
+    def cursor(self) -> Cursor:
+        """A new one."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +100,8 @@ class Evidence:
     booked: dict[str, int] = field(default_factory=dict)
 
 
-def collect(connection: Any, config: Config, identify: Any) -> Evidence:
-    """Ask the server. ``identify(body) -> Identity | None`` reads a message's own name.
+def collect(connection: Connection, config: Config, identify: Identify) -> Evidence:
+    """Ask the server.
 
     Needs a principal that sees every row (db_owner: sys.transmission_queue is filtered, F-113).
     """
@@ -122,7 +149,7 @@ def collect(connection: Any, config: Config, identify: Any) -> Evidence:
     return evidence
 
 
-def _pending(rows: Any, config: Config, identify: Any) -> list[Row]:
+def _pending(rows: Ask, config: Config, identify: Identify) -> list[Row]:
     """User messages not received yet: in the transmission queue, or unread in the target's."""
     types = ", ".join(literal(t.name) for t in config.message_types)
     queue = f"{quote_name(config.schema_name)}.{quote_name(config.queues.target)}"
@@ -148,7 +175,7 @@ def _pending(rows: Any, config: Config, identify: Any) -> list[Row]:
     ]
 
 
-def _endpoints(rows: Any, config: Config) -> list[Endpoint]:
+def _endpoints(rows: Ask, config: Config) -> list[Endpoint]:
     """Both sides of every dialog between the configuration's services."""
     schema = quote_name(config.schema_name)
     services = f"{literal(config.services.initiator)}, {literal(config.services.target)}"
@@ -165,7 +192,7 @@ def _endpoints(rows: Any, config: Config) -> list[Endpoint]:
     ]
 
 
-def _deadlocks(rows: Any, schema: str) -> list[str]:
+def _deadlocks(rows: Ask, schema: str) -> list[str]:
     """The server's deadlock reports; none where they cannot be read."""
     try:
         found = rows(RING_BUFFER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,10 +11,21 @@ from typing import Any, Protocol
 class Look(Protocol):
     """One moment of a run (scenarios.audit.Sample)."""
 
-    second: float
-    sent: int
-    landed: int
-    states: dict[str, int]
+    @property
+    def second(self) -> float:
+        """When, from the run's start."""
+
+    @property
+    def sent(self) -> int:
+        """Messages sent so far."""
+
+    @property
+    def landed(self) -> int:
+        """Messages landed so far."""
+
+    @property
+    def states(self) -> Mapping[str, int]:
+        """Endpoints by side and state, as ``initiator CONVERSING``."""
 
 
 COLOURS = {

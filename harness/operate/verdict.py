@@ -208,8 +208,8 @@ def _errors(verdict: Verdict, clients: Clients, evidence: Evidence) -> None:
             f"unknown: {len(clients.unknown)} messages whose answer a broken connection swallowed"
         )
     if evidence.errors:
-        number, text = evidence.errors[0]
-        verdict.problems.append(f"ErrorLog: {len(evidence.errors)} rows, first {number}: {text}")
+        logged, text = evidence.errors[0]
+        verdict.problems.append(f"ErrorLog: {len(evidence.errors)} rows, first {logged}: {text}")
 
 
 def _names(identities: Iterable[Identity]) -> str:

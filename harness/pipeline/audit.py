@@ -17,6 +17,7 @@ from harness.pipeline.errors import PipelineError, status_of
 from harness.pipeline.judging import BROKERS_OWN, Rules, conversations, keys, named
 from harness.pipeline.profile import Span, profile, span_of
 from harness.pipeline.report import SHOWN, Finding, Report, findings_table, report_table
+from harness.pipeline.totals import total_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -60,24 +61,21 @@ def _count(report: Report, judged: DataFrame) -> Span:
     def states(name: str) -> Any:
         return f.count(f.when(f.col("state") == name, 1))
 
-    total = (
-        judged.agg(
-            f.sum("landed").alias("landed"),
-            f.count("*").alias("conversations"),
-            *(states(name).alias(name) for name in ("complete", "closing", "open")),
-            f.count(f.when(f.col("logged").isNull(), 1)).alias("unlogged"),
-            f.count(f.when(f.col("suspect"), 1)).alias("suspects"),
-            f.sum("lost").alias("lost"),
-            f.sum("dead").alias("dead_lettered"),
-            f.sum("pending").alias("pending"),
-            f.sum("repeats").alias("repeated"),
-            f.sum("late").alias("late"),
-            f.sum("after_end").alias("after_end"),
-            f.struct(*span_of()).alias("span"),
-        )
-        .first()
-        .asDict()
+    totals = judged.agg(
+        f.sum("landed").alias("landed"),
+        f.count("*").alias("conversations"),
+        *(states(name).alias(name) for name in ("complete", "closing", "open")),
+        f.count(f.when(f.col("logged").isNull(), 1)).alias("unlogged"),
+        f.count(f.when(f.col("suspect"), 1)).alias("suspects"),
+        f.sum("lost").alias("lost"),
+        f.sum("dead").alias("dead_lettered"),
+        f.sum("pending").alias("pending"),
+        f.sum("repeats").alias("repeated"),
+        f.sum("late").alias("late"),
+        f.sum("after_end").alias("after_end"),
+        f.struct(*span_of()).alias("span"),
     )
+    total = total_of(totals, "the audit's totals").asDict()
     span = Span(*total.pop("span"))
     for name, value in total.items():
         setattr(report, name, int(value or 0))
@@ -116,14 +114,14 @@ def _keys(
         return
     by_key = keys(rows, dead, judged, rules)
     try:
-        total = by_key.agg(
+        totals = by_key.agg(
             f.count("*").alias("keys"),
             f.sum("lost").alias("lost_by_key"),
             f.sum("unsettled").alias("unsettled_by_key"),
             f.sum("repeats").alias("repeated_by_key"),
             f.count(f.when(f.col("overtaken") > 0, 1)).alias("overtaken_keys"),
-        ).first()
-        for name, value in total.asDict().items():
+        )
+        for name, value in total_of(totals, "the totals by key").asDict().items():
             setattr(report, name, int(value or 0))
         worst = by_key.where(f.col("lost") > 0).orderBy(f.desc("lost"), "key").limit(SHOWN)
         report.worst_keys = [
@@ -145,7 +143,7 @@ def _resent(rows: DataFrame) -> int:
     again = ids.groupBy("message_id").count().where(f.col("count") > 1).select("message_id")
     places = ids.join(again, "message_id").select("message_id", "conversation", "sequence")
     found = places.distinct().groupBy("message_id").agg((f.count("*") - 1).alias("more"))
-    return int(found.agg(f.sum("more")).first()[0] or 0)
+    return int(total_of(found.agg(f.sum("more")), "messages sent again")[0] or 0)
 
 
 def _ranges(row: Any) -> list[tuple[int, int]]:
@@ -202,7 +200,7 @@ def main(arguments: list[str] | None = None) -> int:
         config.contract.end_of_stream, chosen.exact, found.horizon, chosen.since, chosen.until
     )
     report = audit(
-        found.landed, found.log, found.dead, rules=rules, dropped=found.dropped, label=found.label
+        found.rows, found.log, found.dead, rules=rules, dropped=found.dropped, label=found.label
     )
     report.notes += found.notes
     show(Console(), report)

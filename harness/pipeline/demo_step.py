@@ -13,13 +13,14 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from rich.table import Table
 
 from harness.config import Config
+from harness.paths import ROOT
 from harness.pipeline.errors import PipelineError, reason
-from harness.pipeline.session import ROOT, need_java_and_spark
+from harness.pipeline.session import need_java_and_spark
 from harness.scenarios.port import Server
 
 if TYPE_CHECKING:
@@ -40,6 +41,16 @@ class Step:
     config: dict[str, Any]
     path: str
     page: str
+
+
+class Found(TypedDict):
+    """What the Spark process writes as JSON. delays: carrier, flights, mean delay in minutes."""
+
+    rows: int
+    batches: int
+    delays: list[tuple[str, int, float]]
+    verdict: str
+    clean: bool
 
 
 @dataclass(frozen=True)
@@ -112,7 +123,7 @@ def take(
     )
 
 
-def _run(step: Step) -> dict[str, Any]:
+def _run(step: Step) -> Found:
     """Run this module as a process; its last line is the result. Raises PipelineError."""
     try:
         done = subprocess.run(
@@ -132,7 +143,8 @@ def _run(step: Step) -> dict[str, Any]:
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         raise PipelineError("Spark", f"failed: {reason(done.stderr)}", "java -version")
-    return json.loads(lines[-1])
+    found: Found = json.loads(lines[-1])
+    return found
 
 
 def _same(a: tuple[int, float] | None, b: tuple[int, float] | None) -> bool:
@@ -142,7 +154,7 @@ def _same(a: tuple[int, float] | None, b: tuple[int, float] | None) -> bool:
 # --- inside the Spark process ------------------------------------------------------------------
 
 
-def run(step: Step) -> dict[str, Any]:
+def run(step: Step) -> Found:
     """Land all there is, aggregate what was written, audit it against the server's log."""
     from harness.pipeline.audit import audit
     from harness.pipeline.judging import Rules

@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING
 
 from harness.pipeline.errors import PipelineError, reason, status_of
 from harness.pipeline.tables import KINDS, Table, table
+from harness.pipeline.totals import total_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
 MARK = "mark"
 """Column of the source with a row's rowversion."""
+
+QUERY_PROPERTY = "sql.streaming.queryId"
+"""Local property of Spark with the id under which a checkpoint knows its query."""
 
 Hook = Callable[[str, int, "DataFrame"], "DataFrame"]
 """Called with the point, the batch and its rows; returns the rows. Tests stop a job with it."""
@@ -50,7 +54,14 @@ class Landing:
         from pyspark.sql import functions as f
 
         # The id under which the checkpoint knows this query; a restart keeps it.
-        query = rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        query = rows.sparkSession.sparkContext.getLocalProperty(QUERY_PROPERTY)
+        if query is None:
+            raise PipelineError(
+                self.target.path,
+                f"Spark gives the batch no {QUERY_PROPERTY}, without which nobody can tell whose "
+                "the table is",
+                "foreachBatch of a streaming query",
+            )
         rows = self.hook("before the write", batch, rows)
         seen = Observation()
         counted = rows.observe(seen, f.count(f.lit(1)).alias("rows"), f.max(MARK).alias("mark"))
@@ -59,7 +70,11 @@ class Landing:
         self.batches += 1
         if written:
             self.rows += seen.get.get("rows") or 0
-        last = seen.get.get("mark") if written else rows.agg(f.max(MARK)).first()[0]
+        last = (
+            seen.get.get("mark")
+            if written
+            else total_of(rows.agg(f.max(MARK)), f"the last mark of batch {batch}")[0]
+        )
         if last is not None:
             self.mark = int.from_bytes(last, "big") + 1
             if self.acknowledge is not None:

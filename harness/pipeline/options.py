@@ -254,7 +254,8 @@ def parse(model: type[Model], given: Mapping[str, str]) -> Model:
     """The options of one use. Raises OptionsError with every wrong one."""
     allowed = described(model)
     names = {name.lower(): name for name in allowed}
-    problems, values = [], {}
+    problems: list[str] = []
+    values: dict[str, Any] = {}  # as given; pydantic makes them what they should be
     for key, value in given.items():
         name = names.get(key.lower())
         if name is not None:
@@ -270,8 +271,8 @@ def parse(model: type[Model], given: Mapping[str, str]) -> Model:
         bad = {one["loc"][0] for one in wrong if one["loc"]}
         if bad:  # pydantic asks for the rules between options only when each is right by itself
             rest = {name: value for name, value in values.items() if name not in bad}
-            found = model.model_construct(**rest)
-            problems += [p for p in found.problems() if p.split(":")[0] not in bad]
+            unchecked: Options = model.model_construct(**rest)
+            problems += [p for p in unchecked.problems() if p.split(":")[0] not in bad]
     if problems:
         raise OptionsError(problems)
     return found

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import log2
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.pipeline.judging import BROKERS_OWN, Rules
 from harness.pipeline.report import Profile
+from harness.pipeline.totals import total_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -167,5 +168,6 @@ def _overlaps(found: Profile, judged: DataFrame) -> None:
         .select((f.col("last_landed") - f.lead("first_landed").over(in_turn)).alias("over"))
         .where(f.col("over") > 0)
     )
-    row: Any = over.agg(f.count("*").alias("n"), f.max("over").alias("longest")).first()
+    longest = over.agg(f.count("*").alias("n"), f.max("over").alias("longest"))
+    row = total_of(longest, "overlaps of a key's dialogs")
     found.overlaps, found.longest_overlap = row.n, (row.longest or 0) / 1e6

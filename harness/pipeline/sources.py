@@ -11,12 +11,15 @@ from harness.config import Config
 from harness.operate.envelope import key_of
 from harness.pipeline.errors import PipelineError
 from harness.pipeline.judging import LOG, named
+from harness.pipeline.totals import total_of
 from harness.quoting import quote_name
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from pyspark.sql import DataFrame, SparkSession
+
+    from harness.pipeline.options import Options
 
 GUIDS = frozenset({"Handle", "ConversationId", "ResendOf"})
 DEAD = "ConversationId string, MessageSequence bigint, MessageType string, "
@@ -35,6 +38,21 @@ class Sources:
     label: str = ""
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def rows(self) -> DataFrame:
+        """What landed. Raises PipelineError when that was not looked for."""
+        if self.landed is None:
+            raise _nothing()
+        return self.landed
+
+
+def _nothing() -> PipelineError:
+    return PipelineError(
+        "--server, --landed",
+        "there is nothing to look at",
+        "name the database, or what the landing job wrote, or both",
+    )
+
 
 def sources(spark: SparkSession, config: Config, chosen: Namespace) -> Sources:
     """What the command line names. Raises PipelineError.
@@ -45,11 +63,7 @@ def sources(spark: SparkSession, config: Config, chosen: Namespace) -> Sources:
     """
     server = chosen.server or os.environ.get("REDIAL_SERVER")
     if not server and not chosen.landed:
-        raise PipelineError(
-            "--server, --landed",
-            "there is nothing to look at",
-            "name the database, or what the landing job wrote, or both",
-        )
+        raise _nothing()
     found = Sources()
     if server:
         ask(spark, found, config, server, landing=not chosen.landed)
@@ -114,11 +128,12 @@ def ask(
         found.landed = rows.persist()  # the server is asked once, whatever is asked of the rows
 
 
-def _rows(connection: Any, options: Any, sql: str, role: str) -> list[Any]:
+def _rows(connection: Any, options: Options, sql: str, role: str) -> list[Any]:
     from harness.pipeline.connect import told
 
     try:
-        return connection.execute(sql).fetchall()
+        rows: list[Any] = connection.execute(sql).fetchall()
+        return rows
     except Exception as error:  # whichever driver's
         raise told(
             error,
@@ -181,5 +196,6 @@ def newest(landed: DataFrame) -> datetime | None:
     """When the newest row landed: what ended later may have rows that were not copied yet."""
     from pyspark.sql import functions as f
 
-    last = named(landed).agg(f.unix_micros(f.max("landed").cast("timestamp"))).first()[0]
+    newest_of_all = named(landed).agg(f.unix_micros(f.max("landed").cast("timestamp")))
+    last = total_of(newest_of_all, "when the newest row landed")[0]
     return None if last is None else datetime.fromtimestamp(last / 1e6, UTC)

@@ -81,8 +81,8 @@ class _Source:
         """Name of the rendered file: area number, object and kind; bare for scripts apart."""
         if self.area.startswith(SCRIPTS):
             return self.object_kind.split(".")[0] + ".sql"
-        number = re.match(r"(\d\d_)?", self.file)
-        return f"{self.area[:2]}_{number[0]}{self.object_kind}.sql"
+        number = self.file[:3] if re.match(r"\d\d_", self.file) else ""
+        return f"{self.area[:2]}_{number}{self.object_kind}.sql"
 
     @property
     def object_kind(self) -> str:
@@ -113,10 +113,11 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     """The files of one database, their names without its folder."""
     change = _mutant(config, root, mutant)
     environment = new_environment(config, here)
-    sources = _sources(root, change, environment)
+    sources = _sources(root, change, environment, here)
+    known = frozenset(source.object_kind for source in _scan(root / "templates"))
     environment.globals["installed"] = frozenset(source.object_kind for source in sources)
-    environment.globals["known"] = frozenset(s.object_kind for s in _scan(root / "templates"))
-    _check_hook(config, environment.globals["known"])
+    environment.globals["known"] = known
+    _check_hook(config, known)
 
     def rendered(source: _Source, content_hash: str) -> str:
         return HEADER + _render_one(environment, source, change, content_hash)
@@ -127,7 +128,7 @@ def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> 
     late = [s for s in sources if s not in parts or LATE.search(s.path.read_text(encoding="utf-8"))]
     again = {source: rendered(source, digest) for source in late}
     files = {source.output: again.get(source) or parts[source] for source in sources}
-    return _with_installer(files, environment.globals["stamp"], config, here)
+    return _with_installer(files, config, here)
 
 
 def template_files(config: Config, root: Path = SQL) -> list[Path]:
@@ -135,7 +136,7 @@ def template_files(config: Config, root: Path = SQL) -> list[Path]:
     found: dict[Path, None] = {}
     for here in sides(config):
         environment = new_environment(config, here)
-        for source in _sources(root, Mutant("", ""), environment):
+        for source in _sources(root, Mutant("", ""), environment, here):
             found[source.root / source.area / source.file] = None
     return list(found)
 
@@ -181,35 +182,33 @@ def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
         raise RenderError(f"mutants/mutants.toml:1: {error}") from error
 
 
-def _with_installer(
-    files: dict[str, str], stamp: str, config: Config, here: Side
-) -> dict[str, str]:
+def _with_installer(files: dict[str, str], config: Config, here: Side) -> dict[str, str]:
     """Add the one-file installer, which is the parts in order."""
     parts = {name: text for name, text in files.items() if re.match(r"\d\d_", name)}
     database = None if here.initiator else quote_name(config.target.database or "")
-    files["install.sql"] = installer(parts, HEADER, stamp, database)
+    files["install.sql"] = installer(parts, HEADER, _stamp(config), database)
     return files
 
 
-def _sources(root: Path, change: Mutant, environment: Environment) -> list[_Source]:
+def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -> list[_Source]:
     """Templates in order; a mutant's own replace ours, or ours are left out, by object and kind."""
-    chosen = _chosen(root / "templates", environment)
+    chosen = _chosen(root / "templates", environment, here)
     for object_kind in change.omit:
         if chosen.pop(object_kind, None) is None:
             raise RenderError(f"mutants/mutants.toml:1: nothing to omit: {object_kind!r}")
     for directory in change.directories:
-        chosen.update(_chosen(directory, environment))
+        chosen.update(_chosen(directory, environment, here))
     for object_kind in change.replace.keys() - chosen.keys():
         raise RenderError(f"mutants/mutants.toml:1: nothing to change: {object_kind!r}")
     return sorted(chosen.values(), key=lambda s: (s.area, s.file))
 
 
-def _chosen(root: Path, environment: Environment) -> dict[str, _Source]:
+def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Source]:
     """The templates below ``root`` that this configuration installs, by object and kind."""
     chosen: dict[str, _Source] = {}
     for source in _scan(root):
         shown = f"{root.name}/{source.area}/{source.file}"
-        if not environment.globals["here"].holds(source.area, source.object_kind.split(".")[0]):
+        if not here.holds(source.area, source.object_kind.split(".")[0]):
             continue
         condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
         try:
@@ -268,7 +267,6 @@ def new_environment(config: Config, here: Side | None = None) -> Environment:
         message_text=message_text,
     )
     schema = quote_name(config.schema_name)
-    warning = "".join(f", COMPARISON ONLY: {choice}" for choice in config.comparison_only)
     environment.globals.update(
         c=config,
         here=here or sides(config)[-1],
@@ -276,10 +274,16 @@ def new_environment(config: Config, here: Side | None = None) -> Environment:
         signer_prefix=f"redial_{config.name}_signing_",
         unseen=_unseen(config),
         own=lambda name: f"{schema}.{quote_name(name)}",
-        stamp=f"Redial {VERSION}, configuration {config.name}{warning}",
+        stamp=_stamp(config),
         version=VERSION,
     )
     return environment
+
+
+def _stamp(config: Config) -> str:
+    """What made a script, and of what."""
+    warning = "".join(f", COMPARISON ONLY: {choice}" for choice in config.comparison_only)
+    return f"Redial {VERSION}, configuration {config.name}{warning}"
 
 
 def _unseen(config: Config) -> dict[str, str]:

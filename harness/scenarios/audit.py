@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from typing import TypedDict
 
 from harness.config import Config
 from harness.paths import ROOT
@@ -20,6 +21,23 @@ from harness.scenarios.sender import ClientCount, Job
 SAMPLE_SECONDS = 0.25
 REPORT = Callable[[int, int], None]
 """Called with messages sent and landed so far."""
+
+
+class Entry(TypedDict):
+    """A ClientCount as JSON has it: each pair is an array."""
+
+    client: int
+    sent: list[tuple[int, int]]
+    unknown: list[int]
+    errors: list[tuple[int, str]]
+    total: int
+
+
+class Line(TypedDict, total=False):
+    """What a client process writes: one of the two. Empty: it has ended."""
+
+    sent: int
+    clients: list[Entry]
 
 
 @dataclass(frozen=True)
@@ -98,7 +116,7 @@ def tell(server: Server, config: Config, load: Load, report: REPORT | None = Non
     run = Run()
     watch = Watch(server, config)
     started = time.monotonic()
-    lines: queue.Queue[tuple[int, dict]] = queue.Queue()
+    lines: queue.Queue[tuple[int, Line]] = queue.Queue()
     processes = [_start(server, config, load, n, lines) for n in range(load.processes)]
     sent = [0] * load.processes
     running = load.processes
@@ -127,8 +145,8 @@ def tell(server: Server, config: Config, load: Load, report: REPORT | None = Non
 
 
 def _start(
-    server: Server, config: Config, load: Load, number: int, lines: queue.Queue
-) -> subprocess.Popen:
+    server: Server, config: Config, load: Load, number: int, lines: queue.Queue[tuple[int, Line]]
+) -> subprocess.Popen[str]:
     """Start one client process; its lines go to the queue, an empty one at its end."""
     clients = list(range(number, load.clients, load.processes))
     job = Job(
@@ -161,7 +179,7 @@ def _start(
     return process
 
 
-def _count(entry: dict) -> ClientCount:
+def _count(entry: Entry) -> ClientCount:
     """A client's count from its JSON."""
     return ClientCount(
         entry["client"],

@@ -7,7 +7,8 @@ dialog is replaced as if nothing had been.
 
 from __future__ import annotations
 
-from harness.scenarios.story import Expected, Scenario, Story
+from harness.scenarios.story import Scenario, Story
+from harness.scenarios.verdict import Expected
 
 SLOW, QUICK, AGE, MINUTES = 4, 6, 20, 2
 

@@ -60,7 +60,7 @@ class OdbcClient:
             return  # the server has closed it before us
 
     def _run(self, sql: str) -> Answer:
-        rows: list[tuple] = []
+        rows: list[tuple[Any, ...]] = []
         try:
             self._current: Any = self._connection.cursor()
             self._current.execute(sql)

@@ -6,7 +6,8 @@ its code, its neighbours land, and the queue is never switched off (five rollbac
 
 from __future__ import annotations
 
-from harness.scenarios.story import Expected, Scenario, Story
+from harness.scenarios.story import Scenario, Story
+from harness.scenarios.verdict import Expected
 
 REFUSED, DOOMED, CALLERS, EACH = 0, 1, 6, 12
 

@@ -6,7 +6,8 @@ finds none free waits; who has waited long enough gets an error of its own (5010
 
 from __future__ import annotations
 
-from harness.scenarios.story import Expected, Scenario, Story
+from harness.scenarios.story import Scenario, Story
+from harness.scenarios.verdict import Expected
 
 SLOTS, CALLERS, ROUNDS = 4, 12, 3
 

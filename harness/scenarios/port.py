@@ -42,9 +42,14 @@ _PAIR = re.compile(r"\s*([^=;]+?)\s*=\s*(\{(?:[^}]|\}\})*\}|[^;]*)\s*(?:;|$)")
 _DATABASE = ("database", "initial catalog")
 
 
+def _pairs(odbc: str) -> list[tuple[str, str]]:
+    """Keywords and values of a connection string, in order."""
+    return list(_PAIR.findall(odbc))
+
+
 def database_of(odbc: str) -> str | None:
     """The database an ODBC connection string names; None when it names none."""
-    for keyword, value in _PAIR.findall(odbc):
+    for keyword, value in _pairs(odbc):
         if keyword.lower() in _DATABASE:
             braced = value.startswith("{")
             return value[1:-1].replace("}}", "}") if braced else value.strip()
@@ -54,7 +59,7 @@ def database_of(odbc: str) -> str | None:
 def with_database(odbc: str, database: str) -> str:
     """The connection string with another database."""
     quoted = "{" + database.replace("}", "}}") + "}"
-    pairs = [pair for pair in _PAIR.findall(odbc) if pair[0].lower() not in _DATABASE]
+    pairs = [pair for pair in _pairs(odbc) if pair[0].lower() not in _DATABASE]
     return ";".join(f"{keyword}={value}" for keyword, value in [*pairs, ("Database", quoted)])
 
 
@@ -65,7 +70,7 @@ class Answer:
     errors: (number, text). broken: the connection went with it, so nothing says how it ended.
     """
 
-    rows: list[tuple]
+    rows: list[tuple[Any, ...]]
     errors: list[tuple[int, str]]
     broken: bool = False
 

@@ -175,11 +175,11 @@ class Story:
             sender.hears()
 
     # ------------------------------------------------------------------ the server
-    def sql(self, text: str) -> list[tuple]:
+    def sql(self, text: str) -> list[tuple[Any, ...]]:
         """A batch of the administrator's; its rows."""
         return self.does(self.dba, text)
 
-    def does(self, client: Client, text: str) -> list[tuple]:
+    def does(self, client: Client, text: str) -> list[tuple[Any, ...]]:
         """A batch that must succeed. Raises StoryError."""
         client.starts(text)
         self.port.settle([client], PATIENCE)
@@ -214,7 +214,8 @@ class Story:
 
     def count(self, source: str) -> int:
         """Rows of a table or queue of the configuration: ``Landing``, ``Landing WHERE ...``."""
-        return self.sql(f"SELECT COUNT(*) FROM {self.schema}.{source};")[0][0]
+        rows: int = self.sql(f"SELECT COUNT(*) FROM {self.schema}.{source};")[0][0]
+        return rows
 
     def wait(self, seconds: float) -> None:
         """Let time pass."""
@@ -323,7 +324,7 @@ def told(
 
 
 @contextmanager
-def leaving(story: Story) -> Any:
+def leaving(story: Story) -> Iterator[None]:
     """Every connection is closed at the end."""
     try:
         yield
@@ -336,7 +337,8 @@ class _Connection:
     """As much of a DB-API connection as ``collect`` needs."""
 
     def __init__(self, story: Story) -> None:
-        self._story, self._rows = story, []
+        self._story = story
+        self._rows: list[tuple[Any, ...]] = []
 
     def cursor(self) -> _Connection:
         return self
@@ -345,7 +347,7 @@ class _Connection:
         self._rows = self._story.sql(sql)
         return self
 
-    def fetchall(self) -> list[tuple]:
+    def fetchall(self) -> list[tuple[Any, ...]]:
         return self._rows
 
     def close(self) -> None:

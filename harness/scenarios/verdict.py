@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rich.table import Table
@@ -154,7 +155,9 @@ def _compare(
         )
 
 
-def _numbers(found: TotalQueue, who: str, errors: list, allowed: frozenset[int]) -> None:
+def _numbers(
+    found: TotalQueue, who: str, errors: Sequence[tuple[int | None, str]], allowed: frozenset[int]
+) -> None:
     """Errors nobody expects."""
     others = [(number, text) for number, text in errors if number not in allowed]
     if others:

@@ -116,6 +116,11 @@ def test_fix_leaves_the_case_of_types_alone():
     assert better == "DECLARE @a [dbo].[MyType], @b INT;\n"
 
 
+def test_fix_refuses_a_template_that_cannot_be_rendered():
+    with pytest.raises(FixRefused, match=r"x\.sql\.j2: it cannot be rendered"):
+        mended("SELECT {{ c.name ;", "x.sql.j2", linter("audit", FIXABLE))
+
+
 def test_fix_refuses_what_would_change_the_meaning(monkeypatch):
     using = linter("audit", FIXABLE)
     monkeypatch.setattr("harness.lint.style._trees", lambda sql: sql)  # the text itself differs

@@ -17,7 +17,7 @@ from harness.pipeline.connect import SourceError  # noqa: E402
 from harness.pipeline.marks import Offset, StallWatch, refuse_another_database  # noqa: E402
 from harness.pipeline.options import BatchReadOptions, parse  # noqa: E402
 from harness.pipeline.reading import COLUMNS, Range, batches, read, to_arrow  # noqa: E402
-from pyspark_servicebroker.read import BatchReader, RangePartition  # noqa: E402
+from pyspark_servicebroker.read import BatchReader, RangePartition, range_of  # noqa: E402
 from pyspark_servicebroker.stream import StreamReader  # noqa: E402
 
 pytestmark = pytest.mark.driver
@@ -292,7 +292,7 @@ def test_an_ending_mark_is_never_above_what_is_committed(lab):
         parse(BatchReadOptions, lab.options(startingMark=lab.mark(), endingMark=highest))
     )
     (part,) = reader.partitions()
-    assert part.range.end == int(lab.mark(), 16)
+    assert range_of(part).end == int(lab.mark(), 16)
 
 
 def test_values_come_out_as_they_are(lab):

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlfluff.core.plugin import hookimpl
+from pluggy import HookimplMarker
+from sqlfluff.core.plugin import plugin_base_name
 
 from harness.lint.plugin import grammar
+
+hookimpl = HookimplMarker(plugin_base_name)
+"""sqlfluff's own is declared as a decorator without options."""
 
 grammar.install()
 

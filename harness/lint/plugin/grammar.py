@@ -15,6 +15,7 @@ from sqlfluff.core.parser import (
     Dedent,
     Delimited,
     Indent,
+    Matchable,
     OneOf,
     Ref,
     Sequence,
@@ -112,6 +113,18 @@ def install() -> None:
     )
 
 
+def _elements(segment: type[BaseSegment]) -> list[Matchable]:
+    """The parts of what a segment matches, for changing in place."""
+    grammar = segment.match_grammar
+    assert isinstance(grammar, Sequence)
+    return grammar._elements
+
+
+def _change(segment: type[BaseSegment], grammar: Matchable) -> None:
+    """Let it match something else, of another class too."""
+    segment.match_grammar = grammar
+
+
 def _batches() -> None:
     """A call without EXEC only where the server takes one: first in its batch.
 
@@ -121,7 +134,7 @@ def _batches() -> None:
     follow. Here GO separates batches.
     """
     execute = tsql.ExecuteScriptSegment
-    forms = execute.match_grammar._elements[1]
+    forms = _elements(execute)[1]
     execute.match_grammar = Sequence(OneOf("EXEC", "EXECUTE"), forms)
     tsql.BatchSegment.match_grammar = OneOf(
         Sequence(_BODY, Ref("BatchDelimiterGrammar")), Ref("BatchDelimiterGrammar")
@@ -133,7 +146,7 @@ def _batches() -> None:
 
 def _triggers() -> None:
     """WITH EXECUTE AS alone: sqlfluff wants ENCRYPTION or SCHEMABINDING before it."""
-    parts = tsql.CreateTriggerStatementSegment.match_grammar._elements
+    parts = _elements(tsql.CreateTriggerStatementSegment)
     at = next(i for i, part in enumerate(parts) if "ExecuteAsClause" in str(part.__dict__))
     parts[at] = Sequence(
         "WITH",
@@ -145,7 +158,7 @@ def _triggers() -> None:
 def _wait_for() -> None:
     wait = tsql.WaitForStatementSegment
     inner = OneOf(Ref("ReceiveStatementSegment"), Ref("GetConversationGroupStatementSegment"))
-    wait.match_grammar = OneOf(
+    forms = OneOf(
         Sequence(
             "WAITFOR",
             Bracketed(inner),
@@ -153,12 +166,13 @@ def _wait_for() -> None:
         ),
         wait.match_grammar,
     )
+    _change(wait, forms)
 
 
 def _namespaces() -> None:
     """WITH XMLNAMESPACES; first, since a greedy CTE bracket would match it as unparsable."""
     with_ = tsql.WithCompoundStatementSegment
-    with_.match_grammar = OneOf(
+    forms = OneOf(
         Sequence(
             "WITH",
             Ref("XmlNamespacesSegment"),
@@ -175,6 +189,7 @@ def _namespaces() -> None:
         ),
         with_.match_grammar,
     )
+    _change(with_, forms)
 
 
 def _securables() -> None:
@@ -187,6 +202,5 @@ def _securables() -> None:
         "SERVICE",
     )
     securable = tsql.SecurableSegment
-    securable.match_grammar = OneOf(
-        securable.match_grammar, Sequence(kinds, Ref("CastOperatorSegment"), NAME)
-    )
+    named = Sequence(kinds, Ref("CastOperatorSegment"), NAME)
+    _change(securable, OneOf(securable.match_grammar, named))

@@ -5,8 +5,7 @@ They work on the text of the whole file, by our own parser, and say where in sql
 
 from __future__ import annotations
 
-from typing import Any
-
+from sqlfluff.core.parser import BaseSegment
 from sqlfluff.core.rules import BaseRule, LintResult, RuleContext
 from sqlfluff.core.rules.crawlers import RootOnlyCrawler
 
@@ -15,11 +14,11 @@ from harness.lint.model import Rule
 from harness.lint.rules import RULES
 
 
-def _evaluate(self: Any, context: RuleContext) -> list[LintResult]:
+def _evaluate(self: BaseRule, context: RuleContext) -> list[LintResult]:
     """Findings of this rule's code in the file, each at the raw segment where it begins."""
     root = context.segment
     found = [one for one in lint_text(root.raw) if one.code == self.code]
-    places = {}
+    places: dict[tuple[int, int], BaseSegment] = {}
     for segment in root.raw_segments if found else ():
         if segment.is_code and segment.pos_marker is not None:
             places.setdefault(segment.pos_marker.working_loc, segment)

@@ -52,7 +52,7 @@ class RedialTemplater(JinjaTemplater):
         names = {name: env.globals[name] for name in ("installed", "known")}
         return context | env.globals | values | names | {"content_hash": CONTENT_HASH}
 
-    def _config_file(self, config: FluffConfig | None) -> Any:
+    def _config_file(self, config: FluffConfig | None) -> Path:
         key = (self.templater_selector, self.name, "config")
         chosen = config.get_section(key) if config else None
         return SQL / "configs" / f"{chosen or 'audit'}.toml"

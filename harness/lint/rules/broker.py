@@ -47,7 +47,7 @@ def end_before_resend(module: Module) -> Findings:
     for end in module.of(ast.EndConversation):
         if end.cleanup or any(at < end.pos for at in looks):
             continue
-        inside = end
+        inside: ast.Node = end
         for above in module.above(end):
             if isinstance(above, ast.If) and above.then is inside and _asks_for_error(above):
                 yield end, "END CONVERSATION with nothing looking at its pending messages before"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from harness.lint.model import Module, Rule
 from harness.tsql import ast
@@ -28,7 +28,7 @@ def _deletes_from_it(module: Module, delete: ast.Delete) -> bool:
     """By its name, or by an alias of the second FROM."""
     if module.is_table(delete.target):
         return True
-    named = getattr(delete.target, "name", "").lower()
+    named = delete.target.name.lower()
     return any(
         isinstance(node, ast.TableRef)
         and module.is_table(node.name)
@@ -49,9 +49,9 @@ def without_forceseek(module: Module) -> Findings:
             yield change, f"{verb} {module.options.table} without FORCESEEK"
 
 
-def _seeks(hints: object) -> bool:
+def _seeks(hints: Iterable[ast.TableHint]) -> bool:
     """FORCESEEK, or READPAST: a scan that skips what is locked waits for nobody."""
-    return any(hint.name in {"FORCESEEK", "READPAST"} for hint in hints)  # type: ignore[attr-defined]
+    return any(hint.name in {"FORCESEEK", "READPAST"} for hint in hints)
 
 
 TABLES = (
