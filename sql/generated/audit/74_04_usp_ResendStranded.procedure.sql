@@ -4,6 +4,7 @@ GO
 CREATE OR ALTER PROCEDURE [audit].[usp_ResendStranded]
     @olderThanSeconds int = 30,         /* 0 and up: younger copies are left alone */
     @most int = 100000,                 /* 1 and up: a dialog with more copies is left alone */
+    @endsToo bit = 1,                   /* 1: also end dialogs that have failed and have no copies left */
     @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'audit_module'
 AS
@@ -30,6 +31,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Help and inputs                                                                          */
@@ -40,6 +42,7 @@ BEGIN
 hand (END CONVERSATION by somebody else, WITH CLEANUP, NEW_BROKER): nobody is told of such an end.
   @olderThanSeconds  0 and up, 30 by default: younger copies are left alone
   @most              1 and up, 100000 by default: a dialog with more is left to a call that allows for more
+  @endsToo           1 (default): also end dialogs that have failed and have nothing left to send; one look at all endpoints
 Activation of the initiator''s queue and usp_Drain call it too. Look first: [audit].[vw_Unlanded].
 Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
         RETURN 0;
@@ -164,26 +167,27 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
     /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
     /*    activation came, which has written down what the message said                             */
     /* ----------------------------------------------------------------------------------------- */
-    SET @handle = '00000000-0000-0000-0000-000000000000';
-    WHILE 1 = 1
-    BEGIN
-        SET @found = 0;
-        SELECT TOP (1) @found = 1, @handle = ce.conversation_handle, @code = cl.Code, @description = cl.Reason
+    IF @endsToo = 1
+        INSERT INTO @left (Handle, Code, Reason)
+        SELECT ce.conversation_handle, cl.Code, cl.Reason
         FROM sys.conversation_endpoints AS ce
             WITH (NOLOCK)               /* as above; usp_ResendPending looks again under locks */
         INNER JOIN [audit].[ConversationLog] AS cl
             WITH (NOLOCK, FORCESEEK)    /* as above */
             ON cl.Handle = ce.conversation_handle
-        WHERE ce.conversation_handle > @handle
-          AND ce.is_initiator = 1
+        WHERE ce.is_initiator = 1
           AND ce.state IN ('DI', 'ER')
           AND cl.EndedUtc IS NULL
           AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
           AND NOT EXISTS (SELECT 1 FROM [audit].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                          WHERE sm.ConversationId = ce.conversation_id)
-        ORDER BY ce.conversation_handle;
-        IF @found = 0
-            BREAK;
+                          WHERE sm.ConversationId = ce.conversation_id);
+
+    WHILE EXISTS (SELECT 1 FROM @left AS l)
+    BEGIN
+        SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
+        FROM @left AS l
+        ORDER BY l.Handle;
+        DELETE FROM @left WHERE Handle = @handle;
 
         BEGIN TRY
             EXECUTE [audit].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;

@@ -4718,6 +4718,7 @@ GO
 CREATE OR ALTER PROCEDURE [etl].[usp_ResendStranded]
     @olderThanSeconds int = 30,         /* 0 and up: younger copies are left alone */
     @most int = 100000,                 /* 1 and up: a dialog with more copies is left alone */
+    @endsToo bit = 1,                   /* 1: also end dialogs that have failed and have no copies left */
     @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'etl_module'
 AS
@@ -4744,6 +4745,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Help and inputs                                                                          */
@@ -4754,6 +4756,7 @@ BEGIN
 hand (END CONVERSATION by somebody else, WITH CLEANUP, NEW_BROKER): nobody is told of such an end.
   @olderThanSeconds  0 and up, 30 by default: younger copies are left alone
   @most              1 and up, 100000 by default: a dialog with more is left to a call that allows for more
+  @endsToo           1 (default): also end dialogs that have failed and have nothing left to send; one look at all endpoints
 Activation of the initiator''s queue and usp_Drain call it too. Look first: [etl].[vw_Unlanded].
 Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
         RETURN 0;
@@ -4878,26 +4881,27 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
     /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
     /*    activation came, which has written down what the message said                             */
     /* ----------------------------------------------------------------------------------------- */
-    SET @handle = '00000000-0000-0000-0000-000000000000';
-    WHILE 1 = 1
-    BEGIN
-        SET @found = 0;
-        SELECT TOP (1) @found = 1, @handle = ce.conversation_handle, @code = cl.Code, @description = cl.Reason
+    IF @endsToo = 1
+        INSERT INTO @left (Handle, Code, Reason)
+        SELECT ce.conversation_handle, cl.Code, cl.Reason
         FROM sys.conversation_endpoints AS ce
             WITH (NOLOCK)               /* as above; usp_ResendPending looks again under locks */
         INNER JOIN [etl].[ConversationLog] AS cl
             WITH (NOLOCK, FORCESEEK)    /* as above */
             ON cl.Handle = ce.conversation_handle
-        WHERE ce.conversation_handle > @handle
-          AND ce.is_initiator = 1
+        WHERE ce.is_initiator = 1
           AND ce.state IN ('DI', 'ER')
           AND cl.EndedUtc IS NULL
           AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
           AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                          WHERE sm.ConversationId = ce.conversation_id)
-        ORDER BY ce.conversation_handle;
-        IF @found = 0
-            BREAK;
+                          WHERE sm.ConversationId = ce.conversation_id);
+
+    WHILE EXISTS (SELECT 1 FROM @left AS l)
+    BEGIN
+        SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
+        FROM @left AS l
+        ORDER BY l.Handle;
+        DELETE FROM @left WHERE Handle = @handle;
 
         BEGIN TRY
             EXECUTE [etl].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
@@ -4976,7 +4980,7 @@ BEGIN
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
                 SET @phase = 2;
                 SET @rung = 0;
-                EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = @age;
+                EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = @age, @endsToo = 0;
                 RETURN 0;
             END;
 
@@ -8433,10 +8437,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'17963a123649bd930071feb60ed55e6250c85cf213defbea1357836781607979'
+           ORDER BY h.DeploymentId DESC), N'') <> N'cc19dc5c1a795dfe794c590ab9b9e445b43aed715c8f79eaabc16a900476e6ec'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'17963a123649bd930071feb60ed55e6250c85cf213defbea1357836781607979');
+    VALUES (N'etl', N'0.1.0', N'cc19dc5c1a795dfe794c590ab9b9e445b43aed715c8f79eaabc16a900476e6ec');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

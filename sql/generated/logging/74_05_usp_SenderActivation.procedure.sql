@@ -58,7 +58,7 @@ BEGIN
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
                 SET @phase = 2;
                 SET @rung = 0;
-                EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @age;
+                EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @age, @endsToo = 0;
                 RETURN 0;
             END;
 

@@ -4395,6 +4395,7 @@ GO
 CREATE OR ALTER PROCEDURE [logging].[usp_ResendStranded]
     @olderThanSeconds int = 30,         /* 0 and up: younger copies are left alone */
     @most int = 100000,                 /* 1 and up: a dialog with more copies is left alone */
+    @endsToo bit = 1,                   /* 1: also end dialogs that have failed and have no copies left */
     @Help bit = 0                       /* 1: print what this does, and do nothing */
 WITH EXECUTE AS N'logging_module'
 AS
@@ -4421,6 +4422,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
     /* 1  Help and inputs                                                                          */
@@ -4431,6 +4433,7 @@ BEGIN
 hand (END CONVERSATION by somebody else, WITH CLEANUP, NEW_BROKER): nobody is told of such an end.
   @olderThanSeconds  0 and up, 30 by default: younger copies are left alone
   @most              1 and up, 100000 by default: a dialog with more is left to a call that allows for more
+  @endsToo           1 (default): also end dialogs that have failed and have nothing left to send; one look at all endpoints
 Activation of the initiator''s queue and usp_Drain call it too. Look first: [logging].[vw_Unlanded].
 Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
         RETURN 0;
@@ -4555,26 +4558,27 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
     /* 5  All has landed, but its end is still to come: a reader of the target was at work on it when */
     /*    activation came, which has written down what the message said                             */
     /* ----------------------------------------------------------------------------------------- */
-    SET @handle = '00000000-0000-0000-0000-000000000000';
-    WHILE 1 = 1
-    BEGIN
-        SET @found = 0;
-        SELECT TOP (1) @found = 1, @handle = ce.conversation_handle, @code = cl.Code, @description = cl.Reason
+    IF @endsToo = 1
+        INSERT INTO @left (Handle, Code, Reason)
+        SELECT ce.conversation_handle, cl.Code, cl.Reason
         FROM sys.conversation_endpoints AS ce
             WITH (NOLOCK)               /* as above; usp_ResendPending looks again under locks */
         INNER JOIN [logging].[ConversationLog] AS cl
             WITH (NOLOCK, FORCESEEK)    /* as above */
             ON cl.Handle = ce.conversation_handle
-        WHERE ce.conversation_handle > @handle
-          AND ce.is_initiator = 1
+        WHERE ce.is_initiator = 1
           AND ce.state IN ('DI', 'ER')
           AND cl.EndedUtc IS NULL
           AND (cl.Code IS NOT NULL OR cl.Reason IS NOT NULL)
           AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
-                          WHERE sm.ConversationId = ce.conversation_id)
-        ORDER BY ce.conversation_handle;
-        IF @found = 0
-            BREAK;
+                          WHERE sm.ConversationId = ce.conversation_id);
+
+    WHILE EXISTS (SELECT 1 FROM @left AS l)
+    BEGIN
+        SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
+        FROM @left AS l
+        ORDER BY l.Handle;
+        DELETE FROM @left WHERE Handle = @handle;
 
         BEGIN TRY
             EXECUTE [logging].[usp_ResendPending] @handle = @handle, @code = @code, @description = @description;
@@ -4653,7 +4657,7 @@ BEGIN
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
                 SET @phase = 2;
                 SET @rung = 0;
-                EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @age;
+                EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = @age, @endsToo = 0;
                 RETURN 0;
             END;
 
@@ -7724,10 +7728,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'1e29a658290aab244c6e3cc062cafb62c6d887026ff6530f3dd41a8c68c77059'
+           ORDER BY h.DeploymentId DESC), N'') <> N'66f13176d36c424de5ac1606684a5a22ce2c28b9ef5c175b372d0ba6953737b9'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'1e29a658290aab244c6e3cc062cafb62c6d887026ff6530f3dd41a8c68c77059');
+    VALUES (N'logging', N'0.1.0', N'66f13176d36c424de5ac1606684a5a22ce2c28b9ef5c175b372d0ba6953737b9');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

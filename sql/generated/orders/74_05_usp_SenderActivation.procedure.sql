@@ -60,7 +60,7 @@ BEGIN
                 /* A timer also stands for what nobody is told of: dialogs that were ended by hand. */
                 SET @phase = 2;
                 SET @rung = 0;
-                EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = @age;
+                EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = @age, @endsToo = 0;
                 RETURN 0;
             END;
 
