@@ -182,7 +182,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
           AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                           WHERE sm.ConversationId = ce.conversation_id);
 
-    WHILE EXISTS (SELECT 1 FROM @left AS l)
+    WHILE EXISTS (SELECT 1 FROM @left)
     BEGIN
         SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
         FROM @left AS l

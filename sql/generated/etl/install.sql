@@ -4896,7 +4896,7 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
           AND NOT EXISTS (SELECT 1 FROM [etl].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                           WHERE sm.ConversationId = ce.conversation_id);
 
-    WHILE EXISTS (SELECT 1 FROM @left AS l)
+    WHILE EXISTS (SELECT 1 FROM @left)
     BEGIN
         SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
         FROM @left AS l
@@ -8437,10 +8437,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'cc19dc5c1a795dfe794c590ab9b9e445b43aed715c8f79eaabc16a900476e6ec'
+           ORDER BY h.DeploymentId DESC), N'') <> N'e12ab8f3fac7d3469b5119b9eb11c92cff32a02cf4aee021614ecdb341a294ae'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'cc19dc5c1a795dfe794c590ab9b9e445b43aed715c8f79eaabc16a900476e6ec');
+    VALUES (N'etl', N'0.1.0', N'e12ab8f3fac7d3469b5119b9eb11c92cff32a02cf4aee021614ecdb341a294ae');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

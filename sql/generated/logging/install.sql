@@ -4573,7 +4573,7 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
           AND NOT EXISTS (SELECT 1 FROM [logging].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                           WHERE sm.ConversationId = ce.conversation_id);
 
-    WHILE EXISTS (SELECT 1 FROM @left AS l)
+    WHILE EXISTS (SELECT 1 FROM @left)
     BEGIN
         SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
         FROM @left AS l
@@ -7728,10 +7728,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'66f13176d36c424de5ac1606684a5a22ce2c28b9ef5c175b372d0ba6953737b9'
+           ORDER BY h.DeploymentId DESC), N'') <> N'24af2618c7e65a965cffac52f500e986ddb0b2224c806b20708eb56d4c5573ea'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'66f13176d36c424de5ac1606684a5a22ce2c28b9ef5c175b372d0ba6953737b9');
+    VALUES (N'logging', N'0.1.0', N'24af2618c7e65a965cffac52f500e986ddb0b2224c806b20708eb56d4c5573ea');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

@@ -4950,7 +4950,7 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
           AND NOT EXISTS (SELECT 1 FROM [orders].[SentMessage] AS sm WITH (NOLOCK, FORCESEEK)
                           WHERE sm.ConversationId = ce.conversation_id);
 
-    WHILE EXISTS (SELECT 1 FROM @left AS l)
+    WHILE EXISTS (SELECT 1 FROM @left)
     BEGIN
         SELECT TOP (1) @handle = l.Handle, @code = l.Code, @description = l.Reason
         FROM @left AS l
@@ -8301,10 +8301,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'8150b21339297940927abe7d651ffc3b02996bdda9b8918a7ff2eba916190cfc'
+           ORDER BY h.DeploymentId DESC), N'') <> N'034c93891477c3edd5a8dd7ffc7c26e80d5baeb178d584f6f913ffcd84e2ea69'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'8150b21339297940927abe7d651ffc3b02996bdda9b8918a7ff2eba916190cfc');
+    VALUES (N'orders', N'0.1.0', N'034c93891477c3edd5a8dd7ffc7c26e80d5baeb178d584f6f913ffcd84e2ea69');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
