@@ -10,7 +10,7 @@ from typing import Any
 
 from harness.bench.client import BODY
 from harness.config import Config, load
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render import render
 from harness.render.quoting import literal, quote_name
 from harness.tsql import split_batches
@@ -22,7 +22,7 @@ WARM_CALLS = 200
 
 def audit() -> Config:
     """The shipped configuration."""
-    return load(SQL / "configs" / "audit.toml")
+    return load(CONFIGS / "audit.toml")
 
 
 def activation_off(config: Config) -> str:

@@ -43,7 +43,7 @@ RULES = (
         "ruff format .",
     ),
     Rule(
-        "spelling",
+        "spelling of pages, code and T-SQL; not of tests",
         (*CODESPELL, "docs", "harness", "sql", "tools", "tasks.py", "pyproject.toml"),
         "correct the word, or name it in [tool.codespell] of pyproject.toml",
     ),
@@ -53,7 +53,7 @@ RULES = (
         "correct the link, or name the new page in mkdocs.yml",
     ),
     Rule(
-        "types: what a user installs, strictly",
+        "types of what a user installs; not yet of parser, broker and lab",
         (sys.executable, "-m", "mypy"),
         "give it the right type; pyproject.toml says which rooms are looked at",
     ),

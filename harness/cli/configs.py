@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from harness.cli.errors import UserError, command
 from harness.config import Config
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render import check, write
 
 
 def names() -> list[str]:
     """Names of all configs in sql/configs."""
-    return sorted(path.stem for path in (SQL / "configs").glob("*.toml"))
+    return sorted(path.stem for path in CONFIGS.glob("*.toml"))
 
 
 def load_named(name: str) -> Config:
@@ -23,7 +23,7 @@ def load_named(name: str) -> Config:
             "there is no such file in sql/configs",
             f"use one of: {', '.join(names())}; or add sql/configs/{name}.toml",
         )
-    return load(SQL / "configs" / f"{name}.toml")
+    return load(CONFIGS / f"{name}.toml")
 
 
 @command

@@ -13,7 +13,7 @@ from harness.cli.errors import UserError, command
 from harness.lint.files import lint_file
 from harness.lint.oracle import OracleAbsent, findings, normal_form
 from harness.lint.rules import RULES
-from harness.paths import ROOT, SQL
+from harness.paths import GENERATED, ROOT
 from harness.render.renderer import template_files
 
 Row = tuple[str, int, int, str, str]
@@ -69,7 +69,7 @@ def _package(console: Console, configs: list[str], fix: bool) -> list[Row]:
                 (_shown(one.path), one.line, one.column, one.code, one.text)
                 for one in lint_templates(name, mine)
             ]
-        rendered = sorted((SQL / "generated" / name).rglob("*.sql"))
+        rendered = sorted((GENERATED / name).rglob("*.sql"))
         rows += [row for path in rendered for row in _rules(path)]
         rows += _oracle(console, rendered)
     return rows

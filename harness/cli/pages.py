@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from harness.cli.errors import UserError, command
 from harness.paths import ROOT
 
-SHOWN = 20
+SHOWN = 40
 """Lines of a difference that are shown."""
 
 
@@ -80,25 +81,30 @@ ELSEWHERE = {
 @command
 def pages(check: bool = False) -> int:
     """Write each page that differs; with ``check`` show the differences: 1 when one is stale."""
-    stale = 0
-    for page in PAGES:
-        path = ROOT / page.path
-        old, made = path.read_text("utf-8") if path.exists() else "", page.text()
-        if made == old:
-            print(f"{page.path}: up to date")
-            continue
-        stale += 1
-        if check:
-            print(_difference(old, made))
-            print(f"{page.path}: stale")
-            continue
-        path.write_text(made, "utf-8")
-        print(f"{page.path}: written")
+    right = [settle(page.path, ROOT / page.path, page.text(), check) for page in PAGES]
     for name, how in ELSEWHERE.items():
         print(f"{name}: not looked at; made by {how}")
-    if check and stale:
+    if check and not all(right):
         print("  Next: invoke pages, and commit what it changes")
-    return 1 if check and stale else 0
+    return 1 if check and not all(right) else 0
+
+
+def settle(name: str, path: Path, made: str, check: bool) -> bool:
+    """Write a page that differs from what it is made of now, and say so; whether it was right.
+
+    name: as the user knows it. check: write nothing, show the difference.
+    """
+    old = path.read_text("utf-8") if path.exists() else ""
+    if made == old:
+        print(f"{name}: up to date")
+        return True
+    if check:
+        print(_difference(old, made))
+        print(f"{name}: stale")
+        return False
+    path.write_text(made, "utf-8")
+    print(f"{name}: written, {made.count(chr(10))} lines")
+    return False
 
 
 def _difference(old: str, made: str) -> str:

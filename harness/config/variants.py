@@ -1,4 +1,4 @@
-"""Every combination of the choices a configuration makes (origins: choices), and which of them make sense.
+"""Every combination of choices (origins: choices), and which of them make sense.
 
 Whether one makes sense is decided by the config model alone: each is tried, what validates is
 kept. A choice that has no template yet is refused by the model (``AVAILABLE``), so the list grows

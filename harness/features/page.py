@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.features.rows import PEERS, ROWS, Row
-from harness.paths import ROOT
+from harness.paths import DOCS, ROOT
 
-PAGE = ROOT / "docs" / "features.md"
+PAGE = DOCS / "features.md"
 TESTS = ROOT / "tests"
 SAID = re.compile(r"\bFeature ([^:]+):\s*(.*)", re.S)
 

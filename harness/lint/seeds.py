@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from harness.config import load
 from harness.lint.files import lint_text
 from harness.lint.model import Finding, Options
-from harness.paths import SQL
+from harness.paths import CONFIGS, SQL
 from harness.render import render
 from harness.render.renderer import HEADER
 
@@ -87,7 +87,7 @@ def seeds() -> list[Seed]:
 
 def _rendered(name: str, *procedures: str) -> dict[str, str]:
     """Those procedures without the SET options that only our rendering gives them; lines stay."""
-    files = render(load(SQL / "configs" / "audit.toml"), mutant=name)
+    files = render(load(CONFIGS / "audit.toml"), mutant=name)
     blank = "\n" * HEADER.count("\n")
     return {
         file: text.replace(HEADER, blank, 1)

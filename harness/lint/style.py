@@ -10,7 +10,7 @@ from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.templaters import TemplatedFile
 
 from harness.lint import plugin
-from harness.paths import SQL
+from harness.paths import SQL, TEMPLATES
 from harness.tsql import TsqlSyntaxError, parse_script
 from harness.tsql.ast import structure
 
@@ -46,7 +46,7 @@ def linter(config: str, rules: str | None = None) -> Linter:
 
 def templates() -> list[Path]:
     """Every template, in order."""
-    return sorted((SQL / "templates").glob("*/*.sql.j2"))
+    return sorted(TEMPLATES.glob("*/*.sql.j2"))
 
 
 def lint_templates(config: str, paths: list[Path] | None = None) -> list[StyleFinding]:

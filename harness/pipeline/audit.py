@@ -229,9 +229,9 @@ def show(console: Any, report: Report) -> None:
 def configuration(name: str) -> Config:
     """A shipped configuration by its name, or any by its path. Raises PipelineError."""
     from harness.config import ConfigError, load
-    from harness.paths import SQL
+    from harness.paths import CONFIGS
 
-    path = Path(name) if name.endswith(".toml") else SQL / "configs" / f"{name}.toml"
+    path = Path(name) if name.endswith(".toml") else CONFIGS / f"{name}.toml"
     try:
         return load(path)
     except (OSError, ConfigError) as error:

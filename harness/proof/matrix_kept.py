@@ -13,12 +13,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from harness.broker.engine.switches import SWITCHES, shown
-from harness.paths import ROOT
+from harness.paths import DOCS
 from harness.proof.matrix import STORIES, TRANSITIONS, Cell, essence, every_cell, stories
 from harness.proof.questions import SEARCHES
 from harness.proof.remembered import sources
 
-KEPT = ROOT / "docs" / "answer-matrix.json"
+KEPT = DOCS / "answer-matrix.json"
 
 
 @dataclass(slots=True)

@@ -9,14 +9,14 @@ from itertools import groupby
 from pathlib import Path
 
 from harness.broker.engine.switches import SWITCHES
-from harness.paths import ROOT
+from harness.paths import DOCS
 from harness.proof.matrix import ISOLATIONS, STORIES, TRANSITIONS, Cell, every_cell, refused
 from harness.proof.matrix_kept import Judged, Told, same_text, stale_search
 from harness.proof.matrix_verdict import NOT_RUN, STALE, Proof, Verdict, fact_of, proofs, verdict
 from harness.proof.questions import QUESTIONS, SEARCHES, Question, named
 from harness.proof.setups import CALLERS
 
-PAGE = ROOT / "docs" / "answer-matrix.md"
+PAGE = DOCS / "answer-matrix.md"
 LINK = "traces-matrix/{}.txt"
 
 HEAD = """# Answer matrix

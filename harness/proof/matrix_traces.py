@@ -19,7 +19,7 @@ from harness.explore.scenario import Scenario
 from harness.explore.search import Limits, search
 from harness.explore.shorten import readable
 from harness.explore.trace import record
-from harness.paths import ROOT
+from harness.paths import DOCS
 from harness.proof.hunt import forked
 from harness.proof.matrix import STORIES, TRANSITIONS, Cell, Watch, scenario
 from harness.proof.matrix_kept import Judged
@@ -27,7 +27,7 @@ from harness.proof.matrix_verdict import Proof
 from harness.proof.questions import SEARCHES
 from harness.proof.setups import Setup
 
-FOLDER = ROOT / "docs" / "traces-matrix"
+FOLDER = DOCS / "traces-matrix"
 SECONDS = 600.0
 
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from harness.paths import ROOT
+from harness.paths import DOCS, SQL
 from harness.proof.hunt import Found
 from harness.proof.mutants import HISTORY, Hit
 
-PAGE = ROOT / "docs" / "mutants.md"
-REGISTER = ROOT / "sql" / "mutants" / "equivalent.toml"
+PAGE = DOCS / "mutants.md"
+REGISTER = SQL / "mutants" / "equivalent.toml"
 VERDICTS = ("equivalent", "model", "open")
 LISTED, MADE = "## The sixteen of history", "## Made from the shipped procedures"
 SURVIVING = "### Not found by any case"

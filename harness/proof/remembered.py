@@ -18,9 +18,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from harness.paths import ROOT
+from harness.paths import ROOT, SQL
 
-KEPT = ROOT / "sql" / "mutants" / "found.json"
+KEPT = SQL / "mutants" / "found.json"
 SOURCES = (
     "harness/broker/engine",
     "harness/broker/exec",

@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.config import Config, load
 from harness.operate.evidence import Evidence, Identity, collect
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render.quoting import literal, quote_name
 from harness.scenarios.flights import identity
 from harness.scenarios.port import Answer, Client, Port
@@ -45,7 +45,7 @@ class Scenario:
     @property
     def model(self) -> Config:
         """The configuration it deploys."""
-        data = load(SQL / "configs" / f"{self.config}.toml").model_dump(by_alias=True, mode="json")
+        data = load(CONFIGS / f"{self.config}.toml").model_dump(by_alias=True, mode="json")
         for section, values in self.changes.items():
             data[section] |= values
         return Config.model_validate(data)

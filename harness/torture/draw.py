@@ -12,7 +12,7 @@ from harness.broker.engine.switches import SWITCHES
 from harness.broker.instance.instance import Instance
 from harness.config import Config, load
 from harness.config.variants import listing
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.torture.nemesis import KINDS
 from harness.torture.plan import LEVELS, Client, Event, Plan
 
@@ -68,7 +68,7 @@ def settings() -> dict[str, dict[str, Any]]:
     times, every variant, and some with a database for the target or with signed procedures."""
     found: dict[str, dict[str, Any]] = {}
     for name in SHIPPED:
-        data = load(SQL / "configs" / f"{name}.toml").model_dump(by_alias=True, mode="json")
+        data = load(CONFIGS / f"{name}.toml").model_dump(by_alias=True, mode="json")
         found[f"shipped-{name}"] = data
         found[f"hurried-{name}"] = _hurried(data)
     for variant in listing().variants:

@@ -4,12 +4,12 @@ import pytest
 
 from harness.config import load
 from harness.deploy import DeployError, apply, uninstall
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render import render
 
 from .fake import FakeServer
 
-AUDIT = load(SQL / "configs" / "audit.toml")
+AUDIT = load(CONFIGS / "audit.toml")
 ODBC = "[42000] [Microsoft][ODBC Driver 18 for SQL Server][SQL Server]{} ({}) (SQLExecDirectW)"
 
 

@@ -7,12 +7,12 @@ import pytest
 from harness.broker import EmbeddedBroker
 from harness.config import Config, load
 from harness.deploy import DeployError, apply, connect_odbc, uninstall, verify
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render import render
 from harness.scenarios.port import with_database
 
 pytestmark = pytest.mark.driver
-AUDIT = load(SQL / "configs" / "audit.toml")
+AUDIT = load(CONFIGS / "audit.toml")
 HOSTILE = "o'[]]\"'; DROP TABLE x --/* 漢"
 DATABASE = "deployed"
 

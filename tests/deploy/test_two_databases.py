@@ -7,13 +7,13 @@ import pytest
 from harness.broker import EmbeddedBroker
 from harness.config import load
 from harness.deploy import DeployError, apply, connect_odbc, uninstall, verify
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render.quoting import quote_name
 from harness.scenarios.port import with_database
 
 pytestmark = pytest.mark.driver
 SHOP, DEPOT = "shop", "de]pot"
-AUDIT = load(SQL / "configs" / "audit.toml")
+AUDIT = load(CONFIGS / "audit.toml")
 CONFIG = AUDIT.model_copy(
     update={"target": AUDIT.target.model_copy(update={"database": DEPOT, "receive_wait_ms": 0})}
 )

@@ -5,9 +5,9 @@ from typing import Any
 
 from harness.config import load
 from harness.deploy import verify
-from harness.paths import SQL
+from harness.paths import CONFIGS
 
-AUDIT = load(SQL / "configs" / "audit.toml")
+AUDIT = load(CONFIGS / "audit.toml")
 
 
 class Catalog:

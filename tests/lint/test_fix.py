@@ -15,7 +15,7 @@ from harness.coverage.examples import more, script, surface
 from harness.lint.oracle import OracleAbsent, normal_form
 from harness.lint.seeds import seeds
 from harness.lint.style import FIXABLE, FixRefused, linter, mended
-from harness.paths import SQL
+from harness.paths import GENERATED
 
 from .test_style import STATEMENTS
 from .untidy import untidied
@@ -27,7 +27,7 @@ def rendered() -> dict[str, Path]:
     """Every rendered file that is not the sum of others; of a second configuration only the objects
     the ones before do not have."""
     found: dict[str, Path] = {}
-    for path in sorted((SQL / "generated").rglob("*.sql")):
+    for path in sorted(GENERATED.rglob("*.sql")):
         if path.name != "install.sql":
             found.setdefault(re.sub(r"^(\d\d_)+", "", path.name), path)
     return found

@@ -13,7 +13,7 @@ from harness.coverage.examples import lists, more, script, surface
 from harness.lint import plugin
 from harness.lint.plugin import conversations, definitions, grammar, keys
 from harness.lint.seeds import seeds
-from harness.paths import SQL
+from harness.paths import CONFIGS, GENERATED, SQL
 from harness.render import comparator_names, render
 
 TESTED = ("4.5",)
@@ -63,10 +63,10 @@ def unparsed(using, sql: str) -> list[str]:
 
 
 @pytest.mark.sampled(every=4)
-@pytest.mark.parametrize("name", sorted(path.stem for path in (SQL / "configs").glob("*.toml")))
+@pytest.mark.parametrize("name", sorted(path.stem for path in CONFIGS.glob("*.toml")))
 def test_every_rendered_file_of_a_configuration_parses(raw, name):
     """install.sql is the others one after the other."""
-    files = sorted((SQL / "generated" / name).glob("*.sql"))
+    files = sorted((GENERATED / name).glob("*.sql"))
     assert files
     for path in files:
         if path.name != "install.sql":
@@ -75,7 +75,7 @@ def test_every_rendered_file_of_a_configuration_parses(raw, name):
 
 @pytest.mark.parametrize("name", ["article", *comparator_names(SQL)])
 def test_every_file_of_a_comparator_parses(raw, name):
-    config = load(SQL / "configs" / "audit.toml")
+    config = load(CONFIGS / "audit.toml")
     ours = render(config)
     for file, text in render(config, mutant=name).items():
         if ".procedure." in file and ours.get(file) != text:

@@ -11,7 +11,7 @@ from harness.lint.files import UNPARSED, lint_text
 from harness.lint.model import Options
 from harness.lint.rules import RULES
 from harness.lint.seeds import seeds
-from harness.paths import SQL
+from harness.paths import GENERATED
 
 CASES = {
     (path.stem, case["name"]): case
@@ -50,7 +50,7 @@ def test_what_does_not_parse_has_one_finding_where_the_parser_stopped():
     assert (found.code, found.line, found.column) == (UNPARSED, 3, 8)
 
 
-@pytest.mark.parametrize("path", sorted((SQL / "generated").rglob("*.sql")), ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted(GENERATED.rglob("*.sql")), ids=lambda p: p.name)
 def test_what_we_ship_is_clean(path):
     assert lint_text(path.read_text(encoding="utf-8")) == []
 

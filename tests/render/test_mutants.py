@@ -3,12 +3,12 @@
 import pytest
 
 from harness.config import load
-from harness.paths import SQL
+from harness.paths import CONFIGS, SQL
 from harness.render import RenderError, comparator_names, find_mutant, mutant_names, render
 from harness.tsql import parse_script
 
-AUDIT = load(SQL / "configs" / "audit.toml")
-POOL = load(SQL / "configs" / "etl.toml")
+AUDIT = load(CONFIGS / "audit.toml")
+POOL = load(CONFIGS / "etl.toml")
 OURS = render(AUDIT)
 FROZEN = {"queue_only"}
 """What we shipped once: it differs as soon as the templates have moved on."""

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from harness.config import Config, load
-from harness.paths import SQL
+from harness.paths import CONFIGS, SQL
 from harness.render import find_mutant, render
 from harness.version import VERSION
 
@@ -23,7 +23,7 @@ KEYS = ("spid", "application", "pool", "single", "message")
 ORDERS, DELIVERIES = ("conversation", "key"), ("at_least_once", "exactly_once")
 """The choices there were when the text was frozen."""
 
-NAMES = sorted(path.stem for path in (SQL / "configs").glob("*.toml"))
+NAMES = sorted(path.stem for path in CONFIGS.glob("*.toml"))
 SUMS = dict(
     line.split("  ")[::-1]
     for line in (FOLDER / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
@@ -34,7 +34,7 @@ def cases() -> dict[str, Config]:
     """Every shipped configuration, as it is and with each key, order and delivery it can have."""
     found = {}
     for name in NAMES:
-        config = load(SQL / "configs" / f"{name}.toml")
+        config = load(CONFIGS / f"{name}.toml")
         found[f"{name} as shipped"] = config
         for key, order, delivery in product(KEYS, ORDERS, DELIVERIES):
             data = config.model_dump(by_alias=True, mode="json")

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.config import load, parse
-from harness.paths import DOCS, SQL
+from harness.paths import CONFIGS, DOCS, SQL, TEMPLATES
 from harness.render import RenderError, check, render, write
 from harness.render.renderer import HEADER
 from harness.tsql import parse_script, split_batches
 
-AUDIT = load(SQL / "configs" / "audit.toml")
+AUDIT = load(CONFIGS / "audit.toml")
 ARTICLE = AUDIT.model_copy(
     update={
         "conversation": AUDIT.conversation.model_copy(
@@ -129,7 +129,7 @@ def test_every_error_number_is_in_the_register():
 
 def test_every_locking_hint_has_a_reason_beside_it():
     """A comment within the statement of the hint or right above it (origins: locks 8)."""
-    for path in (SQL / "templates").rglob("*.procedure.sql.j2"):
+    for path in TEMPLATES.rglob("*.procedure.sql.j2"):
         lines = path.read_text(encoding="utf-8").split("\n")
         for number, line in enumerate(lines):
             if re.search(r"^\s*WITH \(.*(LOCK|NOWAIT|READPAST)", line):
@@ -259,6 +259,6 @@ def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_ho
 def test_parts_of_templates_ask_for_nothing_that_is_known_late():
     from harness.render.renderer import LATE
 
-    for part in (SQL / "templates").rglob("*.inc.j2"):
+    for part in TEMPLATES.rglob("*.inc.j2"):
         code = re.sub(r"\{#.*?#\}|/\*.*?\*/", "", part.read_text(encoding="utf-8"), flags=re.S)
         assert LATE.findall(code) == [], part.name

@@ -8,10 +8,10 @@ from harness.broker.instance.instance import PASSWORD, USER, Instance
 from harness.broker.instance.requests import Batch
 from harness.broker.instance.results import Collector
 from harness.config import Config, load
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from tests.installed import batches, borrow, key_of, rendered
 
-SHIPPED = load(SQL / "configs" / "audit.toml")
+SHIPPED = load(CONFIGS / "audit.toml")
 AUDIT = SHIPPED.model_copy(update={"envelope": SHIPPED.envelope.model_copy(update={"who": False})})
 """Without its envelope: what these tests look at in queues is then what they sent."""
 ERROR = "http://schemas.microsoft.com/SQL/ServiceBroker/Error"

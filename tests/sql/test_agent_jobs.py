@@ -6,7 +6,7 @@ The embedded broker has no Agent; a stand-in for msdb's procedures writes down w
 import pytest
 
 from harness.config import load
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render import render
 from harness.tsql import split_batches
 
@@ -226,7 +226,7 @@ def test_what_dialogs_ended_by_hand_left_is_sent_again_by_one_job_or_the_other(k
 
 
 def test_every_shipped_configuration_that_sends_has_such_a_job():
-    for toml in sorted((SQL / "configs").glob("*.toml")):
+    for toml in sorted(CONFIGS.glob("*.toml")):
         config = load(toml)
         files = render(
             config.model_copy(

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from harness.cli.configs import load_named, names
-from harness.paths import SQL
+from harness.paths import GENERATED
 from harness.render import render
 from harness.tsql import split_batches
 
@@ -149,7 +149,7 @@ def test_every_module_tells_its_version_and_configuration_from_the_catalog(lab):
 
 @pytest.mark.parametrize("name", names())
 def test_the_committed_checksums_are_those_of_the_files(name):
-    directory = SQL / "generated" / name
+    directory = GENERATED / name
     listed = {}
     for line in (directory / "SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, file = line.split("  ", 1)

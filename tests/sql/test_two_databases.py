@@ -13,7 +13,7 @@ import pytest
 from harness.broker.instance.requests import Batch
 from harness.config import parse
 from harness.deploy.apply import installation
-from harness.paths import SQL
+from harness.paths import CONFIGS
 from harness.render import render
 
 from .lab import configured
@@ -289,7 +289,7 @@ def test_no_password_and_no_key_is_rendered(two):
 
 
 def test_a_config_file_asks_for_it_with_one_line():
-    text = (SQL / "configs" / "audit.toml").read_text(encoding="utf-8")
+    text = (CONFIGS / "audit.toml").read_text(encoding="utf-8")
     config = parse(text.replace("[target]\n", '[target]\ndatabase = "Depot"\n'))
     assert config.target.database == "Depot" and CONFIG.target.database == DEPOT
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.paths import SQL
+from harness.paths import SQL, TEMPLATES
 from harness.render import render
 from harness.tsql import split_batches
 from tests.sampling import crash_stride
@@ -289,10 +289,10 @@ def test_a_released_migration_never_changes_its_text():
 
 
 def test_migrations_have_numbers_of_their_own_without_a_gap():
-    files = sorted(p.name for p in (SQL / "templates" / "35_migrations").glob("*.migration.*"))
+    files = sorted(p.name for p in (TEMPLATES / "35_migrations").glob("*.migration.*"))
     assert [int(name[:2]) for name in files] == list(range(1, len(files) + 1))
     for name in files:
-        text = (SQL / "templates" / "35_migrations" / name).read_text(encoding="utf-8")
+        text = (TEMPLATES / "35_migrations" / name).read_text(encoding="utf-8")
         assert f"m.Number = {int(name[:2])})" in text
         assert not re.search(r"DROP (COLUMN|INDEX|TABLE)|ALTER COLUMN|TRUNCATE", text), name
     assert Path(LOCK).exists()

@@ -15,7 +15,7 @@ from sqlfluff.core.templaters.jinja import JinjaTemplater
 
 from harness.config import load
 from harness.lint.plugin.stand_in import environment_for
-from harness.paths import SQL
+from harness.paths import CONFIGS, TEMPLATES
 from harness.render.renderer import new_environment
 
 CONTENT_HASH = "0" * 64
@@ -31,12 +31,12 @@ class RedialTemplater(JinjaTemplater):
     def _get_jinja_env(self, config: FluffConfig | None = None) -> Environment:
         environment = super()._get_jinja_env(config)
         ours = new_environment(load(self._config_file(config)))
-        environment.loader = FileSystemLoader(SQL / "templates")  # for parts (.inc.j2)
+        environment.loader = FileSystemLoader(TEMPLATES)  # for parts (.inc.j2)
         environment.filters.update(ours.filters)
         environment.globals.update(ours.globals)
         environment.globals["installed"] = frozenset(
             ".".join(re.sub(r"^\d\d_", "", path.name).split(".")[:2])
-            for path in (SQL / "templates").glob("*/*.sql.j2")
+            for path in TEMPLATES.glob("*/*.sql.j2")
         )
         environment.globals["known"] = environment.globals["installed"]
         return environment
@@ -55,4 +55,4 @@ class RedialTemplater(JinjaTemplater):
     def _config_file(self, config: FluffConfig | None) -> Path:
         key = (self.templater_selector, self.name, "config")
         chosen = config.get_section(key) if config else None
-        return SQL / "configs" / f"{chosen or 'audit'}.toml"
+        return CONFIGS / f"{chosen or 'audit'}.toml"
