@@ -133,10 +133,9 @@ def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool 
 
 
 @task(
-    positional=["what"],
     help={
-        "what": "quick (every figure but the long loads), endpoints, day, spikes, explore, reads "
-        "or spark",
+        "what": "quick (every figure but the long loads), endpoints, day, spikes, explore, reads, "
+        "spark or cost",
         "json": "also write the figures to this file",
         "runs": "runs per quick figure",
     },

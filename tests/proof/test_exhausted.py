@@ -1,5 +1,5 @@
 """The shipped default, three senders and two readers, one recycle and one resend: as far as a bound
-of transitions goes; with REDIAL_FULL about three minutes' worth. To the end: invoke bench explore.
+of transitions goes; with REDIAL_FULL about three minutes' worth. To the end: invoke bench --what explore.
 """
 
 import pytest
