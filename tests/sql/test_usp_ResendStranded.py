@@ -71,7 +71,9 @@ def test_the_first_message_of_an_open_transaction_is_none_and_keeps_nobody_waiti
 
 def test_a_dialog_with_more_than_it_may_take_is_left_to_a_call_that_allows_for_more():
     lab = stranded("0xA1", "0xA2", "0xA3")
-    lab.rows("EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0, @most = 2;")
+    lab.sa.execute("EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0, @most = 2;")
+    [told] = [message.text for message in lab.sa.out.messages]
+    assert "left 1 dialogs alone" in told and "larger @most" in told
     assert len(lab.rows(COPIES)) == 3
     lab.rows("EXECUTE audit.usp_ResendStranded @olderThanSeconds = 0, @most = 3;")
     lab.advance(5)
@@ -186,6 +188,7 @@ def test_what_was_sent_again_twenty_times_is_a_dead_letter():
         ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = -1;", 50126),
         ("EXECUTE audit.usp_ResendStranded @olderThanSeconds = NULL;", 50126),
         ("EXECUTE audit.usp_ResendStranded @most = 0;", 50126),
+        ("EXECUTE audit.usp_ResendStranded @endsToo = NULL;", 50126),
     ],
 )
 def test_bad_input_is_refused(call, number):

@@ -31,6 +31,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
@@ -50,8 +51,8 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     IF @@TRANCOUNT <> 0
         THROW 50123, N'usp_ResendStranded must be called outside a transaction: each dialog is accounted for in one of its own.', 1;
-    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1
-        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more.', 1;
+    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1 OR @endsToo IS NULL
+        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more. @endsToo must be 0 or 1.', 1;
 
     WHILE 1 = 1
     BEGIN
@@ -90,7 +91,10 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                   WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
               WHERE sm.ConversationId = @conversationId) AS p;
         IF @copies > @most
+        BEGIN
+            SET @tooLarge += 1;
             CONTINUE;
+        END;
 
         SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
@@ -199,6 +203,11 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
         END CATCH;
     END;
+
+    /* Not by activation (@endsToo = 0): each PRINT there is a line in the server's log. */
+    IF @tooLarge > 0 AND @endsToo = 1
+        PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
+            N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
 
     RETURN 0;
 END;

@@ -4605,6 +4605,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
@@ -4624,8 +4625,8 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     IF @@TRANCOUNT <> 0
         THROW 50123, N'usp_ResendStranded must be called outside a transaction: each dialog is accounted for in one of its own.', 1;
-    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1
-        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more.', 1;
+    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1 OR @endsToo IS NULL
+        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more. @endsToo must be 0 or 1.', 1;
 
     WHILE 1 = 1
     BEGIN
@@ -4664,7 +4665,10 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                   WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
               WHERE sm.ConversationId = @conversationId) AS p;
         IF @copies > @most
+        BEGIN
+            SET @tooLarge += 1;
             CONTINUE;
+        END;
 
         SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
@@ -4773,6 +4777,11 @@ Example: EXECUTE [audit].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [audit].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
         END CATCH;
     END;
+
+    /* Not by activation (@endsToo = 0): each PRINT there is a line in the server's log. */
+    IF @tooLarge > 0 AND @endsToo = 1
+        PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
+            N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
 
     RETURN 0;
 END;
@@ -8103,10 +8112,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [audit].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'5f1ec6cc3448960ed3796b1adcf1f4992ce0d8396898b7bef9d2cfd1efe787f5'
+           ORDER BY h.DeploymentId DESC), N'') <> N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e'
 BEGIN
     INSERT INTO [audit].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'audit', N'0.1.0', N'5f1ec6cc3448960ed3796b1adcf1f4992ce0d8396898b7bef9d2cfd1efe787f5');
+    VALUES (N'audit', N'0.1.0', N'ab53c5af42e3625044a379764f11bba6bd15682cd3a7672c475b31c505ab320e');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

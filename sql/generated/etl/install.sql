@@ -4745,6 +4745,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
@@ -4764,8 +4765,8 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     IF @@TRANCOUNT <> 0
         THROW 50123, N'usp_ResendStranded must be called outside a transaction: each dialog is accounted for in one of its own.', 1;
-    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1
-        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more.', 1;
+    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1 OR @endsToo IS NULL
+        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more. @endsToo must be 0 or 1.', 1;
 
     WHILE 1 = 1
     BEGIN
@@ -4804,7 +4805,10 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
                   WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
               WHERE sm.ConversationId = @conversationId) AS p;
         IF @copies > @most
+        BEGIN
+            SET @tooLarge += 1;
             CONTINUE;
+        END;
 
         SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
@@ -4913,6 +4917,11 @@ Example: EXECUTE [etl].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [etl].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
         END CATCH;
     END;
+
+    /* Not by activation (@endsToo = 0): each PRINT there is a line in the server's log. */
+    IF @tooLarge > 0 AND @endsToo = 1
+        PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
+            N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
 
     RETURN 0;
 END;
@@ -8437,10 +8446,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [etl].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'e12ab8f3fac7d3469b5119b9eb11c92cff32a02cf4aee021614ecdb341a294ae'
+           ORDER BY h.DeploymentId DESC), N'') <> N'8f770106ac3505fdf36cdaeffb2f2e092a34f2e8bda5b8fbc5693e0b6bc009fc'
 BEGIN
     INSERT INTO [etl].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'etl', N'0.1.0', N'e12ab8f3fac7d3469b5119b9eb11c92cff32a02cf4aee021614ecdb341a294ae');
+    VALUES (N'etl', N'0.1.0', N'8f770106ac3505fdf36cdaeffb2f2e092a34f2e8bda5b8fbc5693e0b6bc009fc');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

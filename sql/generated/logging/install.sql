@@ -4422,6 +4422,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
@@ -4441,8 +4442,8 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     IF @@TRANCOUNT <> 0
         THROW 50123, N'usp_ResendStranded must be called outside a transaction: each dialog is accounted for in one of its own.', 1;
-    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1
-        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more.', 1;
+    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1 OR @endsToo IS NULL
+        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more. @endsToo must be 0 or 1.', 1;
 
     WHILE 1 = 1
     BEGIN
@@ -4481,7 +4482,10 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                   WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
               WHERE sm.ConversationId = @conversationId) AS p;
         IF @copies > @most
+        BEGIN
+            SET @tooLarge += 1;
             CONTINUE;
+        END;
 
         SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
@@ -4590,6 +4594,11 @@ Example: EXECUTE [logging].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [logging].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
         END CATCH;
     END;
+
+    /* Not by activation (@endsToo = 0): each PRINT there is a line in the server's log. */
+    IF @tooLarge > 0 AND @endsToo = 1
+        PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
+            N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
 
     RETURN 0;
 END;
@@ -7728,10 +7737,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [logging].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'24af2618c7e65a965cffac52f500e986ddb0b2224c806b20708eb56d4c5573ea'
+           ORDER BY h.DeploymentId DESC), N'') <> N'604db45d19bd0d3a7273639250e297ca37571659f2fad317ff997d61d229024f'
 BEGIN
     INSERT INTO [logging].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'logging', N'0.1.0', N'24af2618c7e65a965cffac52f500e986ddb0b2224c806b20708eb56d4c5573ea');
+    VALUES (N'logging', N'0.1.0', N'604db45d19bd0d3a7273639250e297ca37571659f2fad317ff997d61d229024f');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;

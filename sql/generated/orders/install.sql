@@ -4799,6 +4799,7 @@ BEGIN
     DECLARE @deadLettered bigint;
     DECLARE @found int;
     DECLARE @copies bigint;
+    DECLARE @tooLarge int = 0;
     DECLARE @left TABLE (Handle uniqueidentifier NOT NULL PRIMARY KEY, Code int NULL, Reason nvarchar(3000) NULL);
 
     /* ----------------------------------------------------------------------------------------- */
@@ -4818,8 +4819,8 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
 
     IF @@TRANCOUNT <> 0
         THROW 50123, N'usp_ResendStranded must be called outside a transaction: each dialog is accounted for in one of its own.', 1;
-    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1
-        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more.', 1;
+    IF ISNULL(@olderThanSeconds, -1) < 0 OR ISNULL(@most, 0) < 1 OR @endsToo IS NULL
+        THROW 50126, N'@olderThanSeconds must be 0 or more. @most must be 1 or more. @endsToo must be 0 or 1.', 1;
 
     WHILE 1 = 1
     BEGIN
@@ -4858,7 +4859,10 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
                   WITH (NOLOCK, FORCESEEK)      /* a size, no decision on a row */
               WHERE sm.ConversationId = @conversationId) AS p;
         IF @copies > @most
+        BEGIN
+            SET @tooLarge += 1;
             CONTINUE;
+        END;
 
         SELECT @code = 0, @description = NULL, @resend = 1;
         SELECT @resend = 0
@@ -4967,6 +4971,11 @@ Example: EXECUTE [orders].[usp_ResendStranded] @olderThanSeconds = 0;';
                 EXECUTE [orders].[usp_LogError] @procedureName = N'usp_ResendStranded', @handle = @handle;
         END CATCH;
     END;
+
+    /* Not by activation (@endsToo = 0): each PRINT there is a line in the server's log. */
+    IF @tooLarge > 0 AND @endsToo = 1
+        PRINT CONCAT(N'usp_ResendStranded left ', @tooLarge, N' dialogs alone: each has more than ', @most,
+            N' copies, and all of a dialog goes in one transaction. Look at vw_Unlanded and the room in the log, then call again with a larger @most.');
 
     RETURN 0;
 END;
@@ -8301,10 +8310,10 @@ SET QUOTED_IDENTIFIER ON;
 GO
 /* One row per change of content: deploying the same scripts again adds none. */
 IF ISNULL((SELECT TOP (1) h.ContentHash FROM [orders].[DeploymentHistory] AS h
-           ORDER BY h.DeploymentId DESC), N'') <> N'034c93891477c3edd5a8dd7ffc7c26e80d5baeb178d584f6f913ffcd84e2ea69'
+           ORDER BY h.DeploymentId DESC), N'') <> N'2918f60865208a8bdd01b8592a33fc70021b8a0a8a90f47e4d490e480e5a01e2'
 BEGIN
     INSERT INTO [orders].[DeploymentHistory] (ConfigName, Version, ContentHash)
-    VALUES (N'orders', N'0.1.0', N'034c93891477c3edd5a8dd7ffc7c26e80d5baeb178d584f6f913ffcd84e2ea69');
+    VALUES (N'orders', N'0.1.0', N'2918f60865208a8bdd01b8592a33fc70021b8a0a8a90f47e4d490e480e5a01e2');
 END;
 GO
 IF @@ERROR <> 0 SET NOEXEC ON;
