@@ -1,4 +1,4 @@
-"""The commands a user types. Each only names its options and calls one function in harness/."""
+"""The commands a user types. Each only names its options and calls one function."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def broker(
     quantum: int = 200,
 ) -> None:
     """Start the embedded broker; prints ODBC and JDBC lines when it is ready."""
-    from harness.cli.broker import broker as run
+    from redial.cli.broker import broker as run
 
     run(port, seed, quantum, switch)
 
@@ -44,7 +44,7 @@ def demo(
     _: Context, quick: bool = False, mutant: str = "", records: int = 0, spark: bool = True
 ) -> None:
     """Send real data through recycled dialogs on the embedded broker, and account for it."""
-    from harness.cli.demo import demo as run
+    from redial_lab.commands.demo import demo as run
 
     run(quick, mutant or None, records or None, spark)
 
@@ -52,7 +52,7 @@ def demo(
 @task(help={"config": _CONFIG + "; all by default", "check": "fail when a committed file is stale"})
 def render(_: Context, config: str = "", check: bool = False) -> None:
     """Render sql/configs and sql/templates into sql/generated."""
-    from harness.cli.configs import render as run
+    from redial.cli.configs import render as run
 
     run(config or None, check)
 
@@ -75,7 +75,7 @@ def deploy(
     mutant: str = "",
 ) -> None:
     """Install a configuration and verify it; doing it twice is harmless."""
-    from harness.cli.deploy import deploy as run
+    from redial.cli.deploy import deploy as run
 
     run(config, server or None, database or None, create, mutant or None)
 
@@ -96,7 +96,7 @@ def uninstall(
     purge_data: bool = False,
 ) -> None:
     """Drain a configuration's dialogs and remove it; tables stay."""
-    from harness.cli.deploy import uninstall as run
+    from redial.cli.deploy import uninstall as run
 
     run(config, server or None, database or None, purge_data)
 
@@ -104,7 +104,7 @@ def uninstall(
 @task(help={"config": _CONFIG, "server": _SERVER, "database": _DATABASE})
 def verify(_: Context, config: str = "audit", server: str = "", database: str = "") -> None:
     """Look whether an installation is whole."""
-    from harness.cli.deploy import verify as run
+    from redial.cli.deploy import verify as run
 
     run(config, server or None, database or None)
 
@@ -112,7 +112,7 @@ def verify(_: Context, config: str = "audit", server: str = "", database: str = 
 @task(help={"select": "pytest's -k", "full": "every variant of the families that are sampled"})
 def test(_: Context, select: str = "", full: bool = False) -> None:
     """Run the tests."""
-    from harness.cli.test import test as run
+    from redial_lab.commands.test import test as run
 
     run(select or None, full)
 
@@ -127,7 +127,7 @@ def test(_: Context, select: str = "", full: bool = False) -> None:
 )
 def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool = False) -> None:
     """Check templates by style and rendered files by rules, our parser and Microsoft's."""
-    from harness.cli.lint import lint as run
+    from redial.cli.lint import lint as run
 
     run(path or [], config or None, fix)
 
@@ -142,7 +142,7 @@ def lint(_: Context, path: list[str] | None = None, config: str = "", fix: bool 
 )
 def bench(_: Context, what: str = "quick", json: str = "", runs: int = 3) -> None:
     """Measure the embedded broker; its figures say nothing about SQL Server."""
-    from harness.cli.bench import bench as run
+    from redial_lab.commands.bench import bench as run
 
     run(what, json or None, runs)
 
@@ -179,7 +179,7 @@ def explore(
     out: str = "",
 ) -> None:
     """Search every state of T-SQL, ours or yours; show the shortest trace of what goes wrong."""
-    from harness.cli.explore import explore as run
+    from redial_lab.commands.explore import explore as run
 
     run(scenario, transitions, file, setup, walks, seed, changes, vary, orders, replay, out, fewer)
 
@@ -195,7 +195,7 @@ def explore(
 )
 def scenario(_: Context, name: str, server: str = "", mutant: str = "", keep: bool = False) -> None:
     """Tell one story of load and trouble on a server, and account for every message."""
-    from harness.cli.scenario import scenario as run
+    from redial_lab.commands.scenario import scenario as run
 
     run(name, server, mutant, keep)
 
@@ -210,7 +210,7 @@ def scenario(_: Context, name: str, server: str = "", mutant: str = "", keep: bo
 )
 def probe(_: Context, server: str = "", name: str = "", json: str = "", evidence: str = "") -> None:
     """Ask a server what no document says; exit status 1 when it differs from our choices."""
-    from harness.cli.probe import probe as run
+    from redial_lab.commands.probe import probe as run
 
     run(server, name, json, evidence)
 
@@ -233,7 +233,7 @@ def mutants(
     workers: int = 1,
 ) -> None:
     """Look for the sixteen mistakes of history, and for mutants made from our own procedures."""
-    from harness.cli.mutants import mutants as run
+    from redial_lab.commands.mutants import mutants as run
 
     run(only, generated, write, check, workers)
 
@@ -262,7 +262,7 @@ def matrix(
     defaults: bool = False,
 ) -> None:
     """Search every combination of our choices: docs/answer-matrix.md."""
-    from harness.cli.matrix import matrix as run
+    from redial_lab.commands.matrix import matrix as run
 
     run(only, limit, write, traces, check, workers, again, defaults)
 
@@ -270,7 +270,7 @@ def matrix(
 @task(help={"check": "write nothing; show what is stale, exit status 1"})
 def pages(_: Context, check: bool = False) -> None:
     """Make every generated page in docs/."""
-    from harness.cli.pages import pages as run
+    from redial_lab.commands.pages import pages as run
 
     run(check)
 
@@ -278,7 +278,7 @@ def pages(_: Context, check: bool = False) -> None:
 @task(help={"fast": "leave out what takes longer than some seconds: pages and invoke lint"})
 def check(_: Context, fast: bool = False) -> None:
     """Check that the house rules hold: layout, arrows, renderings, pages, lint. CI runs it."""
-    from harness.cli.check import check as run
+    from redial_lab.commands.check import check as run
 
     run(fast)
 
@@ -286,7 +286,7 @@ def check(_: Context, fast: bool = False) -> None:
 @task(help={"check": "only say whether the committed page is stale"})
 def coverage(_: Context, check: bool = False) -> None:
     """Make docs/coverage.md: what the embedded broker supports, refuses and does otherwise."""
-    from harness.cli.coverage import coverage as run
+    from redial_lab.commands.coverage import coverage as run
 
     run(check)
 
@@ -320,6 +320,6 @@ def torture(
     server: str = "",
 ) -> None:
     """Callers of every kind and trouble that is never polite; every message accounted for."""
-    from harness.cli.torture import torture as run
+    from redial_lab.commands.torture import torture as run
 
     run(config, minutes, trials, seed, messages, mutant, workers, replay, shrink, server)

@@ -51,7 +51,7 @@ class _Defects(logging.Handler):
 
 
 _DEFECTS = _Defects()
-logging.getLogger("harness.broker.instance.defects").addHandler(_DEFECTS)
+logging.getLogger("redial_broker.instance.defects").addHandler(_DEFECTS)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -179,7 +179,7 @@ def jars() -> dict[str, str]:
     """
     import pyspark
 
-    from harness.pipeline.jar import (
+    from redial.spark.jar import (
         JarMissing,
         avro_jar,
         jar_path,
@@ -207,8 +207,8 @@ def spark(request: pytest.FixtureRequest) -> Generator[Any]:
     Its workers are started without Spark's own Python path, whose head is a zip of sources: each
     process compiled them anew. Skips, with the reason, without Java or PySpark.
     """
-    from harness.pipeline.errors import PipelineError
-    from harness.pipeline.session import need_java_and_spark, spark_session
+    from redial.spark.errors import PipelineError
+    from redial.spark.session import need_java_and_spark, spark_session
 
     try:
         need_java_and_spark()
@@ -233,6 +233,6 @@ def _spark_can_write(item: pytest.Item) -> None:
     """
     session = getattr(item, "funcargs", {}).get("spark")
     if session is not None:
-        from harness.pipeline.session import use_here
+        from redial.spark.session import use_here
 
         use_here(session)

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.snapshot import Snapshot
-from harness.config import Config
-from harness.render import render
-from harness.tsql import split_batches
+from redial.config import Config
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.snapshot import Snapshot
 
 KEPT = 30
 """Instances kept by a process; the one unused for longest goes."""

@@ -10,27 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import check as checking
-from harness.cli import pages as module
-from harness.cli.check import RULES, Rule
-from harness.cli.pages import ELSEWHERE, PAGES, Page
-from harness.paths import DOCS, ROOT
+from redial.paths import DOCS, ROOT
+from redial_lab.commands import check as checking
+from redial_lab.commands import pages as module
+from redial_lab.commands.check import RULES, Rule
+from redial_lab.commands.pages import ELSEWHERE, PAGES, Page
 
 BREAKS = {
-    "Python: mistakes and style": ("harness/quoting.py", "\n\nimport os\n"),
-    "Python: layout": ("harness/quoting.py", "\n\nFORM = {  'a':1}\n"),
+    "Python: mistakes and style": ("harness/redial/quoting.py", "\n\nimport os\n"),
+    "Python: layout": ("harness/redial/quoting.py", "\n\nFORM = {  'a':1}\n"),
     "spelling of pages, code and T-SQL; not of tests": (
         "docs/hook.md",
         "\nA word of bad speling.\n",
     ),
     "the pages make a site without a dead link": ("docs/hook.md", "\n[There](nowhere.md)\n"),
     "types of what a user installs; not yet of parser, broker and lab": (
-        "harness/quoting.py",
+        "harness/redial/quoting.py",
         '\n\ndef wrong(value: str) -> int:\n    """Not so."""\n    return value\n',
     ),
     "arrows between rooms go one way": (
-        "harness/deploy/errors.py",
-        "\n\nfrom harness.broker import engine  # noqa\n",
+        "harness/redial/deploy/errors.py",
+        "\n\nfrom redial_broker import engine  # noqa\n",
     ),
     "sql/generated is what the templates render": (
         "sql/generated/audit/install.sql",
@@ -65,7 +65,7 @@ def run(command: tuple[str, ...], folder: Path) -> subprocess.CompletedProcess:
         capture_output=True,
         text=True,
         check=False,
-        env={"PATH": "/usr/bin:/bin", "COLUMNS": "200", "PYTHONPATH": str(folder)},
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "200", "PYTHONPATH": str(folder / "harness")},
     )
 
 

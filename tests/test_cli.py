@@ -11,23 +11,23 @@ from datetime import UTC, datetime
 import pytest
 
 import tasks
-from harness.broker.tds.embedded import EmbeddedBroker
-from harness.cli import configs, server
-from harness.cli.broker import broker
-from harness.cli.demo import clients_of, demo
-from harness.cli.deploy import deploy
-from harness.cli.errors import UserError, command, explained
-from harness.cli.probe import probe, record
-from harness.cli.server import connection_string, open_server
-from harness.config import ConfigError
-from harness.deploy import DeployError
-from harness.paths import ROOT
-from harness.probe import Finding, probes, run
-from harness.probe.ports import odbc
-from harness.render import RenderError
-from harness.scenarios.audit import Load, Run, call_text, demo_config
-from harness.scenarios.port import Server, database_of, with_database
-from harness.scenarios.sender import ClientCount
+from redial.cli import configs, server
+from redial.cli.broker import broker
+from redial.cli.deploy import deploy
+from redial.cli.errors import UserError, command, explained
+from redial.cli.server import connection_string, open_server
+from redial.config import ConfigError
+from redial.deploy import DeployError
+from redial.paths import ROOT
+from redial.render import RenderError
+from redial.server import Server, database_of, with_database
+from redial_broker.tds.embedded import EmbeddedBroker
+from redial_lab.commands.demo import clients_of, demo
+from redial_lab.commands.probe import probe, record
+from redial_lab.probe import Finding, probes, run
+from redial_lab.probe.ports import odbc
+from redial_lab.scenarios.audit import Load, Run, call_text, demo_config
+from redial_lab.scenarios.sender import ClientCount
 
 
 def status_of(function, *arguments, **options):

@@ -8,7 +8,7 @@ from pathlib import Path
 from invoke import Task
 
 import tasks
-from harness.version import VERSION
+from redial.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,4 +72,4 @@ def test_the_version_is_written_once():
         for path in [ROOT / "pyproject.toml", *(ROOT / "harness").rglob("*.py")]
         if re.search(rf'"{re.escape(VERSION)}"', path.read_text("utf-8"))
     ]
-    assert written == ["harness/version.py"]
+    assert written == ["harness/redial/version.py"]

@@ -73,7 +73,7 @@ def seeds(target: str) -> list[bytes]:
         ]
         return [bytes([behind]) + one for one in said for behind in (0, 1, 255)]
     if target == "statements":
-        from harness.coverage.examples import script, surface
+        from redial_lab.pages.coverage.examples import script, surface
 
         return [text.encode()[:MAX_BYTES] for example in surface() for text in script(example)]
     from tests.tsql import zoo

@@ -22,11 +22,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from harness.config import Config, load  # noqa: E402 - a tool runs from a bare clone
-from harness.config.choices import LookupHint, TimerStrategy  # noqa: E402
-from harness.lint.oracle import OracleAbsent, ask  # noqa: E402
-from harness.render import comparator_names, render  # noqa: E402
-from harness.render.renderer import SQL  # noqa: E402
+from redial.config import Config, load  # noqa: E402 - a tool runs from a bare clone
+from redial.config.choices import LookupHint, TimerStrategy  # noqa: E402
+from redial.lint.oracle import OracleAbsent, ask  # noqa: E402
+from redial.render import comparator_names, render  # noqa: E402
+from redial.render.renderer import SQL  # noqa: E402
 
 VERDICTS = ROOT / "tests" / "sql" / "oracle_verdicts.txt"
 ORACLE = ROOT / "tools" / "tsql_oracle.py"

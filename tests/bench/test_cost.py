@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench.cost import KINDS, STAGES, costs, main, total
-from harness.proof.designs import DESIGNS
+from redial_lab.bench.cost import KINDS, STAGES, costs, main, total
+from redial_lab.proof.designs import DESIGNS
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench.day import HOURS, SENDS_A_MINUTE, Day
+from redial_lab.bench.day import HOURS, SENDS_A_MINUTE, Day
 
 SCALED_HOURS = 4
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench.endpoints import MINUTES, PER_SECOND, play
-from harness.broker.ssb.closing import CLOSED_RETENTION_S
+from redial_broker.ssb.closing import CLOSED_RETENTION_S
+from redial_lab.bench.endpoints import MINUTES, PER_SECOND, play
 
 SCALED = 4
 """Messages a second here."""

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.bench import explore
+from redial_lab.bench import explore
 
 TINY = "senders=1 warm=0 firings=0"
 

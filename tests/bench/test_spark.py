@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.bench.spark import ROWS, Faults, jdbc_rate, measure
+from redial_lab.bench.spark import ROWS, Faults, jdbc_rate, measure
 from tests.sampling import full
 
 

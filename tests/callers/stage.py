@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES, check, shown
-from harness.broker.instance.instance import PASSWORD, USER, Instance
-from harness.broker.instance.requests import Batch
-from harness.broker.instance.results import Collector
-from harness.broker.instance.snapshot import Snapshot
-from harness.config import Config
-from harness.config.choices import AVAILABLE, Key, Recycle
-from harness.render import render
-from harness.tsql import split_batches
+from redial.config import Config
+from redial.config.choices import AVAILABLE, Key, Recycle
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker.engine.switches import SWITCHES, check, shown
+from redial_broker.instance.instance import PASSWORD, USER, Instance
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
+from redial_broker.instance.snapshot import Snapshot
 from tests.sql.lab import AUDIT
 
 KEYS = tuple(key.value for key in AVAILABLE[Key])

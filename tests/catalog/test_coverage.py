@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.broker.catalog.coverage import page
-from harness.broker.catalog.views import DECLARED
-from harness.broker.instance.instance import Instance
+from redial_broker.catalog.coverage import page
+from redial_broker.catalog.views import DECLARED
+from redial_broker.instance.instance import Instance
 
 
 def test_every_view_and_every_mark_is_on_the_page():

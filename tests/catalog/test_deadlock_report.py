@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 
 SEED_ATTRIBUTES = (
     "id taskpriority logused waitresource waittime ownerId transactionname lasttranstarted XDES "

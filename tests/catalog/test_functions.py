@@ -47,8 +47,8 @@ def test_the_answer_is_the_servers(one, expression, value):
 
 
 def test_every_function_the_executor_compiles_is_answered():
-    from harness.broker.exec.functions.catalog import CATALOG_FUNCTIONS as COMPILED
-    from harness.broker.exec.objects import CATALOG_FUNCTIONS
+    from redial_broker.exec.functions.catalog import CATALOG_FUNCTIONS as COMPILED
+    from redial_broker.exec.objects import CATALOG_FUNCTIONS
 
     assert set(COMPILED) - set(CATALOG_FUNCTIONS) == set()
 

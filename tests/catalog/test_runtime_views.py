@@ -116,7 +116,7 @@ def test_queues_show_their_options(session, rows):
 
 
 def test_every_declared_view_can_be_read_and_has_its_columns(session):
-    from harness.broker.catalog.views import DECLARED, REFUSED
+    from redial_broker.catalog.views import DECLARED, REFUSED
 
     for name, declared in DECLARED.items():
         answer = session.execute(f"SELECT * FROM {name}")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.results import Collector
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.results import Collector
 
 
 @pytest.fixture

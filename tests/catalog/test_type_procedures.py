@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.broker.catalog.procedures.types import COLUMNS, TYPES
-from harness.broker.engine.types import SMALLINT
-from harness.broker.instance.requests import Rpc, RpcParam
+from redial_broker.catalog.procedures.types import COLUMNS, TYPES
+from redial_broker.engine.types import SMALLINT
+from redial_broker.instance.requests import Rpc, RpcParam
 
 
 @pytest.mark.parametrize(

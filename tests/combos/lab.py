@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.requests import Batch
-from harness.broker.instance.results import Collector
-from harness.config import Config
-from harness.operate.envelope import caller_bytes as unwrap
-from harness.render import render
-from harness.render.quoting import literal, quote_name
-from harness.tsql import split_batches
+from redial.config import Config
+from redial.envelope import caller_bytes as unwrap
+from redial.render import render
+from redial.render.quoting import literal, quote_name
+from redial.tsql import split_batches
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
 
 DATABASE = "combos"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from harness.render.quoting import literal
+from redial.render.quoting import literal
 
 from .lab import Lab
 

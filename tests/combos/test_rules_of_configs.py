@@ -8,8 +8,8 @@ import re
 
 import pytest
 
-from harness.cli.configs import load_named, names
-from harness.render import render
+from redial.cli.configs import load_named, names
+from redial.render import render
 
 from .test_style import code
 

@@ -7,10 +7,10 @@ from functools import cache
 
 import pytest
 
-from harness.cli.configs import load_named, names
-from harness.config.variants import EXTRAS, listing
-from harness.paths import DOCS
-from harness.render import render
+from redial.cli.configs import load_named, names
+from redial.config.variants import EXTRAS, listing
+from redial.paths import DOCS
+from redial.render import render
 
 MODULE = re.compile(r"\.(procedure|function|view|trigger)\.sql$")
 NEWER = (

@@ -1,14 +1,14 @@
 """Every variant that makes sense: deployed, worked, recycled, broken in every classified way,
 drained and removed, with the catalog as it was before.
 
-``python -m harness.config.variants`` prints how many there are.
+``python -m redial.config.variants`` prints how many there are.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from harness.config.variants import listing
+from redial.config.variants import listing
 
 from . import scenarios
 from .catalog import differences, read

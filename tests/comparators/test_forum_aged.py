@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.explore import search
-from harness.proof.comparators import forum_aged, send_message
+from redial_lab.explore import search
+from redial_lab.proof.comparators import forum_aged, send_message
 from tests.seeds.lab import END_OF_STREAM, RECYCLE_AFTER, Lab
 
 

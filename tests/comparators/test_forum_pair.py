@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from harness.explore import Limits, World, search, shortest
-from harness.explore.trace import replay
-from harness.proof.audit import DATABASE
-from harness.proof.comparators import forum_pair, send_message
+from redial_lab.explore import Limits, World, search, shortest
+from redial_lab.explore.trace import replay
+from redial_lab.proof.audit import DATABASE
+from redial_lab.proof.comparators import forum_pair, send_message
 from tests.seeds.lab import RECYCLE_AFTER, Lab
 
 IN_CALLERS_TRANSACTION = forum_pair(in_transaction=True)

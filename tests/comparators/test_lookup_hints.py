@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from harness.explore import Limits, search
-from harness.proof.strategies import hinted, lookup
-from harness.render import render
+from redial.render import render
+from redial_lab.explore import Limits, search
+from redial_lab.proof.strategies import hinted, lookup
 
 
 def look_up(hint: str) -> str:

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pytest
 
-from harness.explore import search
-from harness.explore.faults import Fault
-from harness.proof.audit import DATABASE
-from harness.proof.designs import (
+from redial_lab.explore import search
+from redial_lab.explore.faults import Fault
+from redial_lab.proof.audit import DATABASE
+from redial_lab.proof.designs import (
     CASE,
     FALSE_ALARM,
     KEPT,
@@ -26,7 +26,7 @@ from harness.proof.designs import (
     scenario,
     steps_to,
 )
-from harness.proof.setups import NAMES
+from redial_lab.proof.setups import NAMES
 from tests.seeds.lab import Lab
 
 A = "protocol_only"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.explore import search
-from harness.proof.designs import (
+from redial_lab.explore import search
+from redial_lab.proof.designs import (
     CASE,
     FALSE_ALARM,
     KEPT,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.explore import search
-from harness.proof.comparators import send_shared, shared_dialog
+from redial_lab.explore import search
+from redial_lab.proof.comparators import send_shared, shared_dialog
 from tests.seeds.lab import Lab
 
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.config import Config
-from harness.explore import Limits, search
-from harness.proof.audit import send, small_config
-from harness.proof.strategies import strategy
-from harness.render import render
+from redial.config import Config
+from redial.render import render
+from redial_lab.explore import Limits, search
+from redial_lab.proof.audit import send, small_config
+from redial_lab.proof.strategies import strategy
 from tests.seeds.lab import END_OF_STREAM, RECYCLE_AFTER, Lab
 
 STRATEGIES = ("lock_timeout", "lock_timeout_rearm", "low_priority")

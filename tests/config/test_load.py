@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import Config, ConfigError, load, parse
-from harness.config.choices import AVAILABLE, Delivery, Key, Order, Recycle, TimerStrategy
+from redial.config import Config, ConfigError, load, parse
+from redial.config.choices import AVAILABLE, Delivery, Key, Order, Recycle, TimerStrategy
 
 AUDIT = Path(__file__).parents[2] / "sql" / "configs" / "audit.toml"
 
@@ -208,7 +208,7 @@ def test_the_error_text_names_the_file_and_counts_the_problems(tmp_path):
     ],
 )
 def test_comparison_values_that_mean_nothing_together_are_refused(changes, monkeypatch):
-    from harness.config import choices
+    from redial.config import choices
 
     monkeypatch.setitem(choices.AVAILABLE, choices.Key, tuple(choices.Key))
     data = load(AUDIT).model_dump(by_alias=True, mode="json")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.config import ConfigError, load
-from harness.config.objects import object_names
-from harness.paths import CONFIGS
+from redial.config import ConfigError, load
+from redial.config.objects import object_names
+from redial.paths import CONFIGS
 from tests.sql.lab import Lab
 
 SHIPPED = sorted(path.stem for path in CONFIGS.glob("*.toml"))

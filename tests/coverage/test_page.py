@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine import differences
-from harness.broker.engine.differences import DIFFERENCES, differs
-from harness.broker.engine.switches import NEVER_MET, SWITCHES
-from harness.broker.exec.compiler import FLOW, REGISTRY
-from harness.cli.coverage import coverage
-from harness.coverage import errors, page
-from harness.coverage.examples import FAILS, RUNS, lists, more, surface
-from harness.coverage.nodes import evidence, kinds, title
-from harness.tsql import ast
+from redial.tsql import ast
+from redial_broker.engine import differences
+from redial_broker.engine.differences import DIFFERENCES, differs
+from redial_broker.engine.switches import NEVER_MET, SWITCHES
+from redial_broker.exec.compiler import FLOW, REGISTRY
+from redial_lab.commands.coverage import coverage
+from redial_lab.pages.coverage import errors, page
+from redial_lab.pages.coverage.examples import FAILS, RUNS, lists, more, surface
+from redial_lab.pages.coverage.nodes import evidence, kinds, title
 
 
 @pytest.fixture(scope="module")

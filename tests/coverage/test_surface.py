@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.coverage.examples import (
+from redial_lab.pages.coverage.examples import (
     FAILS,
     REFUSED,
     RUNS,

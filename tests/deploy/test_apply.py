@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.config import load
-from harness.deploy import DeployError, apply, uninstall
-from harness.paths import CONFIGS
-from harness.render import render
+from redial.config import load
+from redial.deploy import DeployError, apply, uninstall
+from redial.paths import CONFIGS
+from redial.render import render
 
 from .fake import FakeServer
 

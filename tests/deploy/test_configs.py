@@ -6,10 +6,10 @@ from contextlib import closing
 
 import pytest
 
-from harness.broker import EmbeddedBroker
-from harness.cli.configs import load_named, names
-from harness.deploy import apply, connect_odbc, uninstall, verify
-from harness.scenarios.port import with_database
+from redial.cli.configs import load_named, names
+from redial.deploy import apply, connect_odbc, uninstall, verify
+from redial.server import with_database
+from redial_broker import EmbeddedBroker
 
 from ..combos.catalog import differences, read
 

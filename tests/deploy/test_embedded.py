@@ -4,12 +4,12 @@ from contextlib import closing
 
 import pytest
 
-from harness.broker import EmbeddedBroker
-from harness.config import Config, load
-from harness.deploy import DeployError, apply, connect_odbc, uninstall, verify
-from harness.paths import CONFIGS
-from harness.render import render
-from harness.scenarios.port import with_database
+from redial.config import Config, load
+from redial.deploy import DeployError, apply, connect_odbc, uninstall, verify
+from redial.paths import CONFIGS
+from redial.render import render
+from redial.server import with_database
+from redial_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.driver
 AUDIT = load(CONFIGS / "audit.toml")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.deploy.errors import server_message
+from redial.deploy.errors import server_message
 
 TAGS = "[Microsoft][ODBC Driver 18 for SQL Server][SQL Server]"
 

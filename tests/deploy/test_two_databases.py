@@ -4,12 +4,12 @@ from contextlib import closing
 
 import pytest
 
-from harness.broker import EmbeddedBroker
-from harness.config import load
-from harness.deploy import DeployError, apply, connect_odbc, uninstall, verify
-from harness.paths import CONFIGS
-from harness.render.quoting import quote_name
-from harness.scenarios.port import with_database
+from redial.config import load
+from redial.deploy import DeployError, apply, connect_odbc, uninstall, verify
+from redial.paths import CONFIGS
+from redial.render.quoting import quote_name
+from redial.server import with_database
+from redial_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.driver
 SHOP, DEPOT = "shop", "de]pot"

@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from harness.config import load
-from harness.deploy import verify
-from harness.paths import CONFIGS
+from redial.config import load
+from redial.deploy import verify
+from redial.paths import CONFIGS
 
 AUDIT = load(CONFIGS / "audit.toml")
 

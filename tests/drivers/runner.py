@@ -15,8 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.broker.tds.process import BrokerProcess
-from harness.broker.tds.tls import tls_contexts
+from redial_broker.tds.process import BrokerProcess
+from redial_broker.tds.tls import tls_contexts
 
 from . import stage
 from .probe import peak_bytes

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.kernel import Engine
-from harness.broker.engine.transactions import Transaction
+from redial_broker.engine.kernel import Engine
+from redial_broker.engine.transactions import Transaction
 
 
 class Owner:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.clock import Timers, VirtualClock
-from harness.broker.engine.ids import stream_guid
-from harness.broker.engine.journal import Journal
+from redial_broker.engine.clock import Timers, VirtualClock
+from redial_broker.engine.ids import stream_guid
+from redial_broker.engine.journal import Journal
 
 
 def test_virtual_time_moves_only_when_told_to_and_never_back():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.engine.collation import (
+from redial_broker.engine.collation import (
     DEFAULT,
     DEFAULT_COLLATION,
     binary_collation_key,

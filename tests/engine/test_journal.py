@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import SqlError, Wait
-from harness.broker.engine.journal import Journal, Part
-from harness.broker.engine.kernel import Engine
-from harness.broker.engine.storage import Column, Index, Table
-from harness.broker.engine.transactions import Transaction
-from harness.broker.engine.types import INT
+from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.engine.journal import Journal, Part
+from redial_broker.engine.kernel import Engine
+from redial_broker.engine.storage import Column, Index, Table
+from redial_broker.engine.transactions import Transaction
+from redial_broker.engine.types import INT
 
 from .conftest import Owner
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.errors import SqlError, Wait
-from harness.broker.engine.lock_modes import COMPATIBLE, combine
+from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.engine.lock_modes import COMPATIBLE, combine
 
 R = ("KEY", 1, (1,))
 G = ("CONVERSATION_GROUP", 5, "A")

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from harness.broker.engine import switches
-from harness.broker.engine.kernel import Engine
-from harness.broker.engine.switches import SWITCHES, SwitchError, declare, parse, shown, value
-from harness.broker.instance.instance import Instance
-from harness.paths import DOCS
+from redial.paths import DOCS
+from redial_broker.engine import switches
+from redial_broker.engine.kernel import Engine
+from redial_broker.engine.switches import SWITCHES, SwitchError, declare, parse, shown, value
+from redial_broker.instance.instance import Instance
 
 FACTS = set(re.findall(r"^\*\*(F-\d{3})\*\*", (DOCS / "facts.md").read_text("utf-8"), re.M))
 

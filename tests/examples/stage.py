@@ -14,13 +14,13 @@ from typing import Any
 
 import pyodbc
 
-from harness.broker import EmbeddedBroker
-from harness.broker.engine.switches import check
-from harness.broker.instance.requests import Batch
-from harness.cli.configs import load_named
-from harness.config import Config
-from harness.deploy import apply, connect_odbc
-from harness.scenarios.port import with_database
+from redial.cli.configs import load_named
+from redial.config import Config
+from redial.deploy import apply, connect_odbc
+from redial.server import with_database
+from redial_broker import EmbeddedBroker
+from redial_broker.engine.switches import check
+from redial_broker.instance.requests import Batch
 from tests.drivers.proxy import Proxy
 
 CALLERS = Path(__file__).resolve().parents[2] / "docs" / "callers"

@@ -11,10 +11,10 @@ from contextlib import closing
 
 import pytest
 
-from harness.broker import EmbeddedBroker
-from harness.cli.configs import load_named, names
-from harness.deploy import apply, connect_odbc
-from harness.scenarios.port import with_database
+from redial.cli.configs import load_named, names
+from redial.deploy import apply, connect_odbc
+from redial.server import with_database
+from redial_broker import EmbeddedBroker
 
 from ..tds.test_jdbc import driver_jar
 from .stage import CALLERS

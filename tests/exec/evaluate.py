@@ -8,11 +8,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.broker.engine.errors import NotSupported, SqlError
-from harness.broker.exec.expressions import Scope, compile_condition, compile_expression
-from harness.broker.exec.options import Options
-from harness.tsql.ast import Source
-from harness.tsql.parser.queries import QueryParser
+from redial.tsql.ast import Source
+from redial.tsql.parser.queries import QueryParser
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.exec.expressions import Scope, compile_condition, compile_expression
+from redial_broker.exec.options import Options
 
 NOW = datetime(2026, 11, 21, 13, 5, 9, 123456)
 

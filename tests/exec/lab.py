@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.broker.engine.errors import SqlError, Wait
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.requests import Batch
+from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.requests import Batch
 
 
 class LockLog:

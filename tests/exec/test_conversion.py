@@ -7,17 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine import types as t
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import Variant, sql_type
-from harness.broker.exec.conversion import (
+from redial_broker.engine import types as t
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import Variant, sql_type
+from redial_broker.exec.conversion import (
     common_type,
     compile_assignment_conversion,
     explicit_conversion,
     seconds_of_day,
 )
-from harness.broker.exec.conversion.numbers import BOUNDS
-from harness.broker.exec.conversion.rules import UNTYPED
+from redial_broker.exec.conversion.numbers import BOUNDS
+from redial_broker.exec.conversion.rules import UNTYPED
 
 MONEY = sql_type("money")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.broker.engine.errors import NotSupported, SqlError
-from harness.broker.engine.types import nvarchar
-from harness.broker.exec.conversion import resolve_type
-from harness.tsql.ast import DataType, ObjectName
+from redial.tsql.ast import DataType, ObjectName
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import nvarchar
+from redial_broker.exec.conversion import resolve_type
 
 
 def named(name, *arguments):

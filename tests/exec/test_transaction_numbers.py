@@ -1,6 +1,6 @@
 """CURRENT_TRANSACTION_ID(): equal within a transaction, and one state however many there were."""
 
-from harness.explore import Client, Scenario, World, search
+from redial_lab.explore import Client, Scenario, World, search
 from tests.explore.tables import tables
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 
 
 def tables(names: str = "abc", rows: int = 2) -> Instance:

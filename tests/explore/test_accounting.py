@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.explore import Client, Scenario, World, search
-from harness.explore.accounting import Ledger, Places, balanced
-from harness.explore.faults import Fault
+from redial_broker.instance.instance import Instance
+from redial_lab.explore import Client, Scenario, World, search
+from redial_lab.explore.accounting import Ledger, Places, balanced
+from redial_lab.explore.faults import Fault
 
 
 def boxes() -> Instance:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.explore import Client, Scenario, World, search
-from harness.explore.checks import nothing_left_behind
-from harness.explore.faults import (
+from redial_broker.instance.instance import Instance
+from redial_lab.explore import Client, Scenario, World, search
+from redial_lab.explore.checks import nothing_left_behind
+from redial_lab.explore.faults import (
     WITH_CLEANUP,
     WITH_ERROR,
     Fault,

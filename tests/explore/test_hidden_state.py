@@ -1,6 +1,6 @@
 """A value that is put away in one place, and used in another step, makes states of its own."""
 
-from harness.explore import Client, Scenario, World, search
+from redial_lab.explore import Client, Scenario, World, search
 from tests.explore.tables import tables
 
 BROKER = """

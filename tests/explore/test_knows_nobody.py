@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import harness.explore
+import redial_lab.explore
 
 OURS = re.compile(r"\busp_|SessionConversations|//redial|TargetQueue|InitiatorQueue|EndOfStream")
 
 
 def test_no_name_of_ours_stands_in_the_explorer():
-    folder = Path(harness.explore.__file__).parent
+    folder = Path(redial_lab.explore.__file__).parent
     named = [
         f"{path.name}: {found.group()}"
         for path in sorted(folder.rglob("*.py"))

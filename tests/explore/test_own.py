@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from harness.explore import Limits, search, shortest
-from harness.explore.own import OwnError, load
-from harness.explore.queries import ask
-from harness.explore.world import World
-from harness.proof.audit import small_config
-from harness.render import render
+from redial.render import render
+from redial_lab.explore import Limits, search, shortest
+from redial_lab.explore.own import OwnError, load
+from redial_lab.explore.queries import ask
+from redial_lab.explore.world import World
+from redial_lab.proof.audit import small_config
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.engine.storage import Index
-from harness.explore import Client, Limits, Scenario, World, search
-from harness.explore.effects import digests
-from harness.explore.footprints import Footprint, Lookout
-from harness.explore.own import load
-from harness.explore.persistent import Entry, Persistent, persistent
-from harness.proof.mutants import HISTORY
-from harness.proof.setups import Setup
+from redial_broker.engine.storage import Index
+from redial_lab.explore import Client, Limits, Scenario, World, search
+from redial_lab.explore.effects import digests
+from redial_lab.explore.footprints import Footprint, Lookout
+from redial_lab.explore.own import load
+from redial_lab.explore.persistent import Entry, Persistent, persistent
+from redial_lab.proof.mutants import HISTORY
+from redial_lab.proof.setups import Setup
 from tests.explore.tables import add, tables
 from tests.sampling import full
 

@@ -7,8 +7,8 @@ import re
 import pytest
 from lxml import html
 
-from harness.explore import Limits, search
-from harness.explore.evidence import evidence, slug
+from redial_lab.explore import Limits, search
+from redial_lab.explore.evidence import evidence, slug
 from tests.explore.test_traces import crossing
 
 NOTHING_IS_LOADED = re.compile(r"""(?:src|href)\s*=|@import|https?:|url\((?!#)""", re.IGNORECASE)

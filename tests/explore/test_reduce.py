@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.explore import Client, Limits, Scenario, World, search
-from harness.explore.own import load
-from harness.explore.reduce import Footprints, reduced
+from redial_lab.explore import Client, Limits, Scenario, World, search
+from redial_lab.explore.own import load
+from redial_lab.explore.reduce import Footprints, reduced
 from tests.explore.tables import add, tables
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"

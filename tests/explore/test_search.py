@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.clock import RealClock
-from harness.broker.exec.objects import CATALOG_FUNCTIONS
-from harness.broker.instance.instance import Instance
-from harness.explore import Client, Limits, Scenario, World, search, shortest
-from harness.explore.trace import replay
-from harness.explore.world import Step
+from redial_broker.engine.clock import RealClock
+from redial_broker.exec.objects import CATALOG_FUNCTIONS
+from redial_broker.instance.instance import Instance
+from redial_lab.explore import Client, Limits, Scenario, World, search, shortest
+from redial_lab.explore.trace import replay
+from redial_lab.explore.world import Step
 
 
 def counter() -> Instance:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.switches import SwitchError, given
-from harness.broker.instance.instance import Instance
+from redial_broker.engine.switches import SwitchError, given
+from redial_broker.instance.instance import Instance
 
 
 def test_an_instance_takes_the_values_given_around_it_unless_told_otherwise():

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.explore import Client, Limits, Scenario, World, search, shortest
-from harness.explore.checks import no_deadlock
-from harness.explore.faults import Fault
-from harness.explore.own import load
-from harness.explore.play import play, sections
-from harness.explore.seed import SeedError, decode
-from harness.explore.shorten import readable, switches
-from harness.explore.stops import NoPlace, create_or_alter, with_stops
-from harness.explore.trace import record, replay
-from harness.explore.windows import script
-from harness.tsql import parse_batch, parse_script
+from redial.tsql import parse_batch, parse_script
+from redial_broker.instance.instance import Instance
+from redial_lab.explore import Client, Limits, Scenario, World, search, shortest
+from redial_lab.explore.checks import no_deadlock
+from redial_lab.explore.faults import Fault
+from redial_lab.explore.own import load
+from redial_lab.explore.play import play, sections
+from redial_lab.explore.seed import SeedError, decode
+from redial_lab.explore.shorten import readable, switches
+from redial_lab.explore.stops import NoPlace, create_or_alter, with_stops
+from redial_lab.explore.trace import record, replay
+from redial_lab.explore.windows import script
 
 TRANSFER = (
     "CREATE PROCEDURE dbo.Transfer @from int, @to int AS BEGIN\n"

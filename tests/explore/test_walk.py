@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.explore import World, search
-from harness.explore.own import load
-from harness.explore.report import report
-from harness.explore.vary import vary
-from harness.explore.walk import Walks, walk
+from redial_lab.explore import World, search
+from redial_lab.explore.own import load
+from redial_lab.explore.report import report
+from redial_lab.explore.vary import vary
+from redial_lab.explore.walk import Walks, walk
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "sql" / "examples"
 TICKETS = "tickets from nowhere"

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from harness.config.choices import AVAILABLE, Key
-from harness.features.page import PAGE, FeatureError, named, page, proofs, unproven, variants_line
-from harness.features.rows import PEERS, ROWS
+from redial.config.choices import AVAILABLE, Key
+from redial_lab.pages.features.page import (
+    PAGE,
+    FeatureError,
+    named,
+    page,
+    proofs,
+    unproven,
+    variants_line,
+)
+from redial_lab.pages.features.rows import PEERS, ROWS
 
 
 def test_every_row_has_a_test():

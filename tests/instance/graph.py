@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from harness.broker.engine.journal import Journal
-from harness.broker.exec.program import Program
-from harness.broker.instance.instance import Instance, TextCache
-from harness.broker.instance.results import Collector
-from harness.tsql.ast.base import Node
+from redial.tsql.ast.base import Node
+from redial_broker.engine.journal import Journal
+from redial_broker.exec.program import Program
+from redial_broker.instance.instance import Instance, TextCache
+from redial_broker.instance.results import Collector
 
 BORING = (Program, TextCache, Journal, Collector, Node)
 """Made of texts that do not change, or what a client keeps."""
@@ -73,7 +73,7 @@ def _children(item: Any) -> Iterator[tuple[str, Any]]:
         yield from ((str(n), child) for n, child in enumerate(item))
     elif isinstance(item, set | frozenset):
         yield "members", sorted(_key(member) for member in item)
-    elif type(item).__module__.startswith("harness"):
+    elif type(item).__module__.startswith("redial"):
         names = {name for kind in type(item).__mro__ for name in getattr(kind, "__slots__", ())}
         names |= set(getattr(item, "__dict__", ()))
         yield from (

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.broker.engine.types import INT, NVARCHAR_MAX
-from harness.broker.exec.cursor_plans import Row
-from harness.broker.instance import api_cursors as a
-from harness.broker.instance.requests import Rpc, RpcParam
+from redial_broker.engine.types import INT, NVARCHAR_MAX
+from redial_broker.exec.cursor_plans import Row
+from redial_broker.instance import api_cursors as a
+from redial_broker.instance.requests import Rpc, RpcParam
 
 from .conftest import numbers, texts
 

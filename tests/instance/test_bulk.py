@@ -6,8 +6,8 @@ import datetime
 
 import pytest
 
-from harness.broker.engine.types import INT, ResultColumn, nvarchar, varchar
-from harness.broker.instance.requests import BulkLoad
+from redial_broker.engine.types import INT, ResultColumn, nvarchar, varchar
+from redial_broker.instance.requests import BulkLoad
 
 from .conftest import numbers, texts
 

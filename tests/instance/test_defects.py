@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.exec.objects import CATALOG_FUNCTIONS
-from harness.broker.instance.defects import INTERNAL_ERROR
-from harness.broker.instance.requests import Batch, TransactionRequest
-from harness.broker.instance.results import Collector
-from harness.broker.ssb import ends, timers
-from harness.broker.ssb.queue import POISON_LIMIT
-from harness.virtual import VirtualPort
+from redial_broker.exec.objects import CATALOG_FUNCTIONS
+from redial_broker.instance.defects import INTERNAL_ERROR
+from redial_broker.instance.requests import Batch, TransactionRequest
+from redial_broker.instance.results import Collector
+from redial_broker.ssb import ends, timers
+from redial_broker.ssb.queue import POISON_LIMIT
+from redial_lab.virtual import VirtualPort
 
 from .conftest import numbers
 

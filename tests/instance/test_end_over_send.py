@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.requests import Batch
-from harness.broker.instance.results import Collector
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
 
 from .conftest import numbers
 

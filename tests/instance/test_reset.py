@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.instance.instance import PASSWORD, Instance
-from harness.broker.instance.results import Collector
+from redial_broker.instance.instance import PASSWORD, Instance
+from redial_broker.instance.results import Collector
 
 
 @pytest.mark.parametrize(("asked", "expected"), [("db", "db"), ("", "master")])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.types import INT, NVARCHAR_MAX, nvarchar
-from harness.broker.instance.requests import Rpc, RpcBatch, RpcParam, TransactionRequest
+from redial_broker.engine.types import INT, NVARCHAR_MAX, nvarchar
+from redial_broker.instance.requests import Rpc, RpcBatch, RpcParam, TransactionRequest
 
 from .conftest import numbers, texts
 

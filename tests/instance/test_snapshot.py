@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.clock import VirtualClock
-from harness.broker.instance.instance import Instance
+from redial_broker.engine.clock import VirtualClock
+from redial_broker.instance.instance import Instance
 
 from .graph import digests, picture
 

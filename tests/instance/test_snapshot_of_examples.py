@@ -7,8 +7,8 @@ from collections import defaultdict
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.coverage.examples import (
+from redial_broker.instance.instance import Instance
+from redial_lab.pages.coverage.examples import (
     DATABASE,
     Example,
     lists,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 
 START = [(1, 10), (2, 20)]
 ALL = "SELECT id, jars FROM dbo.shelf"

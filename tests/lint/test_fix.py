@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("sqlfluff", reason="sqlfluff is not installed: pip install '.[lint]'")
 
-from harness.coverage.examples import more, script, surface
-from harness.lint.oracle import OracleAbsent, normal_form
-from harness.lint.seeds import seeds
-from harness.lint.style import FIXABLE, FixRefused, linter, mended
-from harness.paths import GENERATED
+from redial.lint.oracle import OracleAbsent, normal_form
+from redial.lint.seeds import seeds
+from redial.lint.style import FIXABLE, FixRefused, linter, mended
+from redial.paths import GENERATED
+from redial_lab.pages.coverage.examples import more, script, surface
 
 from .test_style import STATEMENTS
 from .untidy import untidied

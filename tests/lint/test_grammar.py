@@ -8,13 +8,13 @@ pytest.importorskip("sqlfluff", reason="sqlfluff is not installed: pip install '
 
 import sqlfluff
 
-from harness.config import load
-from harness.coverage.examples import lists, more, script, surface
-from harness.lint import plugin
-from harness.lint.plugin import conversations, definitions, grammar, keys
-from harness.lint.seeds import seeds
-from harness.paths import CONFIGS, GENERATED, SQL
-from harness.render import comparator_names, render
+from redial.config import load
+from redial.lint import plugin
+from redial.lint.plugin import conversations, definitions, grammar, keys
+from redial.lint.seeds import seeds
+from redial.paths import CONFIGS, GENERATED, SQL
+from redial.render import comparator_names, render
+from redial_lab.pages.coverage.examples import lists, more, script, surface
 
 TESTED = ("4.5",)
 """Versions of sqlfluff whose classes the plugin fits (pyproject.toml allows no other)."""
@@ -119,7 +119,7 @@ def test_nothing_of_service_broker_is_on_that_list():
 
 def test_sqlfluff_is_a_version_the_plugin_was_fitted_to():
     """Canary. When this fails after an upgrade: run this file and test_style.py; where the others
-    fail, compare the classes that harness/lint/plugin/grammar.py changes with sqlfluff's:
+    fail, compare the classes that harness/redial/lint/plugin/grammar.py changes with sqlfluff's:
     StatementSegment, BatchSegment, FileSegment, ExecuteScriptSegment, WaitForStatementSegment,
     WithCompoundStatementSegment, SecurableSegment, ExecuteAsClauseSegment. Then add the version to
     TESTED and to pyproject.toml."""

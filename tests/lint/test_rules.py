@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.lint.files import UNPARSED, lint_text
-from harness.lint.model import Options
-from harness.lint.rules import RULES
-from harness.lint.seeds import seeds
-from harness.paths import GENERATED
+from redial.lint.files import UNPARSED, lint_text
+from redial.lint.model import Options
+from redial.lint.rules import RULES
+from redial.lint.seeds import seeds
+from redial.paths import GENERATED
 
 CASES = {
     (path.stem, case["name"]): case
@@ -56,7 +56,7 @@ def test_what_we_ship_is_clean(path):
 
 
 def test_the_page_is_up_to_date():
-    from harness.lint.page import PAGE, page
+    from redial.lint.page import PAGE, page
 
     assert PAGE.read_text(encoding="utf-8") == page(), "next: invoke pages"
 
@@ -85,7 +85,7 @@ def test_every_rule_points_at_a_seed_or_a_public_page():
 
 
 def test_every_seed_is_on_the_page_with_every_rule():
-    from harness.lint.page import page
+    from redial.lint.page import page
 
     *_, text = page().split("## What fires on the five seeds")
     tables = text.split("### Seed ")[1:]

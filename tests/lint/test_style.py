@@ -7,14 +7,14 @@ import pytest
 
 pytest.importorskip("sqlfluff", reason="sqlfluff is not installed: pip install '.[lint]'")
 
-from harness.cli.configs import load_named
-from harness.lint import plugin
-from harness.lint.plugin import grammar
-from harness.lint.rules import RULES
-from harness.lint.style import FIXABLE, FixRefused, lint_templates, linter, mended, templates
-from harness.render.renderer import template_files
-from harness.tsql import parse_script
-from harness.tsql.ast import structure
+from redial.cli.configs import load_named
+from redial.lint import plugin
+from redial.lint.plugin import grammar
+from redial.lint.rules import RULES
+from redial.lint.style import FIXABLE, FixRefused, lint_templates, linter, mended, templates
+from redial.render.renderer import template_files
+from redial.tsql import parse_script
+from redial.tsql.ast import structure
 
 STATEMENTS = [
     "BEGIN DIALOG CONVERSATION @h FROM SERVICE [//a/b] TO SERVICE N'c', N'CURRENT DATABASE' "
@@ -59,7 +59,7 @@ def codes(using, sql: str) -> list[str]:
 
 def test_the_plugin_is_in_place():
     """Canary: a plugin that fails to load is only logged by sqlfluff. When this fails after an
-    upgrade, compare the classes that harness/lint/plugin/grammar.py changes with sqlfluff's."""
+    upgrade, compare the classes that harness/redial/lint/plugin/grammar.py changes with sqlfluff's."""
     plugin.register()
     assert grammar.installed()
 
@@ -123,7 +123,7 @@ def test_fix_refuses_a_template_that_cannot_be_rendered():
 
 def test_fix_refuses_what_would_change_the_meaning(monkeypatch):
     using = linter("audit", FIXABLE)
-    monkeypatch.setattr("harness.lint.style._trees", lambda sql: sql)  # the text itself differs
+    monkeypatch.setattr("redial.lint.style._trees", lambda sql: sql)  # the text itself differs
     with pytest.raises(FixRefused, match=r"x\.sql"):
         mended("select  1 as [A];\n", "x.sql.j2", using)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from harness.tsql import split_batches
-from harness.tsql.ast import Source
-from harness.tsql.lexer import END, KEYWORD, tokenize
+from redial.tsql import split_batches
+from redial.tsql.ast import Source
+from redial.tsql.lexer import END, KEYWORD, tokenize
 
 BLANKS = (" ", "  ", "\n", "\n\t", "\t", "   \n  ")
 

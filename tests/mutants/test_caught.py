@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import Config
-from harness.config.choices import AVAILABLE, Key
-from harness.explore import Limits, Scenario, search
-from harness.explore.checks import all_of, no_deadlock
-from harness.paths import SQL
-from harness.proof.audit import article, deployed, send, two_phase
-from harness.proof.audit import small_config as small
-from harness.proof.mutants import HISTORY, find_listed
-from harness.proof.strategies import dying, hinted, lookup, no_sender_victim
-from harness.render import mutant_names
+from redial.config import Config
+from redial.config.choices import AVAILABLE, Key
+from redial.paths import SQL
+from redial.render import mutant_names
+from redial_lab.explore import Limits, Scenario, search
+from redial_lab.explore.checks import all_of, no_deadlock
+from redial_lab.proof.audit import article, deployed, send, two_phase
+from redial_lab.proof.audit import small_config as small
+from redial_lab.proof.mutants import HISTORY, find_listed
+from redial_lab.proof.strategies import dying, hinted, lookup, no_sender_victim
 from tests.seeds.lab import END_OF_STREAM, EVENT, RECYCLE_AFTER, Lab
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.operate.deadlocks import sentences
+from redial.operate.deadlocks import sentences
 
 REPORT = """
 <RingBufferTarget><event name="xml_deadlock_report"><data><value><deadlock>

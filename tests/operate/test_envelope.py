@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.operate.envelope import caller_bytes
+from redial.envelope import caller_bytes
 
 KEY = "ab".encode("utf-16-le")
 HEADER = b"RDL1" + (46 + 4).to_bytes(2, "big") + bytes(32) + b"\0\4\0\0\0\0\0\0" + KEY

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness.operate.picture import draw
-from harness.scenarios.audit import Sample
+from redial.operate.picture import draw
+from redial_lab.scenarios.audit import Sample
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

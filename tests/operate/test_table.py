@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from harness.operate.table import ROWS, verdict_table
-from harness.operate.verdict import Verdict
+from redial.operate.table import ROWS, verdict_table
+from redial.operate.verdict import Verdict
 
 
 def shown(verdict: Verdict) -> str:

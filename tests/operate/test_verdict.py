@@ -7,8 +7,8 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.operate.evidence import Dialog, Endpoint, Evidence, Row
-from harness.operate.verdict import Clients, judge
+from redial.operate.evidence import Dialog, Endpoint, Evidence, Row
+from redial.operate.verdict import Clients, judge
 
 EVENT, END = "//event", "EndOfStream"
 

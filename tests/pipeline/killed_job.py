@@ -9,9 +9,9 @@ import os
 import signal
 import sys
 
-from harness.pipeline.land import Landing, follow, start
-from harness.pipeline.session import spark_session
-from harness.pipeline.tables import table
+from redial.spark.land import Landing, follow, start
+from redial.spark.session import spark_session
+from redial.spark.tables import table
 from tests.pipeline.test_land import MIDDLE, stream
 from tests.sampling import SMALL
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from harness.pipeline.judging import Rules, conversations, keys, named
+from redial.spark.judging import Rules, conversations, keys, named
 from tests.pipeline.logs import DEAD, LANDED, LOG, Dialog, dialogs, moment, oracle
 
 

@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 import pytest
 from rich.console import Console
 
-from harness.pipeline.audit import audit, configuration, show
-from harness.pipeline.errors import PipelineError
-from harness.pipeline.judging import Rules, conversations, named
-from harness.pipeline.page import write_page
-from harness.pipeline.profile import ERROR, bucket_of, quantiles, upper_edge
-from harness.pipeline.report import Report
+from redial.spark.audit import audit, configuration, show
+from redial.spark.errors import PipelineError
+from redial.spark.judging import Rules, conversations, named
+from redial.spark.page import write_page
+from redial.spark.profile import ERROR, bucket_of, quantiles, upper_edge
+from redial.spark.report import Report
 from tests.pipeline.logs import LANDED, LOG, START, moment
 
 N = 40

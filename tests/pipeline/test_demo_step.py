@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from rich.console import Console
 
-from harness.cli.configs import load_named
-from harness.cli.demo import _set_up as set_up
-from harness.cli.server import broker_process
-from harness.pipeline import demo_step, session
-from harness.pipeline.demo_step import Step, StepResult, run, take
-from harness.pipeline.errors import PipelineError, reason
-from harness.scenarios.flights import event, flights, mean_departure_delay
+from redial.cli.configs import load_named
+from redial.cli.server import broker_process
+from redial.spark import demo_step, session
+from redial.spark.demo_step import Step, StepResult, run, take
+from redial.spark.errors import PipelineError, reason
+from redial_lab.commands.demo import _set_up as set_up
+from redial_lab.scenarios.flights import event, flights, mean_departure_delay
 from tests.sampling import full
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.pipeline import jar
+from redial.spark import jar
 
 CLASS = "com/microsoft/sqlserver/jdbc/SQLServerDriver.class"
 

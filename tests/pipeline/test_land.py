@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.pipeline.errors import PipelineError
-from harness.pipeline.land import Landing, follow, start
-from harness.pipeline.sources import files
-from harness.pipeline.tables import ParquetTable, table
+from redial.spark.errors import PipelineError
+from redial.spark.land import Landing, follow, start
+from redial.spark.sources import files
+from redial.spark.tables import ParquetTable, table
 from tests.pipeline.logs import moment
 from tests.sampling import full
 

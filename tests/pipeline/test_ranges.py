@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.pipeline.ranges import rowversion_predicates
+from redial.spark.ranges import rowversion_predicates
 
 VALUES = st.integers(0, 2**63)
 

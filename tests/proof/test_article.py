@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from lxml import etree
 
-from harness.explore import Limits, World, search, shortest
-from harness.explore.trace import replay
-from harness.proof.audit import DATABASE, article
+from redial_lab.explore import Limits, World, search, shortest
+from redial_lab.explore.trace import replay
+from redial_lab.proof.audit import DATABASE, article
 
 IN_CALLERS_TRANSACTION = article(in_transaction=True)
 AUTOCOMMIT = article(in_transaction=False)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.explore import Scenario, search
-from harness.explore.search import Limits
-from harness.proof.batch import CALLERS, crossing, dead_in_mid_batch
+from redial_lab.explore import Scenario, search
+from redial_lab.explore.search import Limits
+from redial_lab.proof.batch import CALLERS, crossing, dead_in_mid_batch
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:

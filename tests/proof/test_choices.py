@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.explore import Scenario, search
-from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
-from harness.explore.search import Limits
-from harness.explore.world import Client, World
-from harness.proof.audit import (
+from redial_lab.explore import Scenario, search
+from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
+from redial_lab.explore.search import Limits
+from redial_lab.explore.world import Client, World
+from redial_lab.proof.audit import (
     DATABASE,
     TARGET_IN_ONE_GO,
     TIDY,

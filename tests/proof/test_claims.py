@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.explore import Limits, search
-from harness.proof.audit import EVENT, TIDY
-from harness.proof.battery import HANDLE
-from harness.proof.claims import DESCRIBED, ON_F255
-from harness.proof.setups import FAULTS, Setup
+from redial_lab.explore import Limits, search
+from redial_lab.proof.audit import EVENT, TIDY
+from redial_lab.proof.battery import HANDLE
+from redial_lab.proof.claims import DESCRIBED, ON_F255
+from redial_lab.proof.setups import FAULTS, Setup
 
 MOST = Limits(transitions=15_000)
 BAD = {

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from harness.cli.errors import UserError
-from harness.cli.explore import explore
+from redial.cli.errors import UserError
+from redial_lab.commands.explore import explore
 
 
 def test_a_violation_is_kept_and_its_word_replays_it(tmp_path, capsys):

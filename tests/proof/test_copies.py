@@ -11,11 +11,11 @@ from itertools import product
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES
-from harness.explore import Limits, World, search
-from harness.explore.queries import ask
-from harness.proof.places import PLACES
-from harness.proof.setups import FAULTS, Setup
+from redial_broker.engine.switches import SWITCHES
+from redial_lab.explore import Limits, World, search
+from redial_lab.explore.queries import ask
+from redial_lab.proof.places import PLACES
+from redial_lab.proof.setups import FAULTS, Setup
 
 MOST = Limits(transitions=15_000)
 ENDS = tuple(name for name in FAULTS if name.endswith(("_now", "_cleaned")))

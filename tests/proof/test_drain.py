@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.explore import Limits, Scenario, search
-from harness.proof.drain import drained, with_key
+from redial_lab.explore import Limits, Scenario, search
+from redial_lab.proof.drain import drained, with_key
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:

@@ -4,9 +4,9 @@ of transitions goes; with REDIAL_FULL about three minutes' worth. To the end: in
 
 import pytest
 
-from harness.explore import Limits
-from harness.explore.persistent import persistent
-from harness.proof.setups import Setup
+from redial_lab.explore import Limits
+from redial_lab.explore.persistent import persistent
+from redial_lab.proof.setups import Setup
 from tests.sampling import full
 
 TRANSITIONS = 350_000 if full() else 4_000

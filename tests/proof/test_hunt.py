@@ -9,12 +9,20 @@ from itertools import count
 
 import pytest
 
-from harness.paths import ROOT
-from harness.proof import hunt as hunting_ground
-from harness.proof.hunt import counts, hunt, prepare
-from harness.proof.hunting import all_names, remembered_of
-from harness.proof.mutants_page import HEAD, Reason, how_of, kept, reason_of, register, stale, text
-from harness.proof.remembered import SOURCES, Remembered, Search, bare, code
+from redial_lab.proof import hunt as hunting_ground
+from redial_lab.proof.hunt import counts, hunt, prepare
+from redial_lab.proof.hunting import all_names, remembered_of
+from redial_lab.proof.mutants_page import (
+    HEAD,
+    Reason,
+    how_of,
+    kept,
+    reason_of,
+    register,
+    stale,
+    text,
+)
+from redial_lab.proof.remembered import CODE, SOURCES, Remembered, Search, bare, code
 
 CASES = ("xact_abort", "wrong calls", "first send")
 FOUND = remembered_of(Remembered())
@@ -99,37 +107,40 @@ def test_comments_and_layout_do_not_make_the_sources_others():
 
 
 MODULES = {
-    "ssb/delivery.py": "from harness.ssb import closing\n\nWAIT = 4\n\n"
+    "redial_broker/ssb/delivery.py": "from redial_broker.ssb import closing\n\nWAIT = 4\n\n"
     "def deliver(x):\n    return closing.close(x) + WAIT\n",
-    "ssb/closing.py": '"""Ends."""\nimport logging\nLOG = logging.getLogger("harness.ssb.closing")'
+    "redial_broker/ssb/closing.py": '"""Ends."""\nimport logging\nLOG = logging.'
+    'getLogger("redial_broker.ssb.closing")'
     "\n\ndef close(x):\n    LOG.info(x)\n    return x\n",
-    "exec/verbs.py": "from harness.ssb.delivery import deliver\n\ndef send(x):\n"
-    "    return deliver(x)\n",
+    "redial_broker/exec/verbs.py": "import redial_broker.ssb.closing\n"
+    "from redial_broker.ssb.delivery import deliver\n\ndef send(x):\n"
+    "    return deliver(redial_broker.ssb.closing.LOG)\n",
 }
 
 
 def written(folder, files):
     """The digest of these modules, written below a folder."""
     for name, source in files.items():
-        file = folder / "harness" / name
+        file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
-    return code(sorted((folder / "harness").rglob("*.py")), folder)
+    return code(sorted(folder.rglob("*.py")), folder)
 
 
 def test_renamed_and_moved_code_is_the_same_code(tmp_path):
     before = written(tmp_path / "before", MODULES)
     renamed = {
         name.replace("ssb/", "broker/").replace("closing", "ending"): source.replace(
-            "harness.ssb", "harness.broker"
+            "redial_broker.ssb", "redial_broker.broker"
         ).replace("closing", "ending")
         for name, source in MODULES.items()
     }
     assert written(tmp_path / "renamed", renamed) == before
     moved = {
         **MODULES,
-        "ssb/waits.py": "WAIT = 4\n",
-        "ssb/delivery.py": "from harness.ssb.closing import close\nfrom harness.ssb.waits import WAIT\n\n"
+        "redial_broker/ssb/waits.py": "WAIT = 4\n",
+        "redial_broker/ssb/delivery.py": "from redial_broker.ssb.closing import close\n"
+        "from redial_broker.ssb.waits import WAIT\n\n"
         "def deliver(x):\n    return close(x) + WAIT\n",
     }
     assert written(tmp_path / "moved", moved) == before
@@ -138,12 +149,12 @@ def test_renamed_and_moved_code_is_the_same_code(tmp_path):
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("ssb/delivery.py", "+ WAIT", "- WAIT"),
-        ("ssb/delivery.py", "WAIT = 4", "WAIT = 5"),
+        ("redial_broker/ssb/delivery.py", "+ WAIT", "- WAIT"),
+        ("redial_broker/ssb/delivery.py", "WAIT = 4", "WAIT = 5"),
         (
-            "exec/verbs.py",
-            "from harness.ssb.delivery import deliver",
-            "from harness.ssb.closing import close as deliver",
+            "redial_broker/exec/verbs.py",
+            "from redial_broker.ssb.delivery import deliver",
+            "from redial_broker.ssb.closing import close as deliver",
         ),
     ],
 )
@@ -156,16 +167,16 @@ def test_changed_code_is_not(tmp_path, name, old, new):
 def test_renaming_a_module_of_the_broker_leaves_every_result_valid(tmp_path):
     """On a copy of our own code: a package and a module of it renamed, wherever they are named."""
     ours = {
-        path.relative_to(ROOT / "harness"): path.read_text("utf-8")
-        for folder in SOURCES
-        for path in (ROOT / folder).rglob("*.py")
+        path.relative_to(SOURCES): path.read_text("utf-8")
+        for folder in CODE
+        for path in (SOURCES / folder).rglob("*.py")
     }
     before = written(tmp_path / "before", {str(name): source for name, source in ours.items()})
     renamed = {
         str(name).replace("ssb/", "conversing/").replace("transmission.py", "sending.py"): re.sub(
             r"\btransmission\b(?=\.| import|,|$)",
             "sending",
-            re.sub(r"harness\.broker\.ssb", "harness.broker.conversing", source),
+            re.sub(r"redial_broker\.ssb", "redial_broker.conversing", source),
             flags=re.M,
         )
         for name, source in ours.items()

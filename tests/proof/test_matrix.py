@@ -7,16 +7,16 @@ from itertools import product
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES
-from harness.config.choices import Key, LookupHint, Recycle, TimerStrategy
-from harness.explore.search import search
-from harness.proof import matrix_kept, matrix_run
-from harness.proof.matrix import STORIES, Cell, class_of, classes, every_cell, refused, stories
-from harness.proof.matrix_kept import Judged, Told, kept, left, same_text
-from harness.proof.matrix_run import asked, run
-from harness.proof.matrix_verdict import verdict
-from harness.proof.questions import SEARCHES
-from harness.proof.setups import Setup
+from redial.config.choices import Key, LookupHint, Recycle, TimerStrategy
+from redial_broker.engine.switches import SWITCHES
+from redial_lab.explore.search import search
+from redial_lab.proof import matrix_kept, matrix_run
+from redial_lab.proof.matrix import STORIES, Cell, class_of, classes, every_cell, refused, stories
+from redial_lab.proof.matrix_kept import Judged, Told, kept, left, same_text
+from redial_lab.proof.matrix_run import asked, run
+from redial_lab.proof.matrix_verdict import verdict
+from redial_lab.proof.questions import SEARCHES
+from redial_lab.proof.setups import Setup
 
 OURS = Cell("single", "never", "two_phase", "updlock", "rc", "autocommit")
 

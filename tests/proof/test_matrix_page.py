@@ -6,13 +6,13 @@ import re
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES, shown
-from harness.proof import matrix_kept
-from harness.proof.matrix import Cell, class_of, every_cell
-from harness.proof.matrix_kept import keep, kept
-from harness.proof.matrix_page import PAGE, linked, problems
-from harness.proof.matrix_run import searched
-from harness.proof.questions import QUESTIONS, SEARCHES
+from redial_broker.engine.switches import SWITCHES, shown
+from redial_lab.proof import matrix_kept
+from redial_lab.proof.matrix import Cell, class_of, every_cell
+from redial_lab.proof.matrix_kept import keep, kept
+from redial_lab.proof.matrix_page import PAGE, linked, problems
+from redial_lab.proof.matrix_run import searched
+from redial_lab.proof.questions import QUESTIONS, SEARCHES
 
 RESULTS = kept()
 AGAIN = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.proof.hunt import generated
-from harness.proof.mutate import mutations
-from harness.proof.setups import Setup
-from harness.tsql import parse_batch
+from redial.tsql import parse_batch
+from redial_lab.proof.hunt import generated
+from redial_lab.proof.mutate import mutations
+from redial_lab.proof.setups import Setup
 
 TEXT = """CREATE OR ALTER PROCEDURE dbo.usp_Take @h uniqueidentifier AS
 BEGIN

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 import pytest
 
-from harness.explore import Limits, World, search, shortest
-from harness.explore.persistent import persistent
-from harness.proof.audit import send
-from harness.proof.claims import s4
-from harness.proof.places import PLACES, numbers_elsewhere
-from harness.proof.setups import Setup
+from redial_lab.explore import Limits, World, search, shortest
+from redial_lab.explore.persistent import persistent
+from redial_lab.proof.audit import send
+from redial_lab.proof.claims import s4
+from redial_lab.proof.places import PLACES, numbers_elsewhere
+from redial_lab.proof.setups import Setup
 
 MOST = Limits(transitions=15_000)
 LOST = {"S3 acknowledged message lost", "S7 silent: no error and no message"}

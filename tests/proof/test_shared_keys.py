@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.explore import search
-from harness.explore.world import World
-from harness.proof.setups import Setup
+from redial_lab.explore import search
+from redial_lab.explore.world import World
+from redial_lab.proof.setups import Setup
 
 
 def told(world: World) -> list[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.config import Config
-from harness.explore import Scenario, search
-from harness.explore.checks import all_of, no_deadlock, nothing_left_behind
-from harness.explore.world import Client, World
-from harness.proof.audit import DATABASE, EVENT, deployed, rows, small_config
-from harness.render import render
-from harness.tsql import split_batches
+from redial.config import Config
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker.instance.instance import Instance
+from redial_lab.explore import Scenario, search
+from redial_lab.explore.checks import all_of, no_deadlock, nothing_left_behind
+from redial_lab.explore.world import Client, World
+from redial_lab.proof.audit import DATABASE, EVENT, deployed, rows, small_config
 
 READ = "EXECUTE audit.usp_TargetActivation;"
 STILL = ("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);",)

@@ -14,19 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.explore import Limits, search
-from harness.explore.evidence import evidence
-from harness.explore.play import play
-from harness.explore.seed import decode
-from harness.explore.shorten import readable
-from harness.explore.trace import record
-from harness.explore.windows import script
-from harness.proof.audit import accounted, article, callers
-from harness.proof.comparators import forum_aged, shared_dialog
-from harness.proof.setups import Setup
-from harness.proof.strategies import strategy
-from harness.tsql import parse_script, split_batches
+from redial.tsql import parse_script, split_batches
+from redial_broker.instance.instance import Instance
+from redial_lab.explore import Limits, search
+from redial_lab.explore.evidence import evidence
+from redial_lab.explore.play import play
+from redial_lab.explore.seed import decode
+from redial_lab.explore.shorten import readable
+from redial_lab.explore.trace import record
+from redial_lab.explore.windows import script
+from redial_lab.proof.audit import accounted, article, callers
+from redial_lab.proof.comparators import forum_aged, shared_dialog
+from redial_lab.proof.setups import Setup
+from redial_lab.proof.strategies import strategy
 
 ORACLE = Path(__file__).resolve().parents[2] / "tools" / "tsql_oracle.py"
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.explore import Scenario, search
-from harness.proof.audit import two_phase
+from redial_lab.explore import Scenario, search
+from redial_lab.proof.audit import two_phase
 
 
 def exhausted_and_clean(scenario: Scenario) -> None:

@@ -2,10 +2,10 @@
 
 import pytest
 
-from harness.config import load
-from harness.paths import CONFIGS, SQL
-from harness.render import RenderError, comparator_names, find_mutant, mutant_names, render
-from harness.tsql import parse_script
+from redial.config import load
+from redial.paths import CONFIGS, SQL
+from redial.render import RenderError, comparator_names, find_mutant, mutant_names, render
+from redial.tsql import parse_script
 
 AUDIT = load(CONFIGS / "audit.toml")
 POOL = load(CONFIGS / "etl.toml")

@@ -10,10 +10,10 @@ from itertools import product
 import pytest
 from pydantic import ValidationError
 
-from harness.config import Config, load
-from harness.paths import CONFIGS, SQL
-from harness.render import find_mutant, render
-from harness.version import VERSION
+from redial.config import Config, load
+from redial.paths import CONFIGS, SQL
+from redial.render import find_mutant, render
+from redial.version import VERSION
 
 FOLDER = SQL / "mutants" / "queue_only"
 OBJECTS = {f"{path.parent.name[:3]}{path.name.split('.')[0]}" for path in FOLDER.rglob("*.sql.j2")}

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.render.quoting import literal, message_text, quote_name
+from redial.render.quoting import literal, message_text, quote_name
 
 NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=128)
 HOSTILE = st.text(st.sampled_from("]['\"-*/;% a\u0416"), min_size=1, max_size=128)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.config import load, parse
-from harness.paths import CONFIGS, DOCS, SQL, TEMPLATES
-from harness.render import RenderError, check, render, write
-from harness.render.renderer import HEADER
-from harness.tsql import parse_script, split_batches
+from redial.config import load, parse
+from redial.paths import CONFIGS, DOCS, SQL, TEMPLATES
+from redial.render import RenderError, check, render, write
+from redial.render.renderer import HEADER
+from redial.tsql import parse_script, split_batches
 
 AUDIT = load(CONFIGS / "audit.toml")
 ARTICLE = AUDIT.model_copy(
@@ -239,7 +239,7 @@ def test_a_hook_with_the_name_of_a_procedure_of_ours_is_refused(name):
 
 
 def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_hold(monkeypatch):
-    from harness.render import renderer
+    from redial.render import renderer
 
     seen: list[str] = []
     real = renderer._render_one
@@ -257,7 +257,7 @@ def test_a_template_is_rendered_twice_only_where_it_must_know_what_the_others_ho
 
 
 def test_parts_of_templates_ask_for_nothing_that_is_known_late():
-    from harness.render.renderer import LATE
+    from redial.render.renderer import LATE
 
     for part in TEMPLATES.rglob("*.inc.j2"):
         code = re.sub(r"\{#.*?#\}|/\*.*?\*/", "", part.read_text(encoding="utf-8"), flags=re.S)

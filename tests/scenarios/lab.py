@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from harness.scenarios.all import SCENARIOS
-from harness.scenarios.story import told
-from harness.scenarios.verdict import TotalQueue
-from harness.virtual import VirtualPort
+from redial_lab.scenarios.all import SCENARIOS
+from redial_lab.scenarios.story import told
+from redial_lab.scenarios.verdict import TotalQueue
+from redial_lab.virtual import VirtualPort
 
 
 def verdict(name: str, mutant: str | None = None) -> TotalQueue:

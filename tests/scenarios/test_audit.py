@@ -11,14 +11,14 @@ import re
 import pytest
 from rich.console import Console
 
-from harness.cli.demo import DATABASE, clients_of
-from harness.cli.demo import _set_up as set_up
-from harness.cli.server import broker_process
-from harness.operate.evidence import collect
-from harness.operate.verdict import judge
-from harness.scenarios.audit import Load, demo_config, tell
-from harness.scenarios.flights import identity
-from harness.scenarios.port import Server, database_of
+from redial.cli.server import broker_process
+from redial.operate.evidence import collect
+from redial.operate.verdict import judge
+from redial.server import Server, database_of
+from redial_lab.commands.demo import DATABASE, clients_of
+from redial_lab.commands.demo import _set_up as set_up
+from redial_lab.scenarios.audit import Load, demo_config, tell
+from redial_lab.scenarios.flights import identity
 
 pytestmark = pytest.mark.driver
 
@@ -37,7 +37,7 @@ RACING = Load(
 
 def told(load: Load, strategy: str | None = None):
     """Verdict and samples of one run."""
-    from harness.cli.configs import load_named
+    from redial.cli.configs import load_named
 
     config = demo_config(load_named("audit"), load, strategy)
     with broker_process("--quantum", "1") as broker:

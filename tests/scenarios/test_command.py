@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from harness.cli import scenario as module
-from harness.cli.errors import UserError
-from harness.cli.scenario import scenario
-from harness.cli.server import broker_process, create_database
-from harness.paths import SQL
-from harness.render import mutant_names
-from harness.scenarios.all import SCENARIOS, STORIES, summary
-from harness.scenarios.odbc import OdbcPort
-from harness.scenarios.port import Server, with_database
-from harness.scenarios.story import Expected, Scenario, told
+from redial.cli.errors import UserError
+from redial.cli.server import broker_process, create_database
+from redial.paths import SQL
+from redial.render import mutant_names
+from redial.server import Server, with_database
+from redial_lab.commands import scenario as module
+from redial_lab.commands.scenario import scenario
+from redial_lab.scenarios.all import SCENARIOS, STORIES, summary
+from redial_lab.scenarios.odbc import OdbcPort
+from redial_lab.scenarios.story import Expected, Scenario, told
 from tests.scenarios.lab import VirtualPort
 
 

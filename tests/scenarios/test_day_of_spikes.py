@@ -1,4 +1,4 @@
-"""harness/scenarios/day.py"""
+"""harness/redial_lab/scenarios/day.py"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""harness/scenarios/deadlock_storm.py"""
+"""harness/redial_lab/scenarios/deadlock_storm.py"""
 
 from __future__ import annotations
 

@@ -8,8 +8,8 @@ from itertools import islice
 
 import pytest
 
-from harness.scenarios import flights as module
-from harness.scenarios.flights import (
+from redial_lab.scenarios import flights as module
+from redial_lab.scenarios.flights import (
     DataMissing,
     event,
     flights,
@@ -30,7 +30,7 @@ def test_as_many_flights_are_read_as_asked_for():
 
 def test_reading_flights_does_not_import_pandas():
     code = (
-        "import sys; from harness.scenarios.flights import flights; next(flights(1)); "
+        "import sys; from redial_lab.scenarios.flights import flights; next(flights(1)); "
         "sys.exit('pandas' in sys.modules)"
     )
     import subprocess

@@ -1,8 +1,8 @@
-"""harness/scenarios/hot_keys.py"""
+"""harness/redial_lab/scenarios/hot_keys.py"""
 
 from __future__ import annotations
 
-from harness.scenarios.hot_keys import SCENARIO
+from redial_lab.scenarios.hot_keys import SCENARIO
 from tests.scenarios.lab import caught, clean
 
 

@@ -1,4 +1,4 @@
-"""harness/scenarios/leak_and_clean_up.py"""
+"""harness/redial_lab/scenarios/leak_and_clean_up.py"""
 
 from __future__ import annotations
 

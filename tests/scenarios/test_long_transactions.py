@@ -1,4 +1,4 @@
-"""harness/scenarios/long_transactions.py"""
+"""harness/redial_lab/scenarios/long_transactions.py"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""harness/scenarios/pool_contention.py"""
+"""harness/redial_lab/scenarios/pool_contention.py"""
 
 from __future__ import annotations
 
-from harness.scenarios.all import SCENARIOS
+from redial_lab.scenarios.all import SCENARIOS
 from tests.scenarios.lab import caught, verdict
 
 

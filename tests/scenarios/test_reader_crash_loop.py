@@ -1,12 +1,12 @@
-"""harness/scenarios/reader_crash_loop.py"""
+"""harness/redial_lab/scenarios/reader_crash_loop.py"""
 
 from __future__ import annotations
 
 import pytest
 
-from harness.scenarios.all import SCENARIOS
-from harness.scenarios.story import told
-from harness.virtual import VirtualPort
+from redial_lab.scenarios.all import SCENARIOS
+from redial_lab.scenarios.story import told
+from redial_lab.virtual import VirtualPort
 from tests.scenarios.lab import caught
 
 

@@ -1,4 +1,4 @@
-"""harness/scenarios/recycle_race.py"""
+"""harness/redial_lab/scenarios/recycle_race.py"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""harness/scenarios/resend_under_load.py"""
+"""harness/redial_lab/scenarios/resend_under_load.py"""
 
 from __future__ import annotations
 

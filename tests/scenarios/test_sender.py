@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.scenarios.sender import ATTEMPTS, ClientCount, run_client
+from redial_lab.scenarios.sender import ATTEMPTS, ClientCount, run_client
 
 
 class Server:

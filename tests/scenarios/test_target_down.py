@@ -1,4 +1,4 @@
-"""harness/scenarios/target_down.py"""
+"""harness/redial_lab/scenarios/target_down.py"""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 
 SETUP = (
     "CREATE LOGIN alice WITH PASSWORD = 'a-Secret-1', CHECK_POLICY = OFF",
@@ -43,7 +43,7 @@ def admin(instance):
 @pytest.fixture
 def login(instance):
     """login(name) -> a session of alice or bob in App."""
-    from harness.broker.instance.results import Collector
+    from redial_broker.instance.results import Collector
 
     def enter(name, database="App"):
         session = instance.login(name, f"{name[0]}-Secret-1", database)

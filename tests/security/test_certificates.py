@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.exec import crypto
+from redial_broker.exec import crypto
 
 PASSWORD = "Key-Word-1234"
 CERTIFICATE = f"CREATE CERTIFICATE c ENCRYPTION BY PASSWORD = '{PASSWORD}' WITH SUBJECT = 'Own use'"

@@ -254,7 +254,7 @@ def test_being_dbo_here_is_nothing_there(instance, other):
         "CREATE LOGIN carol WITH PASSWORD = 'Strong-Word-1', CHECK_POLICY = OFF; "
         "ALTER AUTHORIZATION ON DATABASE::App TO carol"
     )
-    from harness.broker.instance.results import Collector
+    from redial_broker.instance.results import Collector
 
     carol = instance.login("carol", "Strong-Word-1", "App")
     carol.sink = Collector()

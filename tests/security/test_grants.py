@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.broker.exec.permission_table import PARENTS, RULES, covering
+from redial_broker.exec.permission_table import PARENTS, RULES, covering
 
 
 # ---------------------------------------------------------------------- the table itself
@@ -227,7 +227,7 @@ def test_an_owner_cannot_be_denied(admin, login, error):
 @settings(max_examples=30, deadline=None)
 @given(st.permutations(["grant", "deny", "revoke"]))
 def test_the_last_statement_about_a_permission_decides(order):
-    from harness.broker.instance.instance import Instance
+    from redial_broker.instance.instance import Instance
 
     made = Instance(seed=1)
     s = made.connect()

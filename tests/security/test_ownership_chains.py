@@ -127,7 +127,7 @@ def test_a_procedure_of_another_database_runs_as_the_callers_user_there(
 # ---------------------------------------------------------------------- Service Broker's verbs
 @pytest.mark.parametrize(("chained", "expected"), [(True, None), (False, 229)])
 def test_whether_the_chain_covers_broker_verbs_is_a_switch(chained, expected):
-    from harness.broker.instance.instance import Instance
+    from redial_broker.instance.instance import Instance
 
     made = Instance(seed=3, switches={"ownership_chain_over_broker_verbs": chained})
     s = made.connect()

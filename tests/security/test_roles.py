@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.config import Config
-from harness.config.choices import Delivery, Order, Signing
+from redial.config import Config
+from redial.config.choices import Delivery, Order, Signing
 from tests.sql.lab import AUDIT, Lab, configured
 
 SENDER, OPERATOR, READER = "sender", "operator", "reader"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.catalog.views import DECLARED
-from harness.config import Config, load
-from harness.config.choices import AVAILABLE, Key
-from harness.proof.audit import small_config
+from redial.config import Config, load
+from redial.config.choices import AVAILABLE, Key
+from redial_broker.catalog.views import DECLARED
+from redial_lab.proof.audit import small_config
 from tests.seeds.lab import Lab
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "sql" / "configs").glob("*.toml"))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.instance.results import Collector
+from redial_broker.engine.errors import SqlError
+from redial_broker.instance.results import Collector
 
 
 @pytest.fixture

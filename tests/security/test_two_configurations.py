@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.config.choices import Signing
-from harness.render import render
-from harness.tsql import split_batches
+from redial.config.choices import Signing
+from redial.render import render
+from redial.tsql import split_batches
 from tests.sql.lab import Client, Lab, configured, send
 
 FIRST = configured(security={"signing": Signing.CERTIFICATE})

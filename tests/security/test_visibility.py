@@ -43,7 +43,7 @@ def test_the_transmission_queue_is_empty_for_all_but_db_owner(admin, login):
 def test_a_login_without_a_user_cannot_enter(instance, admin):
     import pytest
 
-    from harness.broker.engine.errors import SqlError
+    from redial_broker.engine.errors import SqlError
 
     instance.connect().execute("CREATE LOGIN eve WITH PASSWORD = 'e-Secret-1', CHECK_POLICY = OFF")
     with pytest.raises(SqlError) as caught:
@@ -57,7 +57,7 @@ def test_a_login_without_a_user_cannot_enter(instance, admin):
 def test_a_wrong_password_and_a_disabled_login_are_refused(instance):
     import pytest
 
-    from harness.broker.engine.errors import SqlError
+    from redial_broker.engine.errors import SqlError
 
     with pytest.raises(SqlError) as caught:
         instance.login("alice", "wrong", "App")

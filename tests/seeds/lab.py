@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from harness.broker.engine.types import SYSNAME, VARBINARY_MAX
-from harness.broker.instance.requests import Rpc, RpcParam
-from harness.broker.instance.results import Collector
-from harness.broker.instance.session import Session
-from harness.config import Config
-from harness.proof.audit import DATABASE, deployed, small_config
-from harness.render.quoting import literal, quote_name
+from redial.config import Config
+from redial.render.quoting import literal, quote_name
+from redial_broker.engine.types import SYSNAME, VARBINARY_MAX
+from redial_broker.instance.requests import Rpc, RpcParam
+from redial_broker.instance.results import Collector
+from redial_broker.instance.session import Session
+from redial_lab.proof.audit import DATABASE, deployed, small_config
 from tests.installed import batches, borrow, key_of, rendered
 
 END_OF_STREAM = "EndOfStream"

@@ -8,10 +8,10 @@ import random
 
 import pytest
 
-from harness.broker.exec.execute import DYNAMIC_PROCEDURES
-from harness.broker.exec.functions import registry
-from harness.broker.exec.objects import SYSTEM_PROCEDURES
-from harness.broker.instance.instance import Instance
+from redial_broker.exec.execute import DYNAMIC_PROCEDURES
+from redial_broker.exec.functions import registry
+from redial_broker.exec.objects import SYSTEM_PROCEDURES
+from redial_broker.instance.instance import Instance
 
 VALUES = (
     "NULL",

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from harness.config import Config
-from harness.proof.audit import small_config
+from redial.config import Config
+from redial_lab.proof.audit import small_config
 
 from .lab import END_DIALOG, END_OF_STREAM, ERROR, EVENT, RECYCLE_AFTER, Lab
 

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.broker import EmbeddedBroker
-from harness.broker.engine.types import NVARCHAR_MAX, VARBINARY_MAX
-from harness.broker.instance.defects import INTERNAL_ERROR
-from harness.broker.instance.instance import PASSWORD
-from harness.broker.tds import constants as c
-from harness.broker.tds.connection import Connection
-from harness.proof.audit import DATABASE
+from redial_broker import EmbeddedBroker
+from redial_broker.engine.types import NVARCHAR_MAX, VARBINARY_MAX
+from redial_broker.instance.defects import INTERNAL_ERROR
+from redial_broker.instance.instance import PASSWORD
+from redial_broker.tds import constants as c
+from redial_broker.tds.connection import Connection
+from redial_lab.proof.audit import DATABASE
 
 from ..tds.client import (
     Error,

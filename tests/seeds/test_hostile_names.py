@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.config import Config
-from harness.proof.audit import small_config
+from redial.config import Config
+from redial_lab.proof.audit import small_config
 
 from .lab import RECYCLE_AFTER, Lab
 

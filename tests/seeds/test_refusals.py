@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from harness.broker.engine.errors import NOT_SUPPORTED
-from harness.broker.instance.instance import Instance
+from redial_broker.engine.errors import NOT_SUPPORTED
+from redial_broker.instance.instance import Instance
 
 STATEMENTS = [
     ("CHECKPOINT;", "CHECKPOINT"),

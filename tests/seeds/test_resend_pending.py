@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.types import INT, UNIQUEIDENTIFIER
-from harness.broker.instance.requests import RpcParam
+from redial_broker.engine.types import INT, UNIQUEIDENTIFIER
+from redial_broker.instance.requests import RpcParam
 
 from .lab import BODIES, END_OF_STREAM, EVENT, LIFETIME, Lab
 

@@ -18,7 +18,7 @@ def lab() -> Iterator[Lab]:
     """The broker with both configurations."""
     pytest.importorskip("pyodbc")
     pytest.importorskip("mssql_python_odbc")
-    from harness.broker.tds.process import BrokerProcess
+    from redial_broker.tds.process import BrokerProcess
 
     with BrokerProcess(seed=1) as broker:
         yield Lab(broker)
@@ -39,7 +39,7 @@ def jdbc(lab: Lab, spark: Any, jars: dict[str, str]) -> tuple[str, dict[str, str
     """URL and properties for spark.read.jdbc, where Microsoft's driver is."""
     if jars["jdbc"].startswith(" "):
         pytest.skip(jars["jdbc"].strip())
-    from harness.pipeline.jar import DRIVER
+    from redial.spark.jar import DRIVER
 
     url = lab.broker.jdbc.replace("databaseName=master", "databaseName=lab")
     return url, {"driver": DRIVER}

@@ -7,14 +7,14 @@ from typing import Any
 
 import pyodbc
 
-from harness.broker.tds.process import BrokerProcess
-from harness.cli.configs import load_named
-from harness.config import Config
-from harness.deploy import apply, connect_odbc
-from harness.pipeline.errors import PipelineError
-from harness.pipeline.options import StreamReadOptions, WriteOptions, parse
-from harness.pipeline.session import need_java_and_spark
-from harness.scenarios.port import with_database
+from redial.cli.configs import load_named
+from redial.config import Config
+from redial.deploy import apply, connect_odbc
+from redial.server import with_database
+from redial.spark.errors import PipelineError
+from redial.spark.options import StreamReadOptions, WriteOptions, parse
+from redial.spark.session import need_java_and_spark
+from redial_broker.tds.process import BrokerProcess
 
 DATABASE = "lab"
 PASSWORD = re.compile(r"PWD=\{((?:[^}]|\}\})*)\}")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.pipeline.options import EVERY, USES, described
-from harness.pipeline.reading import COLUMNS
+from redial.spark.options import EVERY, USES, described
+from redial.spark.reading import COLUMNS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
 TEXT = PAGE.read_text(encoding="utf-8")

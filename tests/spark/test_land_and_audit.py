@@ -11,14 +11,14 @@ from pathlib import Path
 import pyodbc
 import pytest
 
-from harness.cli.configs import load_named
-from harness.deploy import apply, connect_odbc
-from harness.pipeline import audit, land
-from harness.pipeline.errors import PipelineError, status_of
-from harness.pipeline.options import WriteOptions, parse
-from harness.pipeline.sending import Message, Piece, send_partition
-from harness.pipeline.sources import Sources, ask, files
-from harness.scenarios.port import with_database
+from redial.cli.configs import load_named
+from redial.deploy import apply, connect_odbc
+from redial.server import with_database
+from redial.spark import audit, land
+from redial.spark.errors import PipelineError, status_of
+from redial.spark.options import WriteOptions, parse
+from redial.spark.sending import Message, Piece, send_partition
+from redial.spark.sources import Sources, ask, files
 
 pytestmark = [pytest.mark.driver, pytest.mark.jvm]
 
@@ -185,7 +185,7 @@ def test_what_is_missing_for_it_is_said(spark, monkeypatch, capsys):
     with pytest.raises(PipelineError, match="no database is named"):
         land.main(["--to", "x"])
     assert status_of(lambda: audit.main(["--landed", "/nowhere/at/all"])) == 2
-    assert "Next: python -m harness.pipeline.land" in capsys.readouterr().err
+    assert "Next: python -m redial.spark.land" in capsys.readouterr().err
 
 
 def test_the_servers_errors_are_shown_without_the_password(spark, shop, capsys):

@@ -7,8 +7,8 @@ import traceback
 
 import pytest
 
-from harness.pipeline.connect import SourceError, connection_string, hidden, told
-from harness.pipeline.options import (
+from redial.spark.connect import SourceError, connection_string, hidden, told
+from redial.spark.options import (
     EVERY,
     BatchReadOptions,
     BatchWriteOptions,

@@ -13,12 +13,12 @@ import pytest
 pytest.importorskip("pyspark")
 pa = pytest.importorskip("pyarrow")
 
-from harness.pipeline.connect import SourceError  # noqa: E402
-from harness.pipeline.marks import Offset, StallWatch, refuse_another_database  # noqa: E402
-from harness.pipeline.options import BatchReadOptions, parse  # noqa: E402
-from harness.pipeline.reading import COLUMNS, Range, batches, read, to_arrow  # noqa: E402
 from pyspark_servicebroker.read import BatchReader, RangePartition, range_of  # noqa: E402
 from pyspark_servicebroker.stream import StreamReader  # noqa: E402
+from redial.spark.connect import SourceError  # noqa: E402
+from redial.spark.marks import Offset, StallWatch, refuse_another_database  # noqa: E402
+from redial.spark.options import BatchReadOptions, parse  # noqa: E402
+from redial.spark.reading import COLUMNS, Range, batches, read, to_arrow  # noqa: E402
 
 pytestmark = pytest.mark.driver
 
@@ -379,7 +379,7 @@ def test_a_longer_body_than_allowed_is_not_fetched(lab):
 
 
 def test_batches_are_bounded_in_bytes(lab, monkeypatch):
-    from harness.pipeline import reading
+    from redial.spark import reading
 
     monkeypatch.setattr(reading, "BATCH_BYTES", 10)
     start = lab.mark()

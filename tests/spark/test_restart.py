@@ -6,11 +6,11 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from harness.broker.tds.embedded import EmbeddedBroker, make_instance
-from harness.broker.tds.process import BrokerProcess
-from harness.pipeline.connect import SourceError, open_connection
-from harness.pipeline.options import StreamReadOptions, parse
 from pyspark_servicebroker.stream import StreamReader
+from redial.spark.connect import SourceError, open_connection
+from redial.spark.options import StreamReadOptions, parse
+from redial_broker.tds.embedded import EmbeddedBroker, make_instance
+from redial_broker.tds.process import BrokerProcess
 
 from .test_reading import LATE_TABLE, bodies, insert
 

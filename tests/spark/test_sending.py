@@ -6,9 +6,9 @@ import uuid
 
 import pytest
 
-from harness.pipeline.connect import SourceError
-from harness.pipeline.options import WriteOptions, parse
-from harness.pipeline.sending import Content, Message, Piece, digest_of, send_partition
+from redial.spark.connect import SourceError
+from redial.spark.options import WriteOptions, parse
+from redial.spark.sending import Content, Message, Piece, digest_of, send_partition
 
 TYPE = "//redial/audit/event"
 pytestmark = pytest.mark.driver

@@ -8,7 +8,7 @@ import uuid
 
 import pytest
 
-from harness.pipeline.session import spark_session, use_here
+from redial.spark.session import spark_session, use_here
 
 from .test_session import numbers, read, write
 

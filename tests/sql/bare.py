@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.broker.instance.instance import PASSWORD, USER, Instance
-from harness.broker.instance.requests import Batch
-from harness.broker.instance.results import Collector
-from harness.config import Config
+from redial.config import Config
+from redial_broker.instance.instance import PASSWORD, USER, Instance
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
 from tests.installed import batches, borrow, key_of, rendered
 
 from . import catalog

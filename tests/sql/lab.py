@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.broker.instance.instance import PASSWORD, USER, Instance
-from harness.broker.instance.requests import Batch
-from harness.broker.instance.results import Collector
-from harness.config import Config, load
-from harness.paths import CONFIGS
+from redial.config import Config, load
+from redial.paths import CONFIGS
+from redial_broker.instance.instance import PASSWORD, USER, Instance
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
 from tests.installed import batches, borrow, key_of, rendered
 
 SHIPPED = load(CONFIGS / "audit.toml")

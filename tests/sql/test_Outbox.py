@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.broker.tds.process import BrokerProcess
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker.tds.process import BrokerProcess
 from tests.callers.stage import Stage, configured, keys, row_keys, switched
 from tests.sql.test_usp_SendBatch import ARGUMENTS, EVENT
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker import EmbeddedBroker
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker import EmbeddedBroker
 from tests.callers.stage import configured
 from tests.tds.test_jdbc import driver_jar
 

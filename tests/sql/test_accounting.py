@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from harness.config import Config
+from redial.config import Config
 from tests.seeds.lab import BODIES, EVENT, LIFETIME, Lab, small_config
 
 TARGET, CONTRACT = "[//redial/audit/target]", "[//redial/audit/contract]"

@@ -5,10 +5,10 @@ The embedded broker has no Agent; a stand-in for msdb's procedures writes down w
 
 import pytest
 
-from harness.config import load
-from harness.paths import CONFIGS
-from harness.render import render
-from harness.tsql import split_batches
+from redial.config import load
+from redial.paths import CONFIGS
+from redial.render import render
+from redial.tsql import split_batches
 
 from .lab import Lab, configured
 

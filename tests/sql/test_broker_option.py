@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.config import Config
+from redial.config import Config
 
 from . import catalog
 from .bare import Bare, another, installation

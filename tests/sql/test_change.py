@@ -4,8 +4,8 @@ from itertools import product
 
 import pytest
 
-from harness.config import Config
-from harness.config.choices import AVAILABLE, Key, Recycle
+from redial.config import Config
+from redial.config.choices import AVAILABLE, Key, Recycle
 from tests.sampling import crash_stride
 
 from . import catalog

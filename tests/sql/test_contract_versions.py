@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.config import Config
+from redial.config import Config
 
 from .bare import Bare, another, installation
 from .lab import AUDIT, Client

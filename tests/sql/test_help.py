@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness.render import render
+from redial.render import render
 
 from .lab import AUDIT, Lab
 

@@ -9,10 +9,10 @@ import re
 
 import pytest
 
-from harness.cli.configs import load_named, names
-from harness.paths import GENERATED
-from harness.render import render
-from harness.tsql import split_batches
+from redial.cli.configs import load_named, names
+from redial.paths import GENERATED
+from redial.render import render
+from redial.tsql import split_batches
 
 from ..combos.catalog import differences, read
 from ..combos.lab import DATABASE, Lab, empty_instance

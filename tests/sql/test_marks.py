@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from harness.broker.catalog.procedures import properties
-from harness.broker.engine.errors import SqlError
-from harness.render import render
+from redial.render import render
+from redial_broker.catalog.procedures import properties
+from redial_broker.engine.errors import SqlError
 
 from . import catalog
 from .bare import Bare, installation, removal

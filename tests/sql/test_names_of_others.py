@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
 from tests.installed import rendered
 
 from . import catalog

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from harness.operate.evidence import collect
-from harness.paths import TEMPLATES
+from redial.operate.evidence import collect
+from redial.paths import TEMPLATES
 
 from .lab import Client, Lab, configured, send
 from .test_usp_TargetActivation import pause, resume

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.config import Config
+from redial.config import Config
 
 from . import catalog
 from .bare import Bare, another, installation, second

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
 
 from .lab import AUDIT, configured
 from .two import SHOP, Two

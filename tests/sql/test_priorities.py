@@ -3,8 +3,8 @@
 Feature priorities: by table (Rusanu), Apress chapter 10/07; here by the engine's own BROKER PRIORITY.
 """
 
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
 
 from .lab import Client, Lab, configured, send
 

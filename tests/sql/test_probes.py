@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES, shown
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.requests import Batch
-from harness.broker.instance.results import Collector
-from harness.explore.play import sections
-from harness.probe import leftover, probes, run
-from harness.probe.model import FOLDER
-from harness.probe.ports import EmbeddedPort, embedded
-from harness.tsql import parse_script, split_batches
+from redial.tsql import parse_script, split_batches
+from redial_broker.engine.switches import SWITCHES, shown
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
+from redial_lab.explore.play import sections
+from redial_lab.probe import leftover, probes, run
+from redial_lab.probe.model import FOLDER
+from redial_lab.probe.ports import EmbeddedPort, embedded
 
 FACTS = (FOLDER.parents[1] / "docs" / "facts.md").read_text(encoding="utf-8")
 ORACLE = FOLDER.parents[1] / "tools" / "tsql_oracle.py"

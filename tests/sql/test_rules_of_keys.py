@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from harness.render import render
+from redial.render import render
 
 from .lab import configured
 from .test_rules import ON_R, code

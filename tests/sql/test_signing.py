@@ -9,9 +9,9 @@ import re
 
 import pytest
 
-from harness.config.choices import Signing
-from harness.render import render, signed_modules
-from harness.tsql import split_batches
+from redial.config.choices import Signing
+from redial.render import render, signed_modules
+from redial.tsql import split_batches
 
 from .lab import AUDIT, Lab, configured, send
 

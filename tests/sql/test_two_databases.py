@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from harness.broker.instance.requests import Batch
-from harness.config import parse
-from harness.deploy.apply import installation
-from harness.paths import CONFIGS
-from harness.render import render
+from redial.config import parse
+from redial.deploy.apply import installation
+from redial.paths import CONFIGS
+from redial.render import render
+from redial_broker.instance.requests import Batch
 
 from .lab import configured
 from .two import CONFIG, DEPOT, SHOP, Two

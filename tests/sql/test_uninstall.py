@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
 
 from . import catalog
 from .lab import AUDIT, Client, Lab, configured, send

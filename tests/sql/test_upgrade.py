@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.paths import SQL, TEMPLATES
-from harness.render import render
-from harness.tsql import split_batches
+from redial.paths import SQL, TEMPLATES
+from redial.render import render
+from redial.tsql import split_batches
 from tests.sampling import crash_stride
 
 from . import catalog

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from harness.render import render
+from redial.render import render
 
 from .lab import AUDIT, Client, Lab, configured, send
 

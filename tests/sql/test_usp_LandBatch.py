@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
 
 from .lab import Client, Lab, configured, send
 

@@ -5,9 +5,9 @@ Feature poison handling: a message the user's code cannot take is set aside, its
 
 import pytest
 
-from harness.broker.instance.instance import USER
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker.instance.instance import USER
 
 from .lab import Client, Lab, configured, send
 

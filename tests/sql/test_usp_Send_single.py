@@ -2,9 +2,9 @@
 
 import pytest
 
-from harness.broker.exec.objects import SYSTEM_VIEWS
-from harness.render import render
-from harness.tsql import split_batches
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker.exec.objects import SYSTEM_VIEWS
 
 from .lab import Client, Lab, configured, send
 

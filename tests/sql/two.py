@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness.broker.instance.instance import Instance
-from harness.config import Config
-from harness.deploy.apply import installation
-from harness.render.quoting import quote_name
+from redial.config import Config
+from redial.deploy.apply import installation
+from redial.render.quoting import quote_name
+from redial_broker.instance.instance import Instance
 from tests.installed import batches, borrow, key_of, rendered
 
 from .lab import configured

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.switches import SWITCHES
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.switches import SWITCHES
 from tests.ssb.world import World
 
 FORMS = ("end", "end_error", "cleanup")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.ssb import Activation
-from harness.broker.ssb.monitor import INACTIVE, NOTIFIED, RECEIVES
+from redial_broker.ssb import Activation
+from redial_broker.ssb.monitor import INACTIVE, NOTIFIED, RECEIVES
 from tests.ssb.world import Blocked, World, options
 
 
@@ -178,7 +178,7 @@ def test_a_rolled_back_receive_starts_a_reader_again(active):
 
 
 def test_a_procedure_that_cannot_start_is_tried_again_every_five_seconds(active):
-    from harness.broker.engine.errors import SqlError
+    from redial_broker.engine.errors import SqlError
 
     tried = []
 

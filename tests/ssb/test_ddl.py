@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.ssb import names, routes
+from redial_broker.engine.errors import SqlError
+from redial_broker.ssb import names, routes
 from tests.ssb.world import XML, error_code
 from tests.ssb.world import ddl as define
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.ssb import names
+from redial_broker.engine.errors import SqlError
+from redial_broker.ssb import names
 from tests.ssb.world import Blocked, error_code
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
+from redial_broker.engine.errors import SqlError
 from tests.ssb.races import FORMS, VALUES, number, race
 from tests.ssb.world import Blocked, ddl
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.ssb import names
+from redial_broker.ssb import names
 from tests.ssb.races import Race, number, race
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import SqlError
+from redial_broker.engine.errors import SqlError
 from tests.ssb.world import Blocked, World
 
 SESSIONS, DIALOGS = 2, 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
+from redial_broker.engine.errors import SqlError
 from tests.ssb.world import World, error_code
 
 

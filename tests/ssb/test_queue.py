@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.ssb import columns, error_body
+from redial_broker.ssb import columns, error_body
 from tests.ssb.world import Blocked
 
 STATUS, BODY = columns.NAMES["status"], columns.NAMES["message_body"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES
-from harness.broker.ssb import names, verbs
+from redial_broker.engine.switches import SWITCHES
+from redial_broker.ssb import names, verbs
 from tests.ssb.races import VALUES, number
 from tests.ssb.world import Blocked, World, ddl
 

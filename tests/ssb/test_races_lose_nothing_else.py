@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.switches import SWITCHES
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.switches import SWITCHES
 from tests.ssb.races import FORMS, VALUES, race
 from tests.ssb.world import Blocked
 

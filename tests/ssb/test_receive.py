@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.ssb import names
+from redial_broker.engine.errors import SqlError
+from redial_broker.ssb import names
 from tests.ssb.world import Blocked, World
 
 
@@ -121,7 +121,7 @@ def test_timer_then_error_then_sequence(world):
 
 
 def test_the_higher_priority_goes_first(world):
-    from harness.broker.ssb import ddl
+    from redial_broker.ssb import ddl
 
     world.s.ddl(ddl.create_priority, "p", "D", None, None, 9)
     low, high = world.s.dialog(), world.s.dialog(contract="D")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.switches import SWITCHES
-from harness.broker.ssb import Activation
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.switches import SWITCHES
+from redial_broker.ssb import Activation
 from tests.ssb.world import Blocked, World, ddl, options
 
 FIELDS = ("wait", "expired", "awake", "error", "transaction", "explicit", "guids")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.broker_messages import text
-from harness.broker.engine.errors import SqlError
+from redial_broker.engine.broker_messages import text
+from redial_broker.engine.errors import SqlError
 from tests.ssb.races import number, race
 from tests.ssb.world import Blocked, error_code
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.ssb import names, routes
+from redial_broker.ssb import names, routes
 from tests.ssb.world import World, ddl, error_code, options
 
 

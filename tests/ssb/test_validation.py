@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.ssb import names
-from harness.broker.ssb.validation import failure
+from redial_broker.ssb import names
+from redial_broker.ssb.validation import failure
 
 
 @pytest.mark.parametrize(

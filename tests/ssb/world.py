@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from harness.broker.engine.errors import SqlError, Wait
-from harness.broker.engine.ids import stream_guid
-from harness.broker.engine.kernel import Engine
-from harness.broker.engine.transactions import Transaction
-from harness.broker.ssb import Activation, Broker, Queue, ddl, error_body, names, options, verbs
-from harness.broker.ssb import receive as receiving
+from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.engine.ids import stream_guid
+from redial_broker.engine.kernel import Engine
+from redial_broker.engine.transactions import Transaction
+from redial_broker.ssb import Activation, Broker, Queue, ddl, error_body, names, options, verbs
+from redial_broker.ssb import receive as receiving
 
 NONE, EMPTY, XML = names.NONE, names.EMPTY, names.XML
 

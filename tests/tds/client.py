@@ -5,12 +5,12 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from harness.broker.tds import constants as c
-from harness.broker.tds.connection import Connection
-from harness.broker.tds.encoders import column_codec
-from harness.broker.tds.login7 import encode_password
-from harness.broker.tds.packets import PacketReader, frame
-from harness.broker.tds.prelogin import ENCRYPTION, VERSION, encode_prelogin
+from redial_broker.tds import constants as c
+from redial_broker.tds.connection import Connection
+from redial_broker.tds.encoders import column_codec
+from redial_broker.tds.login7 import encode_password
+from redial_broker.tds.packets import PacketReader, frame
+from redial_broker.tds.prelogin import ENCRYPTION, VERSION, encode_prelogin
 
 HEADERS = bytes.fromhex("16000000 12000000 0200 0000000000000000 01000000")
 

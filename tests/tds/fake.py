@@ -7,11 +7,11 @@ import re
 import threading
 from decimal import Decimal
 
-from harness.broker.engine import types as t
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import Message, ResultColumn
-from harness.broker.tds import constants as c
-from harness.broker.tds.null import NullInstance, NullSession
+from redial_broker.engine import types as t
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import Message, ResultColumn
+from redial_broker.tds import constants as c
+from redial_broker.tds.null import NullInstance, NullSession
 
 ERRORS = {
     "duplicate": (2627, 14, "Violation of PRIMARY KEY constraint 'PK_t'."),

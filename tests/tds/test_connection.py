@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.broker.engine.types import INT, NVARCHAR_MAX, nvarchar
-from harness.broker.instance.requests import RpcParam
-from harness.broker.tds import constants as c
-from harness.broker.tds.connection import Connection
-from harness.broker.tds.packets import frame
+from redial_broker.engine.types import INT, NVARCHAR_MAX, nvarchar
+from redial_broker.instance.requests import RpcParam
+from redial_broker.tds import constants as c
+from redial_broker.tds.connection import Connection
+from redial_broker.tds.packets import frame
 
 from .client import (
     Done,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pyodbc
 import pytest
 
-from harness.broker import EmbeddedBroker
+from redial_broker import EmbeddedBroker
 
 from .client import batch, login, parse, prelogin, replies
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import odbc
-from harness.broker.tds import drivers
+from redial import odbc
+from redial_broker.tds import drivers
 
 
 def test_canary_the_odbc_driver_is_where_the_package_puts_it():

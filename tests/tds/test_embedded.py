@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
-from harness.broker import EmbeddedBroker
-from harness.broker.engine.clock import VirtualClock
+from redial_broker import EmbeddedBroker
+from redial_broker.engine.clock import VirtualClock
 
 from .fake import FakeInstance
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.clock import VirtualClock
-from harness.broker.instance.instance import PASSWORD, Instance
-from harness.broker.tds import constants as c
+from redial_broker.engine.clock import VirtualClock
+from redial_broker.instance.instance import PASSWORD, Instance
+from redial_broker.tds import constants as c
 
 from .client import HEADERS, Wire, batch, login, message, parse, prelogin
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from platformdirs import user_cache_dir
 
-from harness.broker import EmbeddedBroker
-from harness.broker.tds.tls import tls_contexts
+from redial_broker import EmbeddedBroker
+from redial_broker.tds.tls import tls_contexts
 
 from .fake import FakeInstance
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker import EmbeddedBroker
+from redial_broker import EmbeddedBroker
 
 from .test_jdbc import driver_jar
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.tds import constants as c
-from harness.broker.tds.login7 import decode_login, decode_password, encode_password
-from harness.broker.tds.packets import ProtocolError
+from redial_broker.tds import constants as c
+from redial_broker.tds.login7 import decode_login, decode_password, encode_password
+from redial_broker.tds.packets import ProtocolError
 
 from .client import login_body
 

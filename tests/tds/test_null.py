@@ -2,12 +2,12 @@
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import INT, NVARCHAR_MAX
-from harness.broker.instance.requests import Batch, Rpc, RpcBatch, RpcParam, TransactionRequest
-from harness.broker.instance.results import Collector
-from harness.broker.tds import constants as c
-from harness.broker.tds.null import PASSWORD, NullInstance
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import INT, NVARCHAR_MAX
+from redial_broker.instance.requests import Batch, Rpc, RpcBatch, RpcParam, TransactionRequest
+from redial_broker.instance.results import Collector
+from redial_broker.tds import constants as c
+from redial_broker.tds.null import PASSWORD, NullInstance
 
 
 @pytest.fixture

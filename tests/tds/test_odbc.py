@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from harness.broker import EmbeddedBroker
+from redial_broker import EmbeddedBroker
 
 from .fake import EVERY_TYPE, FakeInstance
 
@@ -39,7 +39,7 @@ def test_the_default_connection_is_encrypted_and_answers(cursor):
 def test_every_way_to_encrypt_works(broker, encrypt, tmp_path):
     text = broker.odbc.replace("Encrypt=yes", f"Encrypt={encrypt}")
     if encrypt == "strict":  # the driver then insists on verifying: give it the certificate
-        from harness.broker.tds.tls import tls_contexts
+        from redial_broker.tds.tls import tls_contexts
 
         pem = tmp_path / "server.pem"
         pem.write_bytes(tls_contexts().pem)

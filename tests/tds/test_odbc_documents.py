@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from harness.broker import EmbeddedBroker
+from redial_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.driver
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from harness.broker import EmbeddedBroker
+from redial_broker import EmbeddedBroker
 
 pytestmark = pytest.mark.driver
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker import EmbeddedBroker
+from redial_broker import EmbeddedBroker
 
 from .fake import EVERY_TYPE, FakeInstance
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.tds import constants as c
-from harness.broker.tds.packets import Incoming, PacketReader, ProtocolError, frame
+from redial_broker.tds import constants as c
+from redial_broker.tds.packets import Incoming, PacketReader, ProtocolError, frame
 
 
 def read_all(data, limit=1 << 20):

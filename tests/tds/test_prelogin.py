@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.tds import prelogin
-from harness.broker.tds.packets import ProtocolError
+from redial_broker.tds import prelogin
+from redial_broker.tds.packets import ProtocolError
 
 
 def test_the_answer_has_the_bytes_that_every_driver_took():

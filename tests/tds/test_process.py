@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from harness.broker.tds.process import BrokerProcess
+from redial_broker.tds.process import BrokerProcess
 
 pytestmark = pytest.mark.driver
 pyodbc = pytest.importorskip("pyodbc", reason="pyodbc or its library libodbc.so.2 is missing")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyodbc
 import pytest
 
-from harness.broker.tds.pytest_plugin import redial_broker, redial_prepared
+from redial_broker.tds.pytest_plugin import redial_broker, redial_prepared
 
 pytestmark = pytest.mark.driver
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine import types as t
-from harness.broker.engine.errors import NotSupported
-from harness.broker.engine.types import ResultColumn
-from harness.broker.instance.requests import (
+from redial_broker.engine import types as t
+from redial_broker.engine.errors import NotSupported
+from redial_broker.engine.types import ResultColumn
+from redial_broker.instance.requests import (
     TABLE,
     Batch,
     Rpc,
@@ -17,14 +17,14 @@ from harness.broker.instance.requests import (
     TableValue,
     TransactionRequest,
 )
-from harness.broker.tds.packets import ProtocolError
-from harness.broker.tds.requests import (
+from redial_broker.tds.packets import ProtocolError
+from redial_broker.tds.requests import (
     decode_batch,
     decode_bulk_load,
     decode_rpc,
     decode_transaction,
 )
-from harness.broker.tds.tokens import column_metadata
+from redial_broker.tds.tokens import column_metadata
 
 from .client import HEADERS, call, param
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 PROGRAM = """
-from harness.broker.tds.null import NullInstance
-from harness.broker.tds.serve import main
+from redial_broker.tds.null import NullInstance
+from redial_broker.tds.serve import main
 main(0, instance=NullInstance())
 """
 

@@ -5,13 +5,13 @@ import socket
 
 import pytest
 
-from harness.broker.engine.clock import RealClock
-from harness.broker.exec.objects import CATALOG_FUNCTIONS
-from harness.broker.instance.defects import INTERNAL_ERROR
-from harness.broker.instance.instance import PASSWORD, Instance
-from harness.broker.tds import constants as c
-from harness.broker.tds import server as server_module
-from harness.broker.tds.server import TdsServer
+from redial_broker.engine.clock import RealClock
+from redial_broker.exec.objects import CATALOG_FUNCTIONS
+from redial_broker.instance.defects import INTERNAL_ERROR
+from redial_broker.instance.instance import PASSWORD, Instance
+from redial_broker.tds import constants as c
+from redial_broker.tds import server as server_module
+from redial_broker.tds.server import TdsServer
 
 from .client import Error, attention, batch, login, parse, prelogin, replies
 from .fake import FakeInstance

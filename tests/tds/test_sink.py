@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.types import INT, Message, ResultColumn, nvarchar
-from harness.broker.instance.defects import INTERNAL_ERROR
-from harness.broker.instance.results import Collector
-from harness.broker.tds import constants as c
-from harness.broker.tds.sink import TdsSink
+from redial_broker.engine.types import INT, Message, ResultColumn, nvarchar
+from redial_broker.instance.defects import INTERNAL_ERROR
+from redial_broker.instance.results import Collector
+from redial_broker.tds import constants as c
+from redial_broker.tds.sink import TdsSink
 
 from .client import Done, Env, Error, Status, parse, replies
 

@@ -6,11 +6,11 @@ import ssl
 import pytest
 from cryptography import x509
 
-from harness.broker.tds import constants as c
-from harness.broker.tds.certificate import make_certificate
-from harness.broker.tds.connection import Connection
-from harness.broker.tds.packets import PacketReader, frame
-from harness.broker.tds.tls import (
+from redial_broker.tds import constants as c
+from redial_broker.tds.certificate import make_certificate
+from redial_broker.tds.connection import Connection
+from redial_broker.tds.packets import PacketReader, frame
+from redial_broker.tds.tls import (
     TlsChannel,
     key_and_certificate,
     make_contexts,
@@ -111,7 +111,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(tmp_path):
 
 
 def test_a_damaged_certificate_is_replaced(tmp_path, monkeypatch):
-    monkeypatch.setattr("harness.broker.tds.tls.user_cache_dir", lambda _: tmp_path)
+    monkeypatch.setattr("redial_broker.tds.tls.user_cache_dir", lambda _: tmp_path)
     path = tmp_path / "tls" / "server.pem"
     path.parent.mkdir()
     path.write_text("-----BEGIN CERTIFICATE-----\ndamaged")

@@ -1,9 +1,9 @@
 import pytest
 
-from harness.broker.engine import types as t
-from harness.broker.engine.types import Message, ResultColumn
-from harness.broker.tds import constants as c
-from harness.broker.tds import tokens
+from redial_broker.engine import types as t
+from redial_broker.engine.types import Message, ResultColumn
+from redial_broker.tds import constants as c
+from redial_broker.tds import tokens
 
 
 def test_done_is_thirteen_bytes():

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine import types as t
-from harness.broker.engine.errors import NotSupported
-from harness.broker.engine.types import Variant
-from harness.broker.tds.decoders import read_type
-from harness.broker.tds.encoders import column_codec
-from harness.broker.tds.packets import ProtocolError
-from harness.broker.tds.reader import Reader
-from harness.broker.tds.scalars import decode_ansi, encode_ansi
+from redial_broker.engine import types as t
+from redial_broker.engine.errors import NotSupported
+from redial_broker.engine.types import Variant
+from redial_broker.tds.decoders import read_type
+from redial_broker.tds.encoders import column_codec
+from redial_broker.tds.packets import ProtocolError
+from redial_broker.tds.reader import Reader
+from redial_broker.tds.scalars import decode_ansi, encode_ansi
 
 TEXT = st.text(alphabet=st.characters(), max_size=60)
 MOMENTS = st.datetimes(datetime.datetime(1753, 1, 1), datetime.datetime(9999, 12, 31))

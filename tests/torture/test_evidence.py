@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.torture.evidence import collect
+from redial_lab.torture.evidence import collect
 from tests.sql.lab import AUDIT, USER, Lab
 
 LAND = (

@@ -9,18 +9,18 @@ from dataclasses import asdict
 
 import pytest
 
-from harness.cli.torture import torture
-from harness.torture.journal import OK, UNKNOWN, Entry
-from harness.torture.process import read
-from harness.torture.tally import Tally
-from harness.torture.wire import Proxy
+from redial_lab.commands.torture import torture
+from redial_lab.torture.journal import OK, UNKNOWN, Entry
+from redial_lab.torture.process import read
+from redial_lab.torture.tally import Tally
+from redial_lab.torture.wire import Proxy
 from tests.sampling import full
 
 
 @pytest.mark.parametrize("name", ["hurried-audit", "hurried-audit-two_databases"])
 def test_every_message_is_accounted_for_on_a_server(name, capsys, monkeypatch):
     """The embedded broker in a process of its own stands for one. One trial of some seconds."""
-    monkeypatch.setattr("harness.cli.torture.SECONDS", 3.0)
+    monkeypatch.setattr("redial_lab.commands.torture.SECONDS", 3.0)
     torture(config=name, server="embedded", trials=1, seed=5, messages=120)
     said = " ".join(capsys.readouterr().out.split())
     assert "clean: every message accounted for" in said

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.engine.switches import SWITCHES
-from harness.config import Config
-from harness.torture.draw import FIRST, SWITCH_NAMES, drawn, settings
-from harness.torture.many import Order, chosen
-from harness.torture.nemesis import KINDS
-from harness.torture.plan import Plan
-from harness.torture.trial import run
+from redial.config import Config
+from redial_broker.engine.switches import SWITCHES
+from redial_lab.torture.draw import FIRST, SWITCH_NAMES, drawn, settings
+from redial_lab.torture.many import Order, chosen
+from redial_lab.torture.nemesis import KINDS
+from redial_lab.torture.plan import Plan
+from redial_lab.torture.trial import run
 
 
 def test_the_same_seed_draws_the_same_plan():

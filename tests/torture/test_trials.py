@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from harness.cli.torture import torture
-from harness.torture.draw import drawn
-from harness.torture.many import Order, results
-from harness.torture.plan import Plan
-from harness.torture.shrink import fewer, shrunk, story
-from harness.torture.tally import Tally
-from harness.torture.trial import run
+from redial_lab.commands.torture import torture
+from redial_lab.torture.draw import drawn
+from redial_lab.torture.many import Order, results
+from redial_lab.torture.plan import Plan
+from redial_lab.torture.shrink import fewer, shrunk, story
+from redial_lab.torture.tally import Tally
+from redial_lab.torture.trial import run
 
 BOUNDED = (
     "hurried-orders",

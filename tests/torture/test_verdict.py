@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from harness.config import Config
-from harness.torture.draw import settings
-from harness.torture.evidence import Evidence, Landed
-from harness.torture.journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of, name_of
-from harness.torture.verdict import MEANING, documented, judge
+from redial.config import Config
+from redial_lab.torture.draw import settings
+from redial_lab.torture.evidence import Evidence, Landed
+from redial_lab.torture.journal import FAILED, OK, UNKNOWN, Entry, Journal, body_of, name_of
+from redial_lab.torture.verdict import MEANING, documented, judge
 
 ONCE = Config.model_validate(settings()["hurried-etl"])
 ORDERS = Config.model_validate(settings()["hurried-orders"])

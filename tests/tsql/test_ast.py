@@ -1,7 +1,7 @@
 """The tree itself: walking, comparing, slots."""
 
-from harness.tsql import ast, parse_batch
-from harness.tsql.ast import ColumnRef, Node, Variable, structure
+from redial.tsql import ast, parse_batch
+from redial.tsql.ast import ColumnRef, Node, Variable, structure
 
 SQL = "IF @a = 1 BEGIN SELECT b, @c FROM t WHERE d IN (@e, 2) END ELSE PRINT @f"
 

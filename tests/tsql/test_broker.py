@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.tsql import parse_batch
-from harness.tsql.ast import Identifier, Literal, Node, Variable
+from redial.tsql import parse_batch
+from redial.tsql.ast import Identifier, Literal, Node, Variable
 
 
 def one(sql: str) -> Node:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.tsql import TsqlNotSupported, parse_batch
-from harness.tsql.ast import ColumnDef, ComputedColumn, ForeignKey, KeyConstraint, Node, TableIndex
+from redial.tsql import TsqlNotSupported, parse_batch
+from redial.tsql.ast import ColumnDef, ComputedColumn, ForeignKey, KeyConstraint, Node, TableIndex
 
 
 def one(sql: str) -> Node:

@@ -1,7 +1,7 @@
 """INSERT, UPDATE, DELETE, MERGE: every part lands in its field."""
 
-from harness.tsql import parse_batch
-from harness.tsql.ast import (
+from redial.tsql import parse_batch
+from redial.tsql.ast import (
     ColumnMethod,
     CurrentOf,
     DefaultValue,

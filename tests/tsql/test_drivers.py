@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.tsql import TsqlSyntaxError, parse_batch
-from harness.tsql.ast import ExecuteProcedure, If, InsertBulk, Literal
+from redial.tsql import TsqlSyntaxError, parse_batch
+from redial.tsql.ast import ExecuteProcedure, If, InsertBulk, Literal
 
 
 @pytest.mark.parametrize(

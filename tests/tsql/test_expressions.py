@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.tsql import TsqlSyntaxError, parse_batch
-from harness.tsql.ast import (
+from redial.tsql import TsqlSyntaxError, parse_batch
+from redial.tsql.ast import (
     And,
     BinaryOp,
     Case,
@@ -25,7 +25,7 @@ from harness.tsql.ast import (
     UnaryOp,
     Variable,
 )
-from harness.tsql.parser.cursor import MAX_CHAIN, MAX_DEPTH
+from redial.tsql.parser.cursor import MAX_CHAIN, MAX_DEPTH
 
 
 def show(node: Node) -> str:

@@ -3,9 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.tsql import TsqlSyntaxError, parse_batch, parse_script, split_batches
-from harness.tsql.ast import Source
-from harness.tsql.lexer import END, tokenize
+from redial.tsql import TsqlSyntaxError, parse_batch, parse_script, split_batches
+from redial.tsql.ast import Source
+from redial.tsql.lexer import END, tokenize
 from tests.tsql import zoo
 
 BATCHES = [sql for sql, _ in zoo.accepted() + zoo.read("refused")]

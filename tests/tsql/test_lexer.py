@@ -4,9 +4,9 @@ from decimal import Decimal
 
 import pytest
 
-from harness.tsql import TsqlSyntaxError, parse_batch
-from harness.tsql.ast import ColumnRef, GlobalVariable, Literal, Source, Variable
-from harness.tsql.lexer import END, tokenize
+from redial.tsql import TsqlSyntaxError, parse_batch
+from redial.tsql.ast import ColumnRef, GlobalVariable, Literal, Source, Variable
+from redial.tsql.lexer import END, tokenize
 
 
 def value(sql: str, quoted_identifier: bool = True):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.tsql import TsqlNotSupported, TsqlSyntaxError, parse_batch
-from harness.tsql.ast import CreateTable, KeyConstraint
+from redial.tsql import TsqlNotSupported, TsqlSyntaxError, parse_batch
+from redial.tsql.ast import CreateTable, KeyConstraint
 
 OUTSIDE = [
     ("ALTER TABLE t SPLIT RANGE (1)", "partitioned tables", 15),

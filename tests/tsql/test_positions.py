@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.tsql import TsqlSyntaxError, parse_batch, parse_script
-from harness.tsql.ast import Send, Source
+from redial.tsql import TsqlSyntaxError, parse_batch, parse_script
+from redial.tsql.ast import Send, Source
 
 PROCEDURE = """CREATE PROCEDURE dbo.p
 AS

@@ -1,7 +1,7 @@
 """SELECT and FROM: every part lands in its field."""
 
-from harness.tsql import parse_batch
-from harness.tsql.ast import (
+from redial.tsql import parse_batch
+from redial.tsql.ast import (
     Apply,
     DerivedTable,
     FunctionTable,

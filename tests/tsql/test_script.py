@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.tsql import TsqlSyntaxError, parse_script, split_batches
+from redial.tsql import TsqlSyntaxError, parse_script, split_batches
 
 
 def cut(text: str) -> list[tuple[str, int, int]]:

@@ -6,7 +6,7 @@ statement before must end with ``;``.
 
 import pytest
 
-from harness.tsql import TsqlSyntaxError, parse_batch
+from redial.tsql import TsqlSyntaxError, parse_batch
 
 SOFT = {
     "Send": "SEND ON CONVERSATION @h",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.tsql import TsqlSyntaxError, parse_batch
-from harness.tsql.ast import Node, Statement, structure
+from redial.tsql import TsqlSyntaxError, parse_batch
+from redial.tsql.ast import Node, Statement, structure
 from tests.tsql import zoo
 
 
@@ -51,7 +51,7 @@ def test_a_wrong_batch_is_refused_with_number_and_position(sql, expected):
 
 
 def test_the_zoo_holds_every_statement_class_of_the_tree():
-    from harness.tsql import ast
+    from redial.tsql import ast
 
     bases = {
         *("Statement", "ModuleDefinition", "QueueDefinition", "MessageTypeDefinition"),

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from harness.tsql import TsqlNotSupported, TsqlSyntaxError, parse_batch
+from redial.tsql import TsqlNotSupported, TsqlSyntaxError, parse_batch
 
 ACCEPT = "both accept"
 REJECT = "both reject, same place"

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["harness"]):
-    from harness.broker.engine.clock import VirtualClock
-    from harness.broker.instance.defects import INTERNAL_ERROR
-    from harness.broker.instance.instance import Instance
-    from harness.broker.instance.requests import Batch
-    from harness.broker.tds.connection import Connection
-    from harness.broker.tds.null import NullInstance
-    from harness.coverage.examples import DATABASE, setups
-    from harness.tsql import TsqlSyntaxError, parse_batch
-    from harness.tsql.ast import Source
-    from harness.tsql.lexer import END, tokenize
+with atheris.instrument_imports(include=["redial", "redial_broker"]):
+    from redial.tsql import TsqlSyntaxError, parse_batch
+    from redial.tsql.ast import Source
+    from redial.tsql.lexer import END, tokenize
+    from redial_broker.engine.clock import VirtualClock
+    from redial_broker.instance.defects import INTERNAL_ERROR
+    from redial_broker.instance.instance import Instance
+    from redial_broker.instance.requests import Batch
+    from redial_broker.tds.connection import Connection
+    from redial_broker.tds.null import NullInstance
+    from redial_lab.pages.coverage.examples import DATABASE, setups
 
 MAX_STEPS = 2_000
 """Statements a fuzzed batch may run: a loop without end is T-SQL's right, not a hang of ours."""

@@ -12,11 +12,11 @@ import traceback
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 
-from harness.broker.engine.clock import EPOCH, VirtualClock
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.requests import Batch
-from harness.broker.instance.session import Session
-from harness.tsql import TsqlSyntaxError, split_batches
+from redial.tsql import TsqlSyntaxError, split_batches
+from redial_broker.engine.clock import EPOCH, VirtualClock
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.session import Session
 
 VIRTUAL_LIMIT = 4 * 3600.0
 """Seconds of virtual time after which a batch that still runs gets an attention."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytds
 
-from harness.broker.tds.certificate import make_certificate
+from redial_broker.tds.certificate import make_certificate
 from tests.drivers import probe, stage
 from tests.drivers.probe import Refused, check, fails
 from tests.drivers.probes import dbapi

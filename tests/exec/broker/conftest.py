@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.broker.instance.instance import Instance
-from harness.broker.instance.requests import Batch
+from redial_broker.instance.instance import Instance
+from redial_broker.instance.requests import Batch
 
 SETUP = """
 CREATE MESSAGE TYPE [//m] VALIDATION = NONE;

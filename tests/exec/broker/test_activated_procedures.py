@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 from tests.exec.broker.conftest import SETUP, Client
 
 SEND = "SEND ON CONVERSATION @h MESSAGE TYPE [//m] (N'x')"

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from harness.broker.engine.broker_messages import text
-from harness.broker.instance.instance import Instance
-from harness.broker.ssb import options
+from redial_broker.engine.broker_messages import text
+from redial_broker.instance.instance import Instance
+from redial_broker.ssb import options
 from tests.exec.broker.conftest import SETUP, Client
 
 ERROR = "http://schemas.microsoft.com/SQL/ServiceBroker/Error"

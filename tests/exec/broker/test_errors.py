@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.engine.broker_messages import BROKER_MESSAGES
+from redial_broker.engine.broker_messages import BROKER_MESSAGES
 from tests.exec.broker.conftest import BEGIN
 
 NOBODY = "'00000000-0000-0000-0000-000000000001'"
@@ -351,7 +351,7 @@ def test_an_altered_service_must_change_something(client):
 
 
 def test_a_message_larger_than_the_maximum_is_8459(client, monkeypatch):
-    monkeypatch.setattr("harness.broker.ssb.verbs.MAX_BODY", 3)
+    monkeypatch.setattr("redial_broker.ssb.verbs.MAX_BODY", 3)
     error = client.error(BEGIN + "SEND ON CONVERSATION @h MESSAGE TYPE [//m] (0x01020304)")
     assert (error.number, error.text) == (
         8459,

@@ -363,7 +363,7 @@ def test_dropping_the_target_service_drops_the_notification(watched, instance):
 
 
 def test_by_switch_the_next_event_finds_the_conversation_broken():
-    from harness.broker.instance.instance import Instance
+    from redial_broker.instance.instance import Instance
     from tests.exec.broker.conftest import SETUP
 
     instance = Instance(switches={"notification_after_error": "kept"})

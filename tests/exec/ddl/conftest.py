@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 
 
 @pytest.fixture

@@ -110,7 +110,7 @@ def test_a_restricted_database_lets_only_owners_in(master, instance):
     ).ok()
     for name, number in (("u", 923), ("o", None), ("c", None)):
         session = instance.login(name, f"Passw0rd!{name}", "master")
-        from harness.broker.instance.results import Collector
+        from redial_broker.instance.results import Collector
 
         session.sink = Collector()
         found = session.execute("USE App").error()

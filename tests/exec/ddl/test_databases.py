@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.broker.instance.instance import Instance
+from redial_broker.instance.instance import Instance
 from tests.exec.lab import Lab
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.instance.results import Collector
+from redial_broker.instance.results import Collector
 
 
 @pytest.fixture(autouse=True)

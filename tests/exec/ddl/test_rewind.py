@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.engine.journal import Part
+from redial_broker.engine.journal import Part
 from tests.exec.lab import Lab
 
 SETUP = """

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import (
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import (
     BIGINT,
     BIT,
     DATE,
@@ -23,7 +23,7 @@ from harness.broker.engine.types import (
     sql_type,
     varchar,
 )
-from harness.broker.exec.conversion.numbers import BOUNDS
+from redial_broker.exec.conversion.numbers import BOUNDS
 
 from ..evaluate import compiled, fails, typed, value
 

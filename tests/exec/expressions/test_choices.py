@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.engine.types import INT, NVARCHAR_MAX, UNIQUEIDENTIFIER, nvarchar, varchar
+from redial_broker.engine.types import INT, NVARCHAR_MAX, UNIQUEIDENTIFIER, nvarchar, varchar
 
 from ..evaluate import compiled, fails, typed, value
 

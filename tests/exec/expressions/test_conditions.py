@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.collation import (
+from redial_broker.engine.collation import (
     binary_key,
     case_sensitive_key,
     collation_key,
     guid_key,
 )
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import (
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import (
     BIGINT,
     DATE,
     DATETIME,

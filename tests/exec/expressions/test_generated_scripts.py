@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.broker.engine.types import INT
-from harness.broker.exec.conversion import resolve_type
-from harness.broker.exec.expressions import Scope, compile_condition, compile_expression, constant
-from harness.broker.exec.functions import AGGREGATES
-from harness.broker.exec.functions.registry import FUNCTIONS
-from harness.tsql import ast
-from harness.tsql.script import parse_script
+from redial.tsql import ast
+from redial.tsql.script import parse_script
+from redial_broker.engine.types import INT
+from redial_broker.exec.conversion import resolve_type
+from redial_broker.exec.expressions import Scope, compile_condition, compile_expression, constant
+from redial_broker.exec.functions import AGGREGATES
+from redial_broker.exec.functions.registry import FUNCTIONS
 
 GENERATED = Path(__file__).parents[3] / "sql" / "generated"
 SCRIPTS = sorted(GENERATED.rglob("*.sql"))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import INT, nvarchar, varchar
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import INT, nvarchar, varchar
 
 from ..evaluate import holds
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from harness.broker.engine.collation import find_collation
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import INT, XML, nvarchar
-from harness.broker.exec.expressions import Scope, ScopeColumn, compile_expression
-from harness.tsql import ast
+from redial.tsql import ast
+from redial_broker.engine.collation import find_collation
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import INT, XML, nvarchar
+from redial_broker.exec.expressions import Scope, ScopeColumn, compile_expression
 
 from ..evaluate import compiled, fails, fake_query, holds, refused, scope_of, typed, value
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.engine.types import INT
-from harness.broker.exec.expressions import constant, strict
+from redial_broker.engine.types import INT
+from redial_broker.exec.expressions import constant, strict
 
 from ..evaluate import fails, value
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.exec.functions.dotnet import EN_US, format_number
+from redial_broker.exec.functions.dotnet import EN_US, format_number
 
 from ..evaluate import fails, refused, typed, value
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.types import (
+from redial_broker.engine.types import (
     DATE,
     DATETIME,
     DATETIME2,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.exec.functions.formatting import format_message
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.functions.formatting import format_message
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.engine.types import NVARCHAR_MAX
+from redial_broker.engine.types import NVARCHAR_MAX
 
 from ..evaluate import fails, typed, value
 

@@ -39,7 +39,7 @@ def test_truncated_moments_and_buckets(text, expected):
 
 
 def test_the_week_begins_where_datefirst_says():
-    from harness.broker.exec.options import Options
+    from redial_broker.exec.options import Options
 
     from ..evaluate import FakeSession
 

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from harness.broker.engine.types import INT, nvarchar
+from redial_broker.engine.types import INT, nvarchar
 
 from ..evaluate import FakeSession, fails, refused, typed, value
 

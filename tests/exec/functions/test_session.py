@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.broker.engine.types import INT, SQL_VARIANT, Variant, nvarchar
-from harness.broker.exec.functions.catalog import CATALOG_FUNCTIONS
-from harness.broker.exec.functions.registry import FUNCTIONS, REFUSED
+from redial_broker.engine.types import INT, SQL_VARIANT, Variant, nvarchar
+from redial_broker.exec.functions.catalog import CATALOG_FUNCTIONS
+from redial_broker.exec.functions.registry import FUNCTIONS, REFUSED
 
 from ..evaluate import FakeSession, compiled, fails, refused, typed, value
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.types import (
+from redial_broker.engine.types import (
     INT,
     NVARCHAR_MAX,
     VARBINARY_MAX,

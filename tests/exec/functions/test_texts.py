@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from harness.broker.engine.types import INT, Variant
+from redial_broker.engine.types import INT, Variant
 
 from ..evaluate import fails, refused, typed, value
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.engine.types import SQL_VARIANT, Variant, decimal_type, nvarchar
+from redial_broker.engine.types import SQL_VARIANT, Variant, decimal_type, nvarchar
 
 from ..evaluate import refused, value
 

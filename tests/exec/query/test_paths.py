@@ -2,11 +2,11 @@
 
 import pytest
 
-from harness.broker.exec.compiler import Context
-from harness.broker.exec.expressions import Scope
-from harness.broker.exec.program import Program
-from harness.broker.exec.query import explain
-from harness.tsql import parse_batch
+from redial.tsql import parse_batch
+from redial_broker.exec.compiler import Context
+from redial_broker.exec.expressions import Scope
+from redial_broker.exec.program import Program
+from redial_broker.exec.query import explain
 from tests.exec.lab import Lab
 
 CREATE = """

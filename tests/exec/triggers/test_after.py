@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.instance.requests import Batch
+from redial_broker.instance.requests import Batch
 
 AUDIT = """CREATE TRIGGER dbo.audit ON dbo.t AFTER INSERT, UPDATE, DELETE AS
 BEGIN

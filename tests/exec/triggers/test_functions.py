@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.broker.instance.requests import Batch
+from redial_broker.instance.requests import Batch
 
 
 def test_a_scalar_function_computes_and_converts(lab):

@@ -1,6 +1,6 @@
 """What the explorer needs of triggers: a rewound statement runs again to the same states."""
 
-from harness.broker.instance.requests import Batch
+from redial_broker.instance.requests import Batch
 
 
 def steps(lab) -> list[str]:

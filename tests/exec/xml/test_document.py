@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import BATCH, SqlError
-from harness.broker.engine.types import NVARCHAR_MAX, VARBINARY_MAX, XML, nvarchar, varbinary
-from harness.broker.exec.conversion import explicit_conversion
-from harness.broker.exec.xml import is_well_formed
+from redial_broker.engine.errors import BATCH, SqlError
+from redial_broker.engine.types import NVARCHAR_MAX, VARBINARY_MAX, XML, nvarchar, varbinary
+from redial_broker.exec.conversion import explicit_conversion
+from redial_broker.exec.xml import is_well_formed
 
 from ..evaluate import typed, value
 
@@ -145,7 +145,7 @@ def test_try_cast_of_malformed_text_is_null():
 
 
 def test_bytes_implicitly_become_xml():
-    from harness.broker.exec.conversion import compile_assignment_conversion
+    from redial_broker.exec.conversion import compile_assignment_conversion
 
     assign = compile_assignment_conversion(varbinary(100), XML)
     assert assign(b"<a/>") == "<a/>"

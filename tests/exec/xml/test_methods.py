@@ -5,13 +5,13 @@ from decimal import Decimal
 
 import pytest
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.engine.types import INT, XML, nvarchar
-from harness.broker.exec.expressions import ScopeColumn, compile_expression
-from harness.broker.exec.xml.methods import XmlNode, compile_nodes
-from harness.tsql import ast
-from harness.tsql.ast import Source
-from harness.tsql.parser.queries import QueryParser
+from redial.tsql import ast
+from redial.tsql.ast import Source
+from redial.tsql.parser.queries import QueryParser
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import INT, XML, nvarchar
+from redial_broker.exec.expressions import ScopeColumn, compile_expression
+from redial_broker.exec.xml.methods import XmlNode, compile_nodes
 
 from ..evaluate import fails, refused, scope_of, typed, value
 
@@ -218,9 +218,9 @@ def test_an_unknown_method_is_227():
 
 
 def test_a_nodes_column_is_no_value():
-    from harness.broker.engine.types import NVARCHAR_MAX
-    from harness.broker.exec.conversion import explicit_conversion, implicit_conversion
-    from harness.broker.exec.conversion.rules import XML_NODES
+    from redial_broker.engine.types import NVARCHAR_MAX
+    from redial_broker.exec.conversion import explicit_conversion, implicit_conversion
+    from redial_broker.exec.conversion.rules import XML_NODES
 
     assert XML_NODES != XML
     for convert in (explicit_conversion, implicit_conversion):

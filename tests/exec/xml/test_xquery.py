@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.broker.engine.errors import SqlError
-from harness.broker.exec.xml.methods import written
-from harness.broker.exec.xml.nodes import Writer, fresh_tree, tree_of
-from harness.broker.exec.xml.xquery import compile_xquery
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.xml.methods import written
+from redial_broker.exec.xml.nodes import Writer, fresh_tree, tree_of
+from redial_broker.exec.xml.xquery import compile_xquery
 
 SHOP = '<r><a x="1"><b>7</b></a><a x="2"><b>10</b><b>3</b></a><c>t</c></r>'
 
@@ -306,7 +306,7 @@ def test_attributes_alone_are_no_xml():
     )
 )
 def test_any_tree_is_written_so_that_it_reads_the_same(tree):
-    from harness.broker.exec.xml.nodes import escape_text, escape_value
+    from redial_broker.exec.xml.nodes import escape_text, escape_value
 
     def text(part):
         if isinstance(part, str):

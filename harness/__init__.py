@@ -1,1 +1,0 @@
-"""Redial: recycled Service Broker conversations, deployed, proved and operated."""

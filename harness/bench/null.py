@@ -1,7 +1,0 @@
-"""The null server in a process of its own: the wire's cost without an engine behind it."""
-
-from harness.broker.tds.null import NullInstance
-from harness.broker.tds.serve import main
-
-if __name__ == "__main__":
-    main(0, instance=NullInstance())

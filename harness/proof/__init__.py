@@ -1,4 +1,0 @@
-"""What is searched for Redial: its configurations, callers, faults, claims and known-bad variants.
-
-The explorer itself (``harness.explore``) knows none of this.
-"""

@@ -1,0 +1,69 @@
+"""``format("servicebroker")``: what a Redial configuration landed as a DataFrame, and back.
+
+Spark finds this module by its name (``pyspark_*`` with a ``DefaultSource``), on every interpreter
+of the cluster, so nothing heavy is imported before it is used. All work is done by
+redial.spark; here is what Spark asks for. docs/spark.md says how to use it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyspark.sql.datasource import DataSource
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import (
+        DataSourceReader,
+        DataSourceStreamReader,
+        DataSourceStreamWriter,
+        DataSourceWriter,
+    )
+    from pyspark.sql.types import StructType
+
+
+class DefaultSource(DataSource):
+    """Reads ranges of the landing table and sends through usp_SendBatch; never RECEIVEs."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The word for ``format``."""
+        return "servicebroker"
+
+    def schema(self) -> str:
+        """The fixed schema of every read (redial.spark.reading.COLUMNS)."""
+        from redial.spark.reading import SCHEMA
+
+        return SCHEMA
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """``spark.read``. Raises OptionsError."""
+        from pyspark_servicebroker.read import BatchReader, refuse_other_schema
+        from redial.spark.options import BatchReadOptions, parse
+
+        refuse_other_schema(schema)
+        return BatchReader(parse(BatchReadOptions, self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # Spark's name
+        """``spark.readStream``. Raises OptionsError."""
+        from pyspark_servicebroker.read import refuse_other_schema
+        from pyspark_servicebroker.stream import StreamReader
+        from redial.spark.options import StreamReadOptions, parse
+
+        refuse_other_schema(schema)
+        return StreamReader(parse(StreamReadOptions, self.options))
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """``df.write``. Raises OptionsError."""
+        from pyspark_servicebroker.write import BatchWriter, checked
+        from redial.spark.options import BatchWriteOptions, parse
+
+        options = parse(BatchWriteOptions, self.options)
+        return BatchWriter(options, checked(schema, options, overwrite))
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """``df.writeStream``. Raises OptionsError."""
+        from pyspark_servicebroker.write import StreamWriter, checked
+        from redial.spark.options import WriteOptions, parse
+
+        options = parse(WriteOptions, self.options)
+        return StreamWriter(options, checked(schema, options, overwrite))

@@ -1,0 +1,81 @@
+"""``spark.read.format("servicebroker")``: the landing table up to a mark taken at planning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from redial.spark.connect import open_connection
+from redial.spark.marks import landing, present, starting
+from redial.spark.options import BatchReadOptions, Options, OptionsError
+from redial.spark.ranges import cut, range_condition
+from redial.spark.reading import COLUMNS, Range, read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql.types import StructType
+
+
+class RangePartition(InputPartition):
+    """One range of marks; ``value`` is its start and end."""
+
+    def __init__(self, start: int, end: int) -> None:
+        super().__init__((start, end))
+
+
+def range_of(partition: InputPartition) -> Range:
+    """As the reading code takes it. partition: a RangePartition, which Spark hands back."""
+    return Range(*partition.value)
+
+
+class BatchReader(DataSourceReader):
+    """Reads each row below the ending mark once, in ``numPartitions`` ranges."""
+
+    def __init__(self, options: BatchReadOptions) -> None:
+        self.options = options
+
+    def partitions(self) -> list[InputPartition]:
+        """The mark is taken here, before any task reads."""
+        connection = open_connection(self.options)
+        try:
+            now = present(connection, self.options)
+            start = starting(now, self.options.starting_mark).mark
+            end = min(now.mark, starting(now, self.options.ending_mark).mark)
+            parts = occupied(connection, self.options, start, end, self.options.num_partitions)
+        finally:
+            connection.close()
+        return [RangePartition(part.start, part.end) for part in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One range, in a task. Repeatable: the same rows in every run."""
+        return read(self.options, range_of(partition))
+
+
+def occupied(connection: Any, options: Options, start: int, end: int, parts: int) -> list[Range]:
+    """The ranges between the first and the last row of ``start`` <= rv < ``end``; one if none.
+
+    A rowversion counts every change in the database, so most of the span may have no row of ours.
+    """
+    if parts > 1 and start < end:
+        low, high = connection.execute(
+            f"SELECT MIN(l.RowVersion), MAX(l.RowVersion) FROM {landing(options)} AS l "
+            f"WHERE {range_condition(start, end, 'l.RowVersion')};"
+        ).fetchone()
+        if low is not None:
+            first, last = (int.from_bytes(bytes(edge), "big") for edge in (low, high))
+            return [Range(*edges) for edges in cut(first, last + 1, parts)]
+    return [Range(start, max(start, end))]
+
+
+def refuse_other_schema(schema: StructType) -> None:
+    """Raises OptionsError when the user gave a schema of his own: ours is fixed."""
+    given = [(field.name, field.dataType.simpleString()) for field in schema]
+    if given != [(name, kind) for name, kind, _ in COLUMNS]:
+        raise OptionsError(
+            [
+                "schema: is fixed; allowed: no .schema(...), and from_json, from_xml or from_avro on "
+                "the column body"
+            ]
+        )

@@ -1,0 +1,163 @@
+"""``spark.readStream.format("servicebroker")``: what lands, micro-batch after micro-batch.
+
+Offsets are marks (redial.spark.marks). The object lives in one Python process of the driver; a
+restarted query gets a new one, so nothing kept here is needed: Spark's checkpoint has the offsets.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+
+from pyspark_servicebroker.read import RangePartition, occupied, range_of
+from redial.spark.acknowledge import acknowledge
+from redial.spark.connect import SourceError, open_connection
+from redial.spark.marks import (
+    Offset,
+    StallWatch,
+    limited,
+    present,
+    refuse_another_database,
+    stall_report,
+    starting,
+    waiting_behind,
+)
+from redial.spark.options import StreamReadOptions
+from redial.spark.reading import read
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+try:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadMaxRows,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:  # Spark 4.0 and 4.1: no admission control for Python sources (SPARK-55304)
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]  # Spark's, where it has one
+        """Stands in where Spark has none; AvailableNow is then one batch of all there is."""
+
+    ReadAllAvailable = ReadMaxRows = None  # type: ignore[assignment,misc]  # as above
+
+log = logging.getLogger("pyspark_servicebroker")
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans ranges between marks; tasks read them.
+
+    last: the highest offset this process has handed out or been given, for Spark 4.0 and 4.1, which
+    do not say where a batch begins. target: where AvailableNow ends.
+    """
+
+    def __init__(self, options: StreamReadOptions) -> None:
+        self.options = options
+        self.watch = StallWatch(options.stall_seconds)
+        self.last: Offset | None = None
+        self.target: Offset | None = None
+        self.connection: Any = None
+
+    def initialOffset(self) -> dict[str, str]:
+        """Where a query without a checkpoint begins."""
+        first = starting(self._present(), self.options.starting_mark)
+        if self.options.reader is not None:  # from now on nothing at or above it is purged
+            acknowledge(self._connected(), self.options, first.mark)
+        self.last = self.last or first
+        return first.to_dict()
+
+    def latestOffset(self, start: Any = None, limit: Any = None) -> dict[str, str]:
+        """Where the next batch ends: the mark of now, less where a limit says so.
+
+        Spark 4.2 gives start and limit; 4.0 and 4.1 neither, and call this before initialOffset.
+        """
+        now = self._present()
+        begin = Offset.of(start) if start is not None else self.last
+        if begin is None:
+            begin = starting(now, self.options.starting_mark)
+        refuse_another_database(begin, now)
+        self._watch(now)
+        end = min(now.mark, self.target.mark) if self.target is not None else now.mark
+        rows = self._rows(limit)
+        if rows is not None and begin.mark < end:
+            end = limited(self._connected(), self.options, begin.mark, end, rows)
+        self.last = Offset(now.broker, max(begin.mark, end))
+        return self.last.to_dict()
+
+    def getDefaultReadLimit(self) -> Any:
+        """``maxMessagesPerTrigger`` (Spark 4.2 and later ask)."""
+        rows = self.options.max_messages_per_trigger
+        return ReadAllAvailable() if rows is None else ReadMaxRows(rows)
+
+    def reportLatestOffset(self) -> dict[str, str]:
+        """How far there are rows, for the progress report."""
+        return self._present().to_dict()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        """Remember where this run ends."""
+        self.target = self._present()
+
+    def partitions(self, start: dict[str, str], end: dict[str, str]) -> list[InputPartition]:
+        """The ranges of one batch; the same for a batch that is run again after a restart."""
+        first, last = Offset.of(start), Offset.of(end)
+        now = self._present()
+        for offset in (first, last):
+            refuse_another_database(offset, now)
+        self.last = last if self.last is None or last.mark > self.last.mark else self.last
+        parts = occupied(
+            self._connected(), self.options, first.mark, last.mark, self.options.num_partitions
+        )
+        return [RangePartition(part.start, part.end) for part in parts]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """One range, in a task, on a connection of the task's own."""
+        return read(self.options, range_of(partition))
+
+    def commit(self, end: dict[str, str]) -> None:
+        """Tell the server how far this stream is: a lower bound.
+
+        Spark calls it for a batch when it plans the next one, so never for the last.
+        """
+        if self.options.reader is not None:
+            self._present()  # over a new connection where the old one was lost
+            acknowledge(self._connected(), self.options, Offset.of(end).mark)
+
+    def stop(self) -> None:
+        """Close; Spark does not always call it, and nothing depends on it."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.close()
+
+    def _rows(self, limit: Any) -> int | None:
+        """Rows a batch may have: Spark's limit, or the option where Spark knows none."""
+        if limit is None:
+            return self.options.max_messages_per_trigger
+        return getattr(limit, "max_rows", None)
+
+    def _connected(self) -> Any:
+        if self.connection is None:
+            self.connection = open_connection(self.options)
+        return self.connection
+
+    def _present(self) -> Offset:
+        """The mark of now; over a new connection where the old one was lost."""
+        try:
+            return present(self._connected(), self.options)
+        except SourceError:
+            self.stop()
+            return present(self._connected(), self.options)
+
+    def _watch(self, now: Offset) -> None:
+        """Report a mark that stands still; raises SourceError with stalledMark = fail."""
+        if not self.watch.stalled(now.mark):
+            return
+        if not waiting_behind(self._connected(), self.options, now.mark):
+            return
+        text = stall_report(self._connected(), now.mark, self.options.stall_seconds)
+        if self.options.stalled_mark == "fail":
+            raise SourceError(text)
+        log.warning("%s", text)
+        self.watch.reported()

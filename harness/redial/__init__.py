@@ -1,0 +1,1 @@
+"""Redial: recycled Service Broker conversations, deployed and operated."""

@@ -1,0 +1,50 @@
+"""``invoke broker``: an embedded broker in the foreground."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+from collections.abc import Sequence
+
+from redial.cli.errors import UserError, command
+
+
+@command
+def broker(
+    port: int = 1433, seed: int = 0, quantum: int | None = None, switch: Sequence[str] = ()
+) -> None:
+    """Serve on ``port`` (0: a free one) until interrupted; prints an ODBC and a JDBC line.
+
+    quantum: statements a session runs before the next one has its turn. switch: ``name=value`` of
+    what no document settles, any number.
+    """
+    if not 0 <= port <= 65535:
+        raise UserError(f"--port {port}", "is no port number", "pass 0 to 65535; 0: a free one")
+    if quantum is not None and quantum < 1:
+        raise UserError(f"--quantum {quantum}", "is no number of statements", "pass 1 or more")
+    gc.disable()  # a tenth of the start; main turns it on again
+
+    from redial_broker.engine.clock import RealClock
+    from redial_broker.engine.switches import parse
+    from redial_broker.instance.instance import QUANTUM, Instance
+    from redial_broker.tds.serve import main
+
+    instance = Instance(
+        seed=seed, clock=RealClock(), switches=parse(switch), quantum=quantum or QUANTUM
+    )
+    try:
+        main(port, instance=instance)
+    except OSError as error:
+        raise UserError(
+            f"port {port}", error.strerror or str(error), "invoke broker --port 0 takes a free one"
+        ) from error
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="redial.cli.broker")
+    parser.add_argument("--port", type=int, default=1433)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--quantum", type=int)
+    parser.add_argument("--switch", action="append", default=[])
+    chosen = parser.parse_args()
+    broker(chosen.port, chosen.seed, chosen.quantum, chosen.switch)

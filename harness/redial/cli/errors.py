@@ -1,0 +1,92 @@
+"""Errors a user can do something about: object, cause, next command; never a traceback."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+class UserError(Exception):
+    """what: the object concerned. why: the cause. next: the command that helps."""
+
+    def __init__(self, what: str, why: str, next: str) -> None:
+        self.what, self.why, self.next = what, why, next
+        super().__init__(f"{what}: {why}\n  Next: {next}")
+
+
+def command(function: Callable[..., int | None]) -> Callable[..., None]:
+    """Make a function a command: its return value is the exit status, expected errors are shown.
+
+    Raises SystemExit when the status is not 0. Unexpected exceptions pass: they are our defects,
+    and a traceback is what a report of one needs.
+    """
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> None:
+        try:
+            status = function(*args, **kwargs) or 0
+        except Exception as error:
+            text = explained(error)
+            if text is None:
+                raise
+            print(text, file=sys.stderr)
+            status = 1
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            status = 130
+        if status:
+            raise SystemExit(status)
+
+    return run
+
+
+def explained(error: Exception) -> str | None:
+    """The text for an expected error, None for any other."""
+    from redial.config.load import ConfigError
+    from redial.deploy.errors import DeployError, server_message
+    from redial.render import RenderError
+
+    if isinstance(error, UserError):
+        return str(error)
+    if _is_switch_error(error):
+        return f"{error}\n  Next: docs/coverage.md says what each switch and value means"
+    if isinstance(error, ConfigError):
+        return f"{error}\n  Next: correct the file, then invoke render --check"
+    if isinstance(error, RenderError):
+        return f"{error}\n  Next: correct the template, then invoke render --check"
+    if isinstance(error, DeployError):
+        return f"{error}\n  Next: remove the cause and run the same command again; it is repeatable"
+    if isinstance(error, ImportError) and "libodbc" in str(error):
+        return f"pyodbc: {error}\n  Next: tools/setup (installs unixODBC)"
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}\n  Next: check the path and its permissions"
+    if _from_pyodbc(error):
+        number, text = server_message(error)
+        return f"server: {text}{f' ({number})' if number else ''}\n  Next: {_advice(error, number)}"
+    return None
+
+
+def _is_switch_error(error: Exception) -> bool:
+    """By name: the broker's engine need not be loaded to show another command's error."""
+    return type(error).__name__ == "SwitchError"
+
+
+def _from_pyodbc(error: Exception) -> bool:
+    """Without importing pyodbc: where unixODBC is missing, that import itself fails."""
+    return any(kind.__module__ == "pyodbc" for kind in type(error).__mro__)
+
+
+def _advice(error: Exception, number: int | None) -> str:
+    """What helps after a connection error."""
+    if number == 18456:
+        return "check UID and PWD in --server or REDIAL_SERVER"
+    if number in (911, 4060):
+        return "name an existing database with --database, or add --create"
+    state = str(error.args[0]) if error.args else ""
+    if state in ("IM002", "01000", "IM003"):
+        return "tools/setup (installs unixODBC and Microsoft's ODBC Driver 18)"
+    if state in ("08001", "HYT00", "08S01"):
+        return "check that the server runs and Server=host,port is right; invoke broker starts one"
+    return "correct --server and run the command again"

@@ -1,0 +1,159 @@
+"""From ``--server`` to a server: an embedded broker in its own process, or a connection string."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from redial.cli.errors import UserError
+from redial.paths import ROOT
+from redial.server import Server, database_of, with_database
+
+EMBEDDED = "embedded"
+LABEL = "embedded broker, not SQL Server"
+SYSTEM_DATABASES = frozenset({"master", "tempdb", "model", "msdb"})
+START_SECONDS = 30.0
+LOG_LINES = 50
+BROKER = [sys.executable, "-m", "redial.cli.broker", "--port", "0"]
+
+
+@dataclass(frozen=True)
+class BrokerProcess:
+    """A broker that accepts connections. odbc and jdbc lead to master.
+
+    log: the last lines it has written to standard error; a healthy broker writes none.
+    """
+
+    process: subprocess.Popen[str]
+    odbc: str
+    jdbc: str
+    log: deque[str]
+
+
+@contextmanager
+def broker_process(*arguments: str) -> Iterator[BrokerProcess]:
+    """``python -m redial.cli.broker`` with ``arguments``, until the block ends.
+
+    A process of its own, so that clients and broker do not share an interpreter lock.
+    Raises UserError when it does not start.
+    """
+    process = subprocess.Popen(
+        [*BROKER, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+    try:
+        odbc, jdbc = _lines(process)
+        yield BrokerProcess(process, odbc, jdbc, _log(process))
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _lines(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """The two lines a broker prints when it is ready; UserError with its own words otherwise."""
+    timer = threading.Timer(START_SECONDS, process.kill)
+    timer.start()
+    found: dict[str, str] = {}
+    assert process.stdout is not None and process.stderr is not None
+    for line in process.stdout:
+        kind, _, value = line.strip().partition(": ")
+        found[kind] = value
+        if {"ODBC", "JDBC"} <= found.keys():
+            break
+    timer.cancel()
+    if not {"ODBC", "JDBC"} <= found.keys():
+        words = process.stderr.read().strip().splitlines()
+        why = words[-1] if words else f"it did not answer within {START_SECONDS:.0f} s"
+        raise UserError("embedded broker", why, "tools/setup, then invoke broker --port 0")
+    return found["ODBC"], found["JDBC"]
+
+
+def _log(process: subprocess.Popen[str]) -> deque[str]:
+    """What the broker writes from now on; a pipe nobody reads would fill up and stop it."""
+    log: deque[str] = deque(maxlen=LOG_LINES)
+    errors = process.stderr
+    assert errors is not None
+    threading.Thread(target=lambda: log.extend(errors), daemon=True).start()
+    return log
+
+
+@contextmanager
+def open_server(
+    server: str | None, database: str | None = None, create: bool = False
+) -> Iterator[Server]:
+    """The server ``--server`` (or REDIAL_SERVER) names, with a database to work in.
+
+    embedded: a fresh broker with an empty database, gone when the block ends. Anything else is an
+    ODBC connection string; it or ``database`` must name a user database, made when ``create``.
+    Raises UserError.
+    """
+    text = server or os.environ.get("REDIAL_SERVER") or EMBEDDED
+    if text == EMBEDDED:
+        with broker_process() as broker:
+            own = database or "redial"
+            create_database(broker.odbc, own)
+            yield Server(LABEL, with_database(broker.odbc, own))
+        return
+    odbc = connection_string(text)
+    name = database or database_of(odbc)
+    if name is None or name.lower() in SYSTEM_DATABASES:
+        raise UserError(
+            "--server",
+            f"leads to {name or 'no database'}, and Redial installs into user databases only",
+            "add --database NAME (and --create to make it)",
+        )
+    if create:
+        create_database(odbc, name)
+    yield Server(_label(with_database(odbc, name)), with_database(odbc, name))
+
+
+def connection_string(text: str) -> str:
+    """An ODBC connection string with a driver; raises UserError for text that is none."""
+    if text.lower().startswith(("jdbc:", "mssql://", "mssql+")) or "=" not in text:
+        raise UserError(
+            f"--server {text.partition('=')[0][:40]!r}",
+            "is not understood",
+            f"pass '{EMBEDDED}' or an ODBC connection string: Server=host,port;UID=...;PWD=...",
+        )
+    if re.search(r"(?i)(?:^|;)\s*(driver|dsn)\s*=", text):
+        return text
+    from redial.odbc import odbc_driver
+
+    return f"Driver={{{odbc_driver()}}};{text}"
+
+
+def create_database(odbc: str, name: str) -> None:
+    """Make a database where there is none of that name. Raises pyodbc.Error."""
+    from redial.render.quoting import literal, quote_name
+
+    connection = Server("", with_database(odbc, "master")).connect()
+    try:
+        connection.execute(f"IF DB_ID({literal(name)}) IS NULL CREATE DATABASE {quote_name(name)};")
+    finally:
+        connection.close()
+
+
+def _label(odbc: str) -> str:
+    """What a server says it is, first line."""
+    connection = Server("", odbc).connect()
+    try:
+        version: str = connection.execute("SELECT @@VERSION;").fetchone()[0]
+    finally:
+        connection.close()
+    if "EMBEDDED BROKER" in version:
+        return LABEL
+    return version.splitlines()[0].strip()

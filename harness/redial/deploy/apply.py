@@ -1,0 +1,185 @@
+"""Sending rendered scripts, batch by batch, in autocommit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from redial.config import Config
+from redial.deploy.errors import DeployError, server_message
+from redial.deploy.port import Connect
+from redial.render import render
+from redial.render.quoting import quote_name
+from redial.tsql import split_batches
+
+LOCK_WAIT_MS = 60_000
+"""How long a second deployment of the same configuration waits for the first, milliseconds."""
+
+Progress = Callable[[str, int, int], None]
+"""Called before each file: its name, its number from 1, how many there are."""
+
+
+@dataclass
+class DeployReport:
+    """What a deployment sent."""
+
+    files: list[str] = field(default_factory=list)
+    batches: int = 0
+
+
+def apply(
+    config: Config,
+    connect: Connect,
+    progress: Progress | None = None,
+    mutant: str | None = None,
+) -> DeployReport:
+    """Install ``config``, or bring an installation up to date; doing it twice is harmless.
+
+    ``mutant`` installs a known-bad variant instead (``redial.render.mutant_names``), to be caught.
+    Raises DeployError on the first batch that fails; the scripts can be applied again after it.
+    """
+    files = render(config, mutant=mutant)
+    return _send(config, connect, [(name, files[name]) for name in installation(files)], progress)
+
+
+def installation(files: Iterable[str]) -> list[str]:
+    """The parts of an installation in order: what the sender's side asks first, then each side."""
+    parts = [name for name in files if re.match(r"(target/)?\d\d_", name)]
+    first = [name for name in parts if name.startswith("05_")]
+    return [*first, *(name for name in parts if name not in first)]
+
+
+def uninstall(
+    config: Config, connect: Connect, purge_data: bool = False, progress: Progress | None = None
+) -> DeployReport:
+    """Drain the conversations, then drop what this configuration made; tables stay.
+
+    With ``purge_data`` the tables, roles, schema and module user go too. Raises DeployError; 50140
+    when conversations do not end (see docs/errors.md).
+    """
+    files = render(config)
+    names = ["uninstall.sql", "purge_data.sql"] if purge_data else ["uninstall.sql"]
+    # The sender's side drains as long as the target's side still answers.
+    names = [folder + name for name in names for folder in ("", "target/")]
+    names = [name for name in names if name in files]
+    return _send(config, connect, [(name, files[name]) for name in names], progress)
+
+
+def _send(
+    config: Config,
+    connect: Connect,
+    files: list[tuple[str, str]],
+    progress: Progress | None,
+) -> DeployReport:
+    """Send the files over one connection while holding the deployment lock."""
+    report = DeployReport()
+    with closing(connect()) as connection:
+        connection.autocommit = True  # ALTER DATABASE and BEGIN DIALOG tests want no transaction
+        with _exclusive(connection, config), _at_home(connection, config) as home:
+            for number, (name, text) in enumerate(files, 1):
+                if progress:
+                    progress(name, number, len(files))
+                if home is not None:
+                    use(connection, (config.target.database if "/" in name else None) or home)
+                report.batches += _run_file(connection, name, text)
+                report.files.append(name)
+    return report
+
+
+def use(connection: Any, database: str) -> None:
+    """Make a database the connection's current one. Raises DeployError where it may not enter."""
+    _run_batch(connection, "USE", 1, f"USE {quote_name(database)};")
+
+
+@contextmanager
+def _at_home(connection: Any, config: Config) -> Iterator[str | None]:
+    """The connection's own database, and back to it at the end: the deployment lock is there.
+
+    None where there is no other.
+    """
+    if config.target.database is None:
+        yield None
+        return
+    home = _scalar(connection, "SELECT DB_NAME();", ())
+    try:
+        yield home
+    finally:
+        with suppress(DeployError):  # a connection the server has cut is nowhere
+            use(connection, home)
+
+
+def _run_file(connection: Any, name: str, text: str) -> int:
+    """Run every batch of one file; returns how many. Raises DeployError."""
+    count = 0
+    for batch in split_batches(text):
+        line = batch.first_line + _leading_blank_lines(batch.sql)
+        for _ in range(batch.repeat_count):
+            _run_batch(connection, name, line, batch.sql)
+            count += 1
+    return count
+
+
+def _leading_blank_lines(sql: str) -> int:
+    """Lines before the first with text on it: an error should point at text."""
+    return sql[: len(sql) - len(sql.lstrip())].count("\n")
+
+
+def _run_batch(connection: Any, name: str, line: int, text: str) -> None:
+    """Run one batch to its last result: an error may come after result sets."""
+    with closing(connection.cursor()) as cursor:
+        try:
+            cursor.execute(text)
+            while cursor.nextset():
+                pass
+        except Exception as error:
+            number, message = server_message(error)
+            raise DeployError(name, line, number, message) from error
+
+
+@contextmanager
+def _exclusive(connection: Any, config: Config) -> Iterator[None]:
+    """Hold a session-owned application lock, so two deployments do not interleave.
+
+    It ends with the connection, whatever happens to us (sp_getapplock page).
+    """
+    resource = f"redial deploy {config.name}"
+    got = _scalar(
+        connection,
+        "DECLARE @result int; EXECUTE @result = sys.sp_getapplock @Resource = ?, "
+        "@LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = ?; SELECT @result;",
+        (resource, LOCK_WAIT_MS),
+    )
+    if got is None or got < 0:
+        text = f"another deployment of {config.name!r} is running (sp_getapplock gave {got})"
+        raise DeployError("deployment lock", 1, None, text)
+    try:
+        yield
+    finally:
+        _release(connection, resource)
+
+
+def _release(connection: Any, resource: str) -> None:
+    """Give the lock back; a connection the server has cut has given it back already."""
+    try:
+        _scalar(
+            connection,
+            "DECLARE @result int; EXECUTE @result = sys.sp_releaseapplock @Resource = ?, "
+            "@LockOwner = N'Session'; SELECT @result;",
+            (resource,),
+        )
+    except DeployError:
+        return
+
+
+def _scalar(connection: Any, sql: str, parameters: Iterable[Any]) -> Any:
+    """First column of the first row of one statement batch. Raises DeployError."""
+    with closing(connection.cursor()) as cursor:
+        try:
+            row = cursor.execute(sql, *parameters).fetchone()
+        except Exception as error:
+            number, message = server_message(error)
+            raise DeployError("deployment lock", 1, number, message) from error
+        return None if row is None else row[0]

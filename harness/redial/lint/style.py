@@ -1,0 +1,117 @@
+"""Style of the templates, by sqlfluff with our plugin; and mending it without changing meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlfluff.core import FluffConfig, Linter
+from sqlfluff.core.templaters import TemplatedFile
+
+from redial.lint import plugin
+from redial.paths import SQL, TEMPLATES
+from redial.tsql import TsqlSyntaxError, parse_script
+from redial.tsql.ast import structure
+
+CONFIG_FILE = SQL / ".sqlfluff"
+FIXABLE = "layout,CP01,CP03,CP04"
+"""What ``fix`` may touch: rules that change how a text looks. Others have changed meaning: CP05,
+types, writes [audit].[MessageBatch] in lower case, which a database may take for another name."""
+
+
+@dataclass(frozen=True, slots=True)
+class StyleFinding:
+    """One of sqlfluff's. line, column: of the template, 1-based."""
+
+    path: Path
+    line: int
+    column: int
+    code: str
+    text: str
+
+
+class FixRefused(Exception):
+    """Mending would have changed what a file means; nothing was written. Names the file."""
+
+
+def linter(config: str, rules: str | None = None) -> Linter:
+    """sqlfluff, set up by ``sql/.sqlfluff`` for one of our configurations."""
+    plugin.register()
+    overrides: dict[str, Any] = {} if rules is None else {"rules": rules}
+    settings = FluffConfig.from_path(str(SQL), overrides=overrides)
+    settings.set_value(["templater", "redial", "config"], config)
+    return Linter(config=settings)
+
+
+def templates() -> list[Path]:
+    """Every template, in order."""
+    return sorted(TEMPLATES.glob("*/*.sql.j2"))
+
+
+def lint_templates(config: str, paths: list[Path] | None = None) -> list[StyleFinding]:
+    """Findings of the templates as one configuration renders them."""
+    using = linter(config)
+    found = []
+    for path in templates() if paths is None else paths:
+        linted = using.lint_string(path.read_text(encoding="utf-8"), fname=str(path))
+        found += [
+            StyleFinding(path, one.line_no, one.line_pos, one.rule_code(), one.desc())
+            for one in linted.get_violations()
+        ]
+    return found
+
+
+def mended(text: str, name: str, using: Linter) -> str:
+    """The text with its layout and capitals put right. Raises FixRefused.
+
+    The trees before and after must be equal: sqlfluff is a style checker and has rewritten queries.
+    """
+    linted = using.lint_string(text, fname=name, fix=True)
+    if linted.templated_file is None:
+        raise FixRefused(f"{name}: it cannot be rendered; invoke render says why")
+    better, _ = linted.fix_string()
+    if better != text and not same_meaning(linted.templated_file, better, name, using):
+        raise FixRefused(f"{name}: the mended text would mean something else; mend it by hand")
+    return better
+
+
+def rendered(template: str, name: str, using: Linter) -> str:
+    """A template's text as the configuration renders it. Raises FixRefused."""
+    found = _rendered(template, name, using)
+    if found is None:
+        raise FixRefused(f"{name}: it cannot be rendered")
+    return found.templated_str
+
+
+def _rendered(template: str, name: str, using: Linter) -> TemplatedFile | None:
+    """sqlfluff's rendering of a template, nothing parsed; None when it cannot be rendered."""
+    variants = using.render_string(template, name, using.config, "utf-8").templated_variants
+    return variants[0] if variants else None
+
+
+def same_meaning(before: TemplatedFile | None, template: str, name: str, using: Linter) -> bool:
+    """Whether a mended template still renders to the same statements."""
+    after = _rendered(template, name, using)
+    if before is None or after is None:
+        return False
+    try:
+        return _trees(before.templated_str) == _trees(after.templated_str)
+    except TsqlSyntaxError:
+        return False  # what our parser cannot read cannot be proven
+
+
+def _trees(sql: str) -> list[Any]:
+    return [_folded(structure(batch)) for batch in parse_script(sql)]
+
+
+def _folded(tree: Any) -> Any:
+    """A tree in which the case of built-in functions is gone: the server finds those in any. Names
+    of somebody's own keep theirs, a database may tell them apart."""
+    if not isinstance(tree, tuple):
+        return tree
+    if len(tree) > 1 and tree[0] == "FunctionCall":
+        name = tree[1]
+        if name[0] == "ObjectName" and len(name[1]) == 1:
+            tree = (tree[0], ("ObjectName", (name[1][0].lower(),)), *tree[2:])
+    return tuple(_folded(part) for part in tree)

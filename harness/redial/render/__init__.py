@@ -1,0 +1,20 @@
+"""Configs and templates to ``sql/generated``: deterministic, committed, checked."""
+
+from redial.render.files import check, write
+from redial.render.mutants import Mutant, comparator_names, find_mutant, mutant_names
+from redial.render.renderer import RenderError, render, signed_modules
+from redial.render.sides import Side, sides
+
+__all__ = [
+    "Mutant",
+    "RenderError",
+    "Side",
+    "check",
+    "comparator_names",
+    "find_mutant",
+    "mutant_names",
+    "render",
+    "sides",
+    "signed_modules",
+    "write",
+]

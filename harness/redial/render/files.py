@@ -1,0 +1,49 @@
+"""Writing and checking ``sql/generated/<name>``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from redial.config import Config
+from redial.paths import SQL
+from redial.render.renderer import render
+
+
+def write(config: Config, root: Path = SQL) -> list[Path]:
+    """Render ``config`` into ``root/generated/<name>``; remove what is no longer rendered there.
+
+    Returns the paths whose content changed.
+    """
+    directory = root / "generated" / config.name
+    files = render(config, root)
+    changed = []
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_bytes() != text.encode():
+            path.write_bytes(text.encode())
+            changed.append(path)
+    for name in sorted(_present(directory) - set(files)):
+        (directory / name).unlink()
+        changed.append(directory / name)
+    return changed
+
+
+def _present(directory: Path) -> set[str]:
+    """Names of the files there, those of the target's folder with it."""
+    return {p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file()}
+
+
+def check(config: Config, root: Path = SQL) -> list[str]:
+    """What ``sql/generated/<name>`` and a fresh rendering differ in: empty means up to date."""
+    directory = root / "generated" / config.name
+    files = render(config, root)
+    present = _present(directory)
+    stale = [f"{name}: missing; run invoke render" for name in files if name not in present]
+    stale += [f"{name}: not rendered any more; run invoke render" for name in present - set(files)]
+    stale += [
+        f"{name}: stale; run invoke render"
+        for name, text in files.items()
+        if name in present and (directory / name).read_bytes() != text.encode()
+    ]
+    return sorted(stale)

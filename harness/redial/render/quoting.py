@@ -1,0 +1,5 @@
+"""Quoting, where templates ask for it; the functions are ``redial.quoting``'s."""
+
+from redial.quoting import literal, message_text, quote_name, single_quoted
+
+__all__ = ["literal", "message_text", "quote_name", "single_quoted"]

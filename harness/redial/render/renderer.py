@@ -1,0 +1,346 @@
+"""Templates to text. No files are written here; see ``files``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import (
+    BytecodeCache,
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    Template,
+    TemplateError,
+)
+from jinja2.bccache import Bucket
+from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError, UndefinedError
+
+from redial.config import Config
+from redial.config.choices import Signing, TimerStrategy
+from redial.paths import SQL
+from redial.render.installer import installer
+from redial.render.mutants import Mutant, MutantError, find_mutant
+from redial.render.quoting import literal, message_text, quote_name, single_quoted
+from redial.render.sides import Side, sides
+from redial.version import VERSION
+
+HEADER = "SET ANSI_NULLS ON;\nSET QUOTED_IDENTIFIER ON;\nGO\n"
+"""Both settings are frozen into a module when it is created, and sqlcmd connects with
+QUOTED_IDENTIFIER OFF, which breaks .value() later, inside activation (F-103)."""
+
+SCRIPTS = "99_"
+"""Directories of scripts that are no part of an installation begin so."""
+
+NO_CODE = re.compile(r"/\*.*?\*/|'(?:[^']|'')*'", re.DOTALL)
+"""Comments and literals of rendered T-SQL."""
+
+MODULE = re.compile(r"\d\d_(?:\d\d_)?(.+)\.(procedure|function|view)\.sql")
+"""A rendered file that makes a module: its name and kind."""
+
+INLINE = re.compile(r"\bRETURNS\s+TABLE\b", re.IGNORECASE)
+"""An inline table-valued function."""
+
+SIGNED = re.compile(r"sys\.transmission_queue|IS_MEMBER\s*\(|\bWITH\s+CLEANUP\b", re.IGNORECASE)
+"""What a procedure does that must be signed where the module user is not in db_owner: it sees
+pending messages (F-113), or cleans up a conversation that is over (28006)."""
+
+LATE = re.compile(r"\b(?:content_hash|signed)\b")
+"""What is known when all others are rendered. Templates ask for it, their parts never do."""
+
+SUFFIX = ".sql.j2"
+WHEN = re.compile(r"\{# when: (.+?) #\}\n")
+"""First line of a template that only some configurations install: a Jinja expression over ``c``."""
+
+
+class RenderError(Exception):
+    """A template cannot be rendered; the text names file and line."""
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One template: ``NN_area/[NN_]object.kind[.variant].sql.j2`` below ``root``.
+
+    Variants of one object exclude each other by their first lines (``WHEN``).
+    """
+
+    root: Path
+    area: str
+    file: str
+
+    @property
+    def path(self) -> Path:
+        """The file itself."""
+        return self.root / self.area / self.file
+
+    @property
+    def output(self) -> str:
+        """Name of the rendered file: area number, object and kind; bare for scripts apart."""
+        if self.area.startswith(SCRIPTS):
+            return self.object_kind.split(".")[0] + ".sql"
+        number = self.file[:3] if re.match(r"\d\d_", self.file) else ""
+        return f"{self.area[:2]}_{number}{self.object_kind}.sql"
+
+    @property
+    def object_kind(self) -> str:
+        """``object.kind``, no ordering number, no variant: what a mutant replaces or omits."""
+        name = re.sub(r"^\d\d_", "", self.file.removesuffix(SUFFIX))
+        return ".".join(name.split(".")[:2])
+
+
+def render(config: Config, root: Path = SQL, mutant: str | None = None) -> dict[str, str]:
+    """Every file of ``sql/generated/<name>`` by name, in the order of installation.
+
+    ``install.sql``, ``uninstall.sql``, ``purge_data.sql`` and ``SHA256SUMS`` come last. Where the
+    target has a database of its own (``sides``), its files come first, in a folder. ``mutant``
+    names a known-bad variant of ``sql/mutants``; strategy ``article`` is the mutant of that name.
+    Raises RenderError naming template file and line.
+    """
+    files: dict[str, str] = {}
+    for here in sides(config):
+        for name, text in _render_side(config, here, root, mutant).items():
+            files[here.folder + name] = text
+    files["SHA256SUMS"] = "".join(
+        f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in files.items()
+    )
+    return files
+
+
+def _render_side(config: Config, here: Side, root: Path, mutant: str | None) -> dict[str, str]:
+    """The files of one database, their names without its folder."""
+    change = _mutant(config, root, mutant)
+    environment = new_environment(config, here)
+    sources = _sources(root, change, environment, here)
+    known = frozenset(source.object_kind for source in _scan(root / "templates"))
+    environment.globals["installed"] = frozenset(source.object_kind for source in sources)
+    environment.globals["known"] = known
+    _check_hook(config, known)
+
+    def rendered(source: _Source, content_hash: str) -> str:
+        return HEADER + _render_one(environment, source, change, content_hash)
+
+    parts = {s: rendered(s, "0" * 64) for s in sources if not s.area.startswith(SCRIPTS)}
+    environment.globals["signed"] = signed_modules({s.output: parts[s] for s in parts})
+    digest = hashlib.sha256("\0".join(parts.values()).encode()).hexdigest()
+    late = [s for s in sources if s not in parts or LATE.search(s.path.read_text(encoding="utf-8"))]
+    again = {source: rendered(source, digest) for source in late}
+    files = {source.output: again.get(source) or parts[source] for source in sources}
+    return _with_installer(files, config, here)
+
+
+def template_files(config: Config, root: Path = SQL) -> list[Path]:
+    """The templates this configuration installs, over all its databases. Raises RenderError."""
+    found: dict[Path, None] = {}
+    for here in sides(config):
+        environment = new_environment(config, here)
+        for source in _sources(root, Mutant("", ""), environment, here):
+            found[source.root / source.area / source.file] = None
+    return list(found)
+
+
+def signed_modules(files: Mapping[str, str]) -> list[str]:
+    """Names of the modules that do what they do only with a right of db_owner (``SIGNED``).
+
+    Themselves, or through a view or an inline function, which is part of the statement it is in
+    and cannot be signed; other functions are modules of their own (F-241). files: of one side.
+    """
+    code, inline = {}, set()
+    for name, text in files.items():
+        if found := MODULE.fullmatch(name):
+            code[found[1]] = NO_CODE.sub("", text)
+            if found[2] == "view" or INLINE.search(code[found[1]]):
+                inline.add(found[1])
+    reading = {name for name, text in code.items() if SIGNED.search(text)}
+    more = reading
+    while more:
+        parts = [f"[{name}]" for name in more & inline]
+        more = {n for n, text in code.items() if any(part in text for part in parts)} - reading
+        reading |= more
+    return sorted(reading - inline)
+
+
+def _check_hook(config: Config, known: frozenset[str]) -> None:
+    """The user's procedure must not be one of ours, which a deployment replaces."""
+    ours = {name.casefold() for name in known if name.endswith(".procedure")}
+    if f"{config.target.hook}.procedure".casefold() in ours:
+        raise RenderError(
+            f"target.hook: {config.target.hook!r} is a procedure of the package, which a "
+            "deployment replaces; allowed: another name"
+        )
+
+
+def _mutant(config: Config, root: Path, name: str | None) -> Mutant:
+    """The mutant asked for by name or by the config's strategy; an empty one for neither."""
+    if name is None and config.conversation.timer_strategy == TimerStrategy.ARTICLE:
+        name = TimerStrategy.ARTICLE.value
+    try:
+        return find_mutant(root, name) if name else Mutant("", "")
+    except MutantError as error:
+        raise RenderError(f"mutants/mutants.toml:1: {error}") from error
+
+
+def _with_installer(files: dict[str, str], config: Config, here: Side) -> dict[str, str]:
+    """Add the one-file installer, which is the parts in order."""
+    parts = {name: text for name, text in files.items() if re.match(r"\d\d_", name)}
+    database = None if here.initiator else quote_name(config.target.database or "")
+    files["install.sql"] = installer(parts, HEADER, _stamp(config), database)
+    return files
+
+
+def _sources(root: Path, change: Mutant, environment: Environment, here: Side) -> list[_Source]:
+    """Templates in order; a mutant's own replace ours, or ours are left out, by object and kind."""
+    chosen = _chosen(root / "templates", environment, here)
+    for object_kind in change.omit:
+        if chosen.pop(object_kind, None) is None:
+            raise RenderError(f"mutants/mutants.toml:1: nothing to omit: {object_kind!r}")
+    for directory in change.directories:
+        chosen.update(_chosen(directory, environment, here))
+    for object_kind in change.replace.keys() - chosen.keys():
+        raise RenderError(f"mutants/mutants.toml:1: nothing to change: {object_kind!r}")
+    return sorted(chosen.values(), key=lambda s: (s.area, s.file))
+
+
+def _chosen(root: Path, environment: Environment, here: Side) -> dict[str, _Source]:
+    """The templates below ``root`` that this configuration installs, by object and kind."""
+    chosen: dict[str, _Source] = {}
+    for source in _scan(root):
+        shown = f"{root.name}/{source.area}/{source.file}"
+        if not here.holds(source.area, source.object_kind.split(".")[0]):
+            continue
+        condition = WHEN.match((root / source.area / source.file).read_text(encoding="utf-8"))
+        try:
+            if condition and not environment.compile_expression(condition[1], False)():
+                continue
+        except (TemplateError, TypeError) as error:
+            raise RenderError(f"{shown}:1: {error}") from error
+        if source.object_kind in chosen:
+            other = chosen[source.object_kind].file
+            raise RenderError(f"{shown}:1: {other} makes the same object for this configuration")
+        chosen[source.object_kind] = source
+    return chosen
+
+
+def _scan(root: Path) -> list[_Source]:
+    """All templates below ``root``."""
+    if not root.is_dir():
+        raise RenderError(f"{root}:1: there is no such template directory")
+    found = sorted(root.glob(f"[0-9][0-9]_*/*{SUFFIX}"))
+    return [_Source(root, path.parent.name, path.name) for path in found]
+
+
+class _Compiled(BytecodeCache):
+    """Templates compiled once per process: rendering many configurations is mostly that."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """What is kept, which Jinja2 compares with the checksum of the template's text."""
+        if bucket.key in self._kept:
+            bucket.bytecode_from_string(self._kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep it."""
+        self._kept[bucket.key] = bucket.bytecode_to_string()
+
+
+_COMPILED = _Compiled()
+
+
+def new_environment(config: Config, here: Side | None = None) -> Environment:
+    """Strict undefined: a misspelt variable is an error, never an empty string in a script."""
+    environment = Environment(
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # T-SQL, quoted by the filters below
+        bytecode_cache=_COMPILED,
+    )
+    environment.filters.update(
+        quote_name=quote_name,
+        literal=literal,
+        single_quoted=single_quoted,
+        message_text=message_text,
+    )
+    schema = quote_name(config.schema_name)
+    environment.globals.update(
+        c=config,
+        here=here or sides(config)[-1],
+        signed=[],
+        signer_prefix=f"redial_{config.name}_signing_",
+        unseen=_unseen(config),
+        own=lambda name: f"{schema}.{quote_name(name)}",
+        stamp=_stamp(config),
+        version=VERSION,
+    )
+    return environment
+
+
+def _stamp(config: Config) -> str:
+    """What made a script, and of what."""
+    warning = "".join(f", COMPARISON ONLY: {choice}" for choice in config.comparison_only)
+    return f"Redial {VERSION}, configuration {config.name}{warning}"
+
+
+def _unseen(config: Config) -> dict[str, str]:
+    """Why a module may not see sys.transmission_queue (F-113), and the next command."""
+    module = config.roles.module
+    if config.security.signing == Signing.CERTIFICATE:
+        return {
+            "why": "it is not signed any more, as after every change of its text",
+            "next": "deploy again, which signs it",
+        }
+    return {
+        "why": f"user '{module}' must be a member of db_owner",
+        "next": f"ALTER ROLE db_owner ADD MEMBER {quote_name(module)}",
+    }
+
+
+def _render_one(
+    environment: Environment, source: _Source, change: Mutant, content_hash: str
+) -> str:
+    """Text of one template. Raises RenderError with file and line of the template."""
+    path = source.root / source.area / source.file
+    shown = f"{source.root.name}/{source.area}/{source.file}"
+    environment.loader = FileSystemLoader([source.root, *_templates_beside(source.root)])
+    try:
+        text = _template(environment, source, change).render(content_hash=content_hash)
+    except MutantError as error:
+        raise RenderError(f"{shown}:1: {error}") from error
+    except TemplateSyntaxError as error:
+        raise RenderError(f"{shown}:{error.lineno}: {error.message}") from error
+    except TemplateNotFound as error:
+        raise RenderError(f"{shown}:1: template not found: {error.name}") from error
+    except (UndefinedError, TemplateError) as error:
+        raise RenderError(f"{shown}:{_line_of(error, str(path))}: {error}") from error
+    if not text.rstrip().endswith("GO"):
+        raise RenderError(f"{shown}:{text.count(chr(10))}: the file must end with GO")
+    return text
+
+
+def _templates_beside(root: Path) -> list[Path]:
+    """Our templates, whose parts those of a mutant or comparator may use."""
+    return [path / "templates" for path in root.parents if (path / "templates").is_dir()][:1]
+
+
+def _template(environment: Environment, source: _Source, change: Mutant) -> Template:
+    """The template, compiled; the text of one a mutant changes comes from it, not from the file."""
+    name = f"{source.area}/{source.file}"
+    if source.object_kind not in change.replace:
+        return environment.get_template(name)
+    text = (source.root / name).read_text(encoding="utf-8")
+    return environment.from_string(change.apply(source.object_kind, text))
+
+
+def _line_of(error: BaseException, path: str) -> int:
+    """Line of the template an error came from (Jinja2 rewrites tracebacks to template lines)."""
+    line, trace = 1, error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line

@@ -1,0 +1,60 @@
+"""A server by its connection string: the port through which everything but deploy knows one."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server to tell a story to.
+
+    label: what it is, printed beside every figure. odbc: connection string, database included.
+    wait: lets the given seconds pass (a virtual clock is advanced, real time is slept).
+    """
+
+    label: str
+    odbc: str
+    wait: Callable[[float], None] = time.sleep
+
+    def connect(self, autocommit: bool = True) -> Any:
+        """A DB-API connection of its own. Raises pyodbc.Error."""
+        import pyodbc  # here, so that reading a verdict needs no driver
+
+        return pyodbc.connect(self.odbc, autocommit=autocommit, timeout=30)
+
+    def kill(self, session_id: int) -> None:
+        """End a session as an administrator does. Raises pyodbc.Error."""
+        with self.connect() as connection:
+            connection.execute(f"KILL {int(session_id)};")
+
+
+_PAIR = re.compile(r"\s*([^=;]+?)\s*=\s*(\{(?:[^}]|\}\})*\}|[^;]*)\s*(?:;|$)")
+"""One ``keyword=value``; a value in braces may hold semicolons, and braces doubled."""
+
+_DATABASE = ("database", "initial catalog")
+
+
+def _pairs(odbc: str) -> list[tuple[str, str]]:
+    """Keywords and values of a connection string, in order."""
+    return list(_PAIR.findall(odbc))
+
+
+def database_of(odbc: str) -> str | None:
+    """The database an ODBC connection string names; None when it names none."""
+    for keyword, value in _pairs(odbc):
+        if keyword.lower() in _DATABASE:
+            braced = value.startswith("{")
+            return value[1:-1].replace("}}", "}") if braced else value.strip()
+    return None
+
+
+def with_database(odbc: str, database: str) -> str:
+    """The connection string with another database."""
+    quoted = "{" + database.replace("}", "}}") + "}"
+    pairs = [pair for pair in _pairs(odbc) if pair[0].lower() not in _DATABASE]
+    return ";".join(f"{keyword}={value}" for keyword, value in [*pairs, ("Database", quoted)])

@@ -1,0 +1,178 @@
+"""How far a reader may read, and what holds it back.
+
+A mark is MIN_ACTIVE_ROWVERSION(), taken by a statement of its own before the read: every row below
+it is committed or never will be, whatever the order in which transactions commit. So rows are read
+with from <= RowVersion < mark, each once (F-431). An identity would lose what commits late.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from redial.quoting import quote_name
+from redial.spark.connect import SourceError, told
+from redial.spark.options import Options
+from redial.spark.ranges import mark_literal
+
+LOWEST = 0
+
+
+@dataclass(frozen=True)
+class Offset:
+    """A place in one database's landing table: rows below ``mark`` are read.
+
+    broker: sys.databases.service_broker_guid, without which a mark of one database would be taken
+    for a mark of another.
+    """
+
+    broker: str
+    mark: int
+
+    def to_dict(self) -> dict[str, str]:
+        """As Spark keeps it in a checkpoint; the mark as T-SQL writes it."""
+        return {"broker": self.broker, "mark": mark_literal(self.mark)}
+
+    @classmethod
+    def of(cls, stored: dict[str, str] | str) -> Offset:
+        """From a checkpoint. Raises SourceError."""
+        try:
+            found = json.loads(stored) if isinstance(stored, str) else stored
+            return cls(str(found["broker"]), int(found["mark"], 16))
+        except (KeyError, TypeError, ValueError):
+            raise SourceError(
+                f"the checkpoint's offset {stored!r} is none of ours. "
+                "Next: a new checkpointLocation"
+            ) from None
+
+
+def landing(options: Options) -> str:
+    """Quoted name of the landing table."""
+    return f"{quote_name(options.schema_name)}.[Landing]"
+
+
+def present(connection: Any, options: Options) -> Offset:
+    """The mark of now, with the database it is of. Raises SourceError.
+
+    connection: in autocommit mode, so that the statement has a transaction of its own: in an open
+    one the mark could be older than a snapshot taken later, or of its own work.
+    """
+    try:
+        broker, mark = connection.execute(
+            "SELECT CONVERT(char(36), d.service_broker_guid), MIN_ACTIVE_ROWVERSION() "
+            "FROM sys.databases AS d WHERE d.database_id = DB_ID();"
+        ).fetchone()
+    except Exception as error:  # whichever driver's
+        raise told(
+            error, options, "the mark cannot be taken", "a login with a user in this database"
+        ) from None
+    return Offset(str(broker).upper(), int.from_bytes(bytes(mark), "big"))
+
+
+def starting(now: Offset, word: str) -> Offset:
+    """``startingMark`` or ``endingMark`` as an offset: earliest, latest, or a mark."""
+    if word == "latest":
+        return now
+    return Offset(now.broker, LOWEST if word == "earliest" else int(word, 16))
+
+
+def refuse_another_database(stored: Offset, now: Offset) -> None:
+    """Raises SourceError when a mark cannot be of the database as it is now."""
+    if stored.broker.upper() != now.broker:
+        raise SourceError(
+            f"the checkpoint is of the database with broker {stored.broker}, and this one has "
+            f"{now.broker}: another database, or a copy restored WITH NEW_BROKER. Marks of one "
+            "mean nothing in the other. Next: the right server and database, or a new "
+            "checkpointLocation"
+        )
+    if stored.mark > now.mark:
+        raise SourceError(
+            f"the checkpoint's mark {mark_literal(stored.mark)} is above the database's "
+            f"{mark_literal(now.mark)}: it was restored to an earlier time, and rows that were "
+            "read may be gone or come again with other numbers. Next: a new checkpointLocation, "
+            "and compare what has landed since (docs/spark.md, restored databases)"
+        )
+
+
+def limited(connection: Any, options: Options, start: int, end: int, rows: int) -> int:
+    """The mark below which at most ``rows`` rows from ``start`` lie; ``end`` for fewer."""
+    found = connection.execute(
+        f"SELECT l.RowVersion FROM {landing(options)} AS l "
+        f"WHERE l.RowVersion >= {mark_literal(start)} AND l.RowVersion < {mark_literal(end)} "
+        f"ORDER BY l.RowVersion OFFSET {int(rows)} ROWS FETCH NEXT 1 ROWS ONLY;"
+    ).fetchone()
+    return end if found is None else int.from_bytes(bytes(found[0]), "big")
+
+
+@dataclass
+class StallWatch:
+    """Notices a mark that stands still while rows wait behind it.
+
+    seconds: how long it may. clock: seconds, any that grows; a test gives its own.
+    """
+
+    seconds: float
+    clock: Callable[[], float] = time.monotonic
+    mark: int = -1
+    since: float = 0.0
+
+    def stalled(self, mark: int) -> bool:
+        """Told each mark taken; whether it has been this one for too long."""
+        if mark != self.mark:
+            self.mark, self.since = mark, self.clock()
+            return False
+        return self.clock() - self.since >= self.seconds
+
+    def reported(self) -> None:
+        """Said; to be said again only after as long again."""
+        self.since = self.clock()
+
+
+HOLDERS = """
+SELECT TOP (1) s.session_id, s.login_name, s.host_name, s.program_name, s.status,
+    CONVERT(char(23), dt.database_transaction_begin_time, 126),
+    DATEDIFF(second, dt.database_transaction_begin_time, GETDATE())
+FROM sys.dm_tran_database_transactions AS dt
+INNER JOIN sys.dm_tran_session_transactions AS st ON st.transaction_id = dt.transaction_id
+INNER JOIN sys.dm_exec_sessions AS s ON s.session_id = st.session_id
+WHERE dt.database_id = DB_ID() AND dt.database_transaction_begin_time IS NOT NULL
+ORDER BY dt.database_transaction_begin_time;"""
+"""The session whose transaction has been writing to this database for longest. The first begin time
+is that of its first change, NULL before (sys-dm-tran-database-transactions). What holds a mark back
+is the oldest transaction that has a rowversion; this is the oldest that has changed anything, which
+is it or older (F-432)."""
+
+
+def waiting_behind(connection: Any, options: Options, mark: int) -> bool:
+    """Whether a committed row lies at or above the mark; waits for nobody (READPAST)."""
+    return (
+        connection.execute(
+            f"SELECT TOP (1) 1 FROM {landing(options)} AS l WITH (READPAST, READCOMMITTEDLOCK) "
+            f"WHERE l.RowVersion >= {mark_literal(mark)};"
+        ).fetchone()
+        is not None
+    )
+
+
+def stall_report(connection: Any, mark: int, seconds: float) -> str:
+    """What is said of a stalled mark: since when, and who has been open for longest."""
+    text = f"the mark stands at {mark_literal(mark)} for {seconds:.0f} s and rows wait behind it. "
+    try:
+        holder = connection.execute(HOLDERS).fetchone()
+    except Exception as error:  # 300, 297: no VIEW SERVER STATE
+        said = str(error.args[-1] if error.args else error)
+        allowed = "VIEW SERVER STATE" if "VIEW SERVER" in said else "the right to see sessions"
+        return text + (
+            f"Who holds it back needs {allowed} (from SQL Server 2022 on VIEW SERVER PERFORMANCE "
+            "STATE). Next: GRANT it to this login, or ask a DBA for the oldest open transaction"
+        )
+    if holder is None:
+        return text + "No open transaction of this database is seen now. Next: nothing, if it moves"
+    session, login, host, program, status, begun, age = holder
+    return text + (
+        f"The oldest open transaction is of session {session} ({login}, {program} on {host}, "
+        f"{status}), writing since {begun}, {age} s. Next: let it commit, or KILL {session}"
+    )

@@ -1,0 +1,144 @@
+"""Ranges of the landing table as Arrow batches of one fixed schema.
+
+No read ever RECEIVEs: Spark runs a read as often as it likes (count() and a write read twice, a
+retried task again), so it reads ranges of what activation has landed, the same every time.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from redial.spark.connect import SourceError, open_connection, told
+from redial.spark.marks import landing
+from redial.spark.options import ReadOptions
+from redial.spark.ranges import range_condition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+COLUMNS: tuple[tuple[str, str, str], ...] = (
+    ("mark", "binary", "RowVersion: where in the table; tells new rows, not their order"),
+    ("conversation", "string", "ConversationId, the same on both sides; NULL: not visible"),
+    ("handle", "string", "ConversationHandle, the target's own"),
+    ("sequence", "bigint", "MessageSequence: the order sent within the conversation, from 0"),
+    ("type", "string", "MessageType: also EndOfStream, EndDialog and Error rows"),
+    ("key", "string", "ConversationKey, where the configuration stamps one"),
+    ("key_seq", "bigint", "KeySequence: the order sent within the key"),
+    ("message_id", "string", "MessageId, where delivery is exactly_once"),
+    ("sent", "timestamp", "SentUtc, where envelope.who is on"),
+    ("landed", "timestamp", "LandedUtc"),
+    ("sender_login", "string", "SenderLogin, where envelope.who is on"),
+    ("sender_app", "string", "SenderApp"),
+    ("sender_host", "string", "SenderHost"),
+    ("body_bytes", "bigint", "length of the body, 0 for none"),
+    ("body", "binary", "Body, byte for byte; NULL for none"),
+)
+"""Name, Spark type and meaning of each column, in order."""
+
+SCHEMA = ", ".join(f"`{name}` {kind}" for name, kind, _ in COLUMNS)
+"""As Spark takes it. Fixed: bodies are decoded by Spark's own functions."""
+
+SELECT = """
+SELECT l.RowVersion, CONVERT(char(36), l.ConversationId), CONVERT(char(36), l.ConversationHandle),
+    l.MessageSequence, l.MessageType, l.ConversationKey, l.KeySequence,
+    CONVERT(char(36), l.MessageId), l.SentUtc, l.LandedUtc,
+    l.SenderLogin, l.SenderApp, l.SenderHost, ISNULL(DATALENGTH(l.Body), 0),
+    CASE WHEN DATALENGTH(l.Body) > {longest} THEN NULL ELSE l.Body END
+FROM {table} AS l
+WHERE {condition}
+ORDER BY l.RowVersion;"""
+
+BATCH_ROWS = 4096
+BATCH_BYTES = 16_777_216
+"""A batch is handed to Spark when it has this many rows, or bytes of bodies."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """What one task reads: ``start`` <= RowVersion < ``end``."""
+
+    start: int
+    end: int
+
+
+def select(options: ReadOptions, part: Range) -> str:
+    """The statement of one range: a seek of the clustered key, no lock kept, no row written."""
+    return SELECT.format(
+        table=landing(options),
+        condition=range_condition(part.start, part.end, "l.RowVersion"),
+        longest=int(options.max_body_bytes),
+    )
+
+
+def read(options: ReadOptions, part: Range) -> Iterator[pa.RecordBatch]:
+    """The rows of one range, on a connection of its own. Raises SourceError."""
+    if part.start >= part.end:
+        return
+    connection = open_connection(options)
+    try:
+        yield from batches(connection.execute(select(options, part)), options)
+    except SourceError:
+        raise
+    except Exception as error:  # whichever driver's; its text has no secret
+        raise told(
+            error,
+            options,
+            f"{landing(options)} cannot be read",
+            "a login in the configuration's reader role; if the server was lost, Spark runs the "
+            "task again",
+        ) from None
+    finally:
+        connection.close()
+
+
+def batches(cursor: Any, options: ReadOptions) -> Iterator[pa.RecordBatch]:
+    """The cursor's rows as Arrow batches, bounded in rows and in bytes."""
+    rows: list[tuple[Any, ...]] = []
+    size = 0
+    for row in cursor:
+        _refuse_oversized(row, options)
+        rows.append(row)
+        size += len(row[-1] or b"")
+        if len(rows) >= BATCH_ROWS or size >= BATCH_BYTES:
+            yield to_arrow(rows)
+            rows, size = [], 0
+    if rows:
+        yield to_arrow(rows)
+
+
+def to_arrow(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    """Rows of SELECT with exactly the types Spark asks for (4.2 refuses any other)."""
+    import pyarrow as pa
+
+    kinds = {
+        "binary": pa.binary(),
+        "string": pa.string(),
+        "bigint": pa.int64(),
+        "timestamp": pa.timestamp("us", tz="UTC"),
+    }
+    arrays = []
+    for (name, kind, _), values in zip(COLUMNS, zip(*rows, strict=True), strict=True):
+        if kind == "timestamp":  # datetime2 is without a zone: these are UTC by their names
+            naive = pa.array(values, pa.timestamp("us"))
+            arrays.append(naive.cast(kinds[kind]))
+        elif name in ("mark", "body"):
+            arrays.append(pa.array([None if v is None else bytes(v) for v in values], kinds[kind]))
+        else:
+            arrays.append(pa.array(values, kinds[kind]))
+    schema = pa.schema([(name, kinds[kind]) for name, kind, _ in COLUMNS])
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _refuse_oversized(row: Any, options: ReadOptions) -> None:
+    length = row[-2]
+    if length <= options.max_body_bytes or options.oversized_bodies == "null":
+        return
+    where = uuid.UUID(row[1] or row[2])
+    raise SourceError(
+        f"message {row[3]} of conversation {where} has a body of {length:,} bytes, above "
+        f"maxBodyBytes = {options.max_body_bytes:,}; it was not fetched. Next: a larger "
+        "maxBodyBytes, or oversizedBodies = null, which gives body NULL and its body_bytes"
+    )

@@ -1,0 +1,91 @@
+"""A Spark session for a job of the pipeline, or what is missing for one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from redial.paths import SOURCES
+from redial.spark.errors import PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHORT_JOB = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""JVM options of a job of seconds on two cores: the second compiler and a parallel collector cost
+more than they bring (start to first result: half the time, measured)."""
+
+
+def need_java_and_spark() -> None:
+    """Raise PipelineError when Java or PySpark is missing, with the command that installs it."""
+    java = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (java and (Path(java) / "bin/java").exists()):
+        raise PipelineError(
+            "Java",
+            "is not installed (Spark 4 needs 17 or 21)",
+            "apt-get install -y openjdk-17-jre-headless, then the same command again",
+        )
+    if find_spec("pyspark") is None:
+        raise PipelineError(
+            "PySpark",
+            "is not installed",
+            "tools/setup --spark (or pip install 'redial[spark]'), then the same command again",
+        )
+
+
+def spark_session(
+    name: str,
+    *,
+    jars: Sequence[str | Path] = (),
+    master: str = "local[2]",
+    java_options: str = SHORT_JOB,
+    settings: dict[str, str] | None = None,
+) -> SparkSession:
+    """The session there is (spark-submit, a notebook's), else a local one on two cores.
+
+    name: the application's. jars: JDBC drivers. The others are of a session made here.
+    The workers run this interpreter and find this package. The thread that calls can write with
+    it, also when it is not the one that made it (use_here). Raises PipelineError.
+    """
+    need_java_and_spark()
+    from pyspark.sql import SparkSession
+
+    # Spark's own default is python3 from PATH, which is not this environment.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    path = os.environ.get("PYTHONPATH", "")
+    if str(SOURCES) not in path.split(os.pathsep):
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(SOURCES), path)))
+    # spark-submit starts Python with a gateway and says master, jars and memory itself.
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    builder = SparkSession.builder.appName(name)
+    if not submitted:
+        builder = builder.master(master)
+    own = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": java_options,
+    } | ({"spark.jars": ",".join(map(str, jars))} if jars else {})
+    if SparkSession.getActiveSession() is None and not submitted:
+        for key, value in (own | (settings or {})).items():
+            builder = builder.config(key, value)
+    return use_here(builder.getOrCreate())
+
+
+def use_here(session: SparkSession) -> SparkSession:
+    """Make a session the active one of the calling thread, and return it.
+
+    Without one ``df.write`` finds no data source that is written in Python, and getOrCreate leaves
+    that as it is (F-453). createDataFrame is the public call that does it.
+    """
+    session.createDataFrame([], "nothing int")
+    return session

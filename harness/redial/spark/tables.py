@@ -1,0 +1,164 @@
+"""Where landed messages are kept: Parquet, or Delta with delta-rs or with delta-spark.
+
+Each write is one micro-batch, known by (query, batch): Spark gives a batch that is run again after
+a crash the same number and the same rows, so a write that is there already is made anew or passed
+over and the rows are there once. A table belongs to one query: a query with another checkpoint
+counts its batches from 0 again and would take them for batches of the first (F-450).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from redial.spark.errors import PipelineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DATE = "landed_date"
+"""Partition column: the day of landing, UTC."""
+
+OWNER = "_landing"
+"""Directory inside a table with the query's id; readers pass over names that begin with _."""
+
+
+def dated(rows: DataFrame) -> DataFrame:
+    """With the partition column, whatever time zone the session has."""
+    from pyspark.sql import functions as f
+
+    days = f.floor(f.unix_micros("landed") / f.lit(86_400_000_000)).cast("int")
+    return rows.withColumn(DATE, f.date_add(f.lit("1970-01-01").cast("date"), days))
+
+
+class Table(ABC):
+    """A directory that one query writes, batch by batch."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path.rstrip("/")
+        self._owned: str | None = None
+
+    def write(self, rows: DataFrame, query: str, batch: int) -> bool:
+        """Make the table hold this batch's rows once; False when they are there already and nothing
+        was done. Raises PipelineError when the table is another query's."""
+        if self._owned != query:
+            self._claim(rows.sparkSession, query)
+            self._owned = query
+        return self._write(dated(rows), query, batch)
+
+    @abstractmethod
+    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+        """One batch; again with the same rows changes nothing."""
+
+    def _claim(self, spark: SparkSession, query: str) -> None:
+        owner = self._owner(spark)
+        if owner is None:
+            lines = spark.createDataFrame([(query,)], "query string").coalesce(1)
+            lines.write.mode("overwrite").text(f"{self.path}/{OWNER}")
+        elif owner != query:
+            raise PipelineError(
+                self.path,
+                f"belongs to query {owner}, and this checkpoint is of query {query}: "
+                "its batch numbers mean other rows",
+                "that query's checkpoint, or an empty directory; to go on after a lost checkpoint, "
+                "another directory and --starting-mark (docs/pipeline.md)",
+            )
+
+    def _owner(self, spark: SparkSession) -> str | None:
+        from pyspark.errors import AnalysisException
+
+        try:
+            row = spark.read.text(f"{self.path}/{OWNER}").first()
+        except AnalysisException:  # PATH_NOT_FOUND: nobody's yet
+            return None
+        return None if row is None else row[0]
+
+
+class ParquetTable(Table):
+    """PATH/batch=N/landed_date=D/*.parquet. A batch is whole when batch=N/_SUCCESS is there; a
+    reader that looks before that may see a part of it."""
+
+    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+        target = f"{self.path}/batch={batch}"
+        rows.write.mode("overwrite").partitionBy(DATE).parquet(target)
+        return True
+
+
+class DeltaTable(Table):
+    """A Delta table written by delta-rs (PyPI's deltalake) through the driver: no jar, no cluster
+    library. The transaction log holds (query, batch) with each commit, so a batch that is run again
+    is passed over (F-451)."""
+
+    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+        from deltalake import CommitProperties, Transaction, write_deltalake
+        from deltalake import DeltaTable as Written
+
+        if Written.is_deltatable(self.path):
+            last = Written(self.path).transaction_version(query)
+            if last is not None and last >= batch:
+                return False
+        arrow = rows.toArrow()
+        if not arrow.num_rows:
+            return True
+        write_deltalake(
+            self.path,
+            arrow,
+            mode="append",
+            partition_by=[DATE],
+            commit_properties=CommitProperties(app_transactions=[Transaction(query, batch)]),
+        )
+        return True
+
+
+class DeltaSparkTable(Table):
+    """A Delta table written by delta-spark, where the cluster has it (its wheel has no jar)."""
+
+    def _write(self, rows: DataFrame, query: str, batch: int) -> bool:
+        (
+            rows.write.format("delta")
+            .mode("append")
+            .partitionBy(DATE)
+            .option("txnAppId", query)
+            .option("txnVersion", batch)
+            .save(self.path)
+        )
+        return True
+
+
+KINDS: dict[str, type[Table]] = {
+    "parquet": ParquetTable,
+    "delta": DeltaTable,
+    "delta-spark": DeltaSparkTable,
+}
+
+
+def table(kind: str, path: str) -> Table:
+    """The table of that kind at ``path``. Raises PipelineError when its library is missing."""
+    from importlib.util import find_spec
+
+    if kind == "delta" and find_spec("deltalake") is None:
+        raise PipelineError("deltalake", "is not installed", "pip install 'redial[spark]'")
+    return KINDS[kind](path)
+
+
+def is_delta(path: str) -> bool:
+    """Whether there is a Delta table, wherever it is."""
+    try:
+        from deltalake import DeltaTable as Written
+    except ImportError:
+        return (Path(path) / "_delta_log").exists()
+    return Written.is_deltatable(path)
+
+
+def delta_files(path: str) -> list[str]:
+    """The Parquet files of a Delta table's present version. Raises PipelineError."""
+    try:
+        from deltalake import DeltaTable as Written
+    except ImportError:
+        raise PipelineError(
+            "deltalake", "is not installed", "pip install 'redial[spark]'"
+        ) from None
+    return [
+        str(Path(path) / name) if "://" not in name else name for name in Written(path).file_uris()
+    ]

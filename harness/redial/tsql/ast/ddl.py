@@ -1,0 +1,404 @@
+"""Tables, indexes, types, sequences, databases and other definitions without a body."""
+
+from __future__ import annotations
+
+from redial.tsql.ast.base import (
+    DataType,
+    Expression,
+    Identifier,
+    Node,
+    ObjectName,
+    Option,
+    Predicate,
+    Statement,
+    node,
+)
+from redial.tsql.ast.queries import OrderItem
+
+
+class TableElement(Node):
+    """Base of what stands in the parentheses of CREATE TABLE."""
+
+    __slots__ = ()
+
+
+@node
+class Constraint(TableElement):
+    """Base of constraints. name: None when the server is to choose one."""
+
+    name: str | None
+
+
+@node
+class KeyConstraint(Constraint):
+    """PRIMARY KEY or UNIQUE.
+
+    primary: which; clustered: None not stated; columns: None for a column's own key;
+    options: of WITH (..); filegroup: of ON.
+    """
+
+    primary: bool
+    clustered: bool | None
+    columns: list[OrderItem] | None
+    options: list[Option]
+    filegroup: str | None
+
+
+@node
+class ForeignKey(Constraint):
+    """FOREIGN KEY (columns) REFERENCES table (referenced) ON DELETE .. ON UPDATE ..
+
+    columns: None for a column's own; actions: NO ACTION, CASCADE, SET NULL, SET DEFAULT or None.
+    """
+
+    columns: list[str] | None
+    table: ObjectName
+    referenced: list[str] | None
+    on_delete: str | None
+    on_update: str | None
+
+
+@node
+class CheckConstraint(Constraint):
+    """CHECK (condition)."""
+
+    condition: Predicate
+
+
+@node
+class DefaultConstraint(Constraint):
+    """DEFAULT value [FOR column] [WITH VALUES]; the latter two only in ALTER TABLE .. ADD."""
+
+    value: Expression
+    column: str | None
+    with_values: bool = False
+
+
+@node
+class TableIndex(TableElement):
+    """INDEX inside a table definition. columns: None for a column's own index."""
+
+    name: str
+    unique: bool
+    clustered: bool | None
+    columns: list[OrderItem] | None
+    include: list[str]
+    where: Predicate | None
+    options: list[Option]
+    filegroup: str | None
+
+
+@node
+class IdentityProperty(Node):
+    """IDENTITY (seed, increment); both None when not given (1, 1)."""
+
+    seed: Expression | None
+    increment: Expression | None
+    not_for_replication: bool
+
+
+@node
+class ColumnDef(TableElement):
+    """A column. nullable: None when not stated; constraints: default, key, check, foreign key."""
+
+    name: str
+    data_type: DataType
+    nullable: bool | None = None
+    identity: IdentityProperty | None = None
+    collation: str | None = None
+    rowguidcol: bool = False
+    sparse: bool = False
+    constraints: list[Constraint | TableIndex] | None = None
+
+
+@node
+class ComputedColumn(TableElement):
+    """name AS value [PERSISTED [NOT NULL]]."""
+
+    name: str
+    value: Expression
+    persisted: bool
+    nullable: bool | None
+    constraints: list[Constraint | TableIndex] | None = None
+
+
+@node
+class CreateTable(Statement):
+    """CREATE TABLE. options: of WITH (..); filegroup, textimage: of ON and TEXTIMAGE_ON."""
+
+    name: ObjectName
+    elements: list[TableElement]
+    filegroup: str | None
+    textimage: str | None
+    options: list[Option]
+
+
+@node
+class AlterTableAdd(Statement):
+    """ALTER TABLE .. [WITH CHECK|NOCHECK] ADD elements. check: None when not stated."""
+
+    name: ObjectName
+    check: bool | None
+    elements: list[TableElement]
+
+
+@node
+class AlterTableDropItem(Node):
+    """kind: COLUMN or CONSTRAINT."""
+
+    kind: str
+    name: str
+    if_exists: bool
+
+
+@node
+class AlterTableDrop(Statement):
+    """ALTER TABLE .. DROP items."""
+
+    name: ObjectName
+    items: list[AlterTableDropItem]
+
+
+@node
+class AlterTableAlterColumn(Statement):
+    """ALTER TABLE .. ALTER COLUMN column."""
+
+    name: ObjectName
+    column: ColumnDef
+
+
+@node
+class AlterTableConstraints(Statement):
+    """ALTER TABLE .. [WITH CHECK|NOCHECK] CHECK|NOCHECK CONSTRAINT names ([] for ALL)."""
+
+    name: ObjectName
+    check: bool | None
+    enable: bool
+    names: list[str]
+
+
+@node
+class AlterTableTriggers(Statement):
+    """ALTER TABLE .. ENABLE|DISABLE TRIGGER names ([] for ALL)."""
+
+    name: ObjectName
+    enable: bool
+    names: list[str]
+
+
+@node
+class AlterTableSet(Statement):
+    """ALTER TABLE .. SET (options) or REBUILD. action: SET or REBUILD."""
+
+    name: ObjectName
+    action: str
+    options: list[Option]
+
+
+@node
+class CreateIndex(Statement):
+    """CREATE INDEX. kind: "", COLUMNSTORE, PRIMARY XML or XML; using: FOR/USING of an XML index."""
+
+    name: str
+    table: ObjectName
+    columns: list[OrderItem]
+    unique: bool = False
+    clustered: bool | None = None
+    kind: str = ""
+    include: list[str] | None = None
+    where: Predicate | None = None
+    options: list[Option] | None = None
+    filegroup: str | None = None
+    using: list[str] | None = None
+
+
+@node
+class AlterIndex(Statement):
+    """ALTER INDEX name ON table action. name: None for ALL; action: REBUILD, REORGANIZE ..."""
+
+    name: str | None
+    table: ObjectName
+    action: str
+    options: list[Option]
+
+
+@node
+class DropIndexItem(Node):
+    """name ON table; the old spelling table.name is taken apart."""
+
+    name: str
+    table: ObjectName
+
+
+@node
+class DropIndex(Statement):
+    """DROP INDEX."""
+
+    items: list[DropIndexItem]
+    if_exists: bool
+
+
+@node
+class CreateStatistics(Statement):
+    """CREATE STATISTICS name ON table (columns) WITH options."""
+
+    name: str
+    table: ObjectName
+    columns: list[str]
+    options: list[Option]
+
+
+@node
+class UpdateStatistics(Statement):
+    """UPDATE STATISTICS table [names] WITH options."""
+
+    table: ObjectName
+    names: list[str]
+    options: list[Option]
+
+
+@node
+class CreateTypeAlias(Statement):
+    """CREATE TYPE name FROM base [NULL | NOT NULL]."""
+
+    name: ObjectName
+    base: DataType
+    nullable: bool | None
+
+
+@node
+class CreateTableType(Statement):
+    """CREATE TYPE name AS TABLE (elements)."""
+
+    name: ObjectName
+    elements: list[TableElement]
+
+
+@node
+class SequenceDefinition(Statement):
+    """CREATE or ALTER SEQUENCE.
+
+    options: START, RESTART, INCREMENT, MINVALUE, MAXVALUE, CACHE, CYCLE; value is a Literal, True,
+    or False for NO MINVALUE and kin.
+    """
+
+    name: ObjectName
+    data_type: DataType | None
+    options: list[Option]
+
+
+@node
+class CreateSequence(SequenceDefinition):
+    """CREATE SEQUENCE."""
+
+
+@node
+class AlterSequence(SequenceDefinition):
+    """ALTER SEQUENCE."""
+
+
+@node
+class CreateSchema(Statement):
+    """CREATE SCHEMA name AUTHORIZATION owner statements."""
+
+    name: Identifier
+    owner: Identifier | None
+    statements: list[Statement]
+
+
+@node
+class AlterSchemaTransfer(Statement):
+    """ALTER SCHEMA name TRANSFER kind::object. kind: upper case or None."""
+
+    name: Identifier
+    kind: str | None
+    object: ObjectName
+
+
+@node
+class CreateSynonym(Statement):
+    """CREATE SYNONYM name FOR target."""
+
+    name: ObjectName
+    target: ObjectName
+
+
+@node
+class CreateXmlSchemaCollection(Statement):
+    """CREATE XML SCHEMA COLLECTION name AS schema."""
+
+    name: ObjectName
+    schema: Expression
+
+
+@node
+class AlterXmlSchemaCollection(Statement):
+    """ALTER XML SCHEMA COLLECTION name ADD schema."""
+
+    name: ObjectName
+    schema: Expression
+
+
+@node
+class DropObject(Statement):
+    """DROP of any object named by kind.
+
+    kind: TABLE, PROCEDURE, VIEW, FUNCTION, TRIGGER, TYPE, SEQUENCE, SYNONYM, SCHEMA, DATABASE,
+    USER, ROLE, LOGIN, QUEUE, SERVICE, CONTRACT, MESSAGE TYPE, ROUTE, REMOTE SERVICE BINDING, BROKER
+    PRIORITY, ENDPOINT, XML SCHEMA COLLECTION, CERTIFICATE, MASTER KEY (no names), ...
+    on: DATABASE or ALL SERVER for a DDL trigger.
+    """
+
+    kind: str
+    names: list[ObjectName]
+    if_exists: bool
+    on: str | None = None
+
+
+@node
+class CreateDatabase(Statement):
+    """CREATE DATABASE. files, log: file lists; each file is a list of options."""
+
+    name: Identifier
+    containment: str | None
+    files: list[list[Option]]
+    log: list[list[Option]]
+    collation: str | None
+    options: list[Option]
+    attach: str | None = None
+
+
+@node
+class AlterDatabaseSet(Statement):
+    """ALTER DATABASE name SET options [WITH termination].
+
+    name: None for CURRENT; termination: NO_WAIT, ROLLBACK IMMEDIATE or ROLLBACK AFTER, None not
+    stated; seconds: of ROLLBACK AFTER.
+    """
+
+    name: Identifier | None
+    options: list[Option]
+    termination: str | None
+    seconds: int | None
+
+
+@node
+class AlterDatabase(Statement):
+    """Other forms of ALTER DATABASE.
+
+    action: COLLATE, MODIFY NAME, ADD FILE, ADD LOG FILE, ADD FILEGROUP, REMOVE FILE,
+    REMOVE FILEGROUP, MODIFY FILE or SCOPED CONFIGURATION; options: what follows.
+    """
+
+    name: Identifier | None
+    action: str
+    options: list[Option]
+
+
+@node
+class EnableTrigger(Statement):
+    """ENABLE or DISABLE TRIGGER names ([] for ALL) ON target; target a word for DDL triggers."""
+
+    enable: bool
+    names: list[ObjectName]
+    target: ObjectName | str

@@ -1,0 +1,328 @@
+"""Values and conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from redial.tsql.ast.base import DataType, Expression, Identifier, ObjectName, Predicate, node
+
+if TYPE_CHECKING:
+    from redial.tsql.ast.queries import OrderItem, Query
+
+
+@node
+class Literal(Expression):
+    """A constant.
+
+    kind: int, decimal, float, money, string, nstring, binary or null; value: int, Decimal, float,
+    Decimal, str, str, bytes, None. Whole numbers beyond int are decimal, as on the server.
+    """
+
+    kind: str
+    value: object
+
+
+@node
+class Variable(Expression):
+    """``@name``. name: as written, with the @."""
+
+    name: str
+
+
+@node
+class GlobalVariable(Expression):
+    """``@@NAME``. name: upper case, with both @."""
+
+    name: str
+
+
+@node
+class ColumnRef(Expression):
+    """A column. parts: one to four names, the column last; ``$action``, ``$identity`` included."""
+
+    parts: tuple[str, ...]
+
+
+@node
+class Star(Expression):
+    """``*`` or ``t.*``. qualifier: name parts before the star, () when none."""
+
+    qualifier: tuple[str, ...] = ()
+
+
+@node
+class DefaultValue(Expression):
+    """The keyword DEFAULT in place of a value."""
+
+
+@node
+class UnaryOp(Expression):
+    """op: - + or ~."""
+
+    op: str
+    operand: Expression
+
+
+@node
+class BinaryOp(Expression):
+    """op: + - * / % & | ^."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@node
+class Collate(Expression):
+    """operand COLLATE collation."""
+
+    operand: Expression
+    collation: str
+
+
+@node
+class AtTimeZone(Expression):
+    """operand AT TIME ZONE zone."""
+
+    operand: Expression
+    zone: Expression
+
+
+@node
+class When(Expression):
+    """One arm of CASE. condition: Predicate, or Expression when the CASE has an operand."""
+
+    condition: Predicate | Expression
+    result: Expression
+
+
+@node
+class Case(Expression):
+    """operand: None for a searched CASE; otherwise: the ELSE value or None."""
+
+    operand: Expression | None
+    whens: list[When]
+    otherwise: Expression | None
+
+
+@node
+class JsonObject(Expression):
+    """JSON_OBJECT(key: value, ..). absent: ABSENT ON NULL."""
+
+    keys: list[Expression]
+    values: list[Expression]
+    absent: bool
+
+
+@node
+class JsonArray(Expression):
+    """JSON_ARRAY(value, ..). absent: ABSENT ON NULL, which is what it does unless told."""
+
+    values: list[Expression]
+    absent: bool
+
+
+@node
+class Iif(Expression):
+    """IIF(condition, when_true, when_false)."""
+
+    condition: Predicate
+    when_true: Expression
+    when_false: Expression
+
+
+@node
+class WindowFrame(Expression):
+    """unit: ROWS or RANGE; start, finish: (kind, n), kind in UNBOUNDED PRECEDING, PRECEDING,
+    CURRENT ROW, FOLLOWING, UNBOUNDED FOLLOWING; finish None without BETWEEN.
+    """
+
+    unit: str
+    start: tuple[str, Expression | None]
+    finish: tuple[str, Expression | None] | None
+
+
+@node
+class Over(Expression):
+    """OVER (window PARTITION BY partition ORDER BY order frame), or OVER window.
+
+    window: name of the WINDOW clause it begins with (2022), None without.
+    """
+
+    partition: list[Expression]
+    order: list[OrderItem]
+    frame: WindowFrame | None
+    window: str | None = None
+
+
+@node
+class FunctionCall(Expression):
+    """A function by name, built in or user defined.
+
+    name: one to four parts; arguments: Star for COUNT(*), DefaultValue for DEFAULT, Identifier for
+    a date part; distinct: as in COUNT(DISTINCT x); without_parentheses: CURRENT_TIMESTAMP and kin;
+    nulls: IGNORE or RESPECT of LAG, LEAD, FIRST_VALUE, LAST_VALUE (2022).
+    """
+
+    name: ObjectName
+    arguments: list[Expression]
+    distinct: bool = False
+    over: Over | None = None
+    within_group: list[OrderItem] | None = None
+    without_parentheses: bool = False
+    nulls: str | None = None
+
+
+@node
+class Cast(Expression):
+    """CAST, TRY_CAST, CONVERT, TRY_CONVERT, PARSE or TRY_PARSE.
+
+    function: which, upper case; style: third argument of CONVERT, culture of PARSE.
+    """
+
+    function: str
+    operand: Expression
+    data_type: DataType
+    style: Expression | None = None
+
+
+@node
+class MethodCall(Expression):
+    """An XML method. target: column, variable or any expression; method: as written."""
+
+    target: Expression
+    method: str
+    arguments: list[Expression]
+
+
+@node
+class NextValueFor(Expression):
+    """NEXT VALUE FOR sequence."""
+
+    sequence: ObjectName
+    over: Over | None = None
+
+
+@node
+class IdentityFunction(Expression):
+    """IDENTITY(data_type, seed, increment) AS name, in SELECT INTO."""
+
+    data_type: DataType
+    seed: int
+    increment: int
+
+
+@node
+class ScalarSubquery(Expression):
+    """(SELECT ...) as a value."""
+
+    query: Query
+
+
+@node
+class And(Predicate):
+    """operands: two or more, all must hold."""
+
+    operands: list[Predicate]
+
+
+@node
+class Or(Predicate):
+    """operands: two or more, one must hold."""
+
+    operands: list[Predicate]
+
+
+@node
+class Not(Predicate):
+    """NOT operand."""
+
+    operand: Predicate
+
+
+@node
+class Comparison(Predicate):
+    """op: = <> < > <= >= (the spellings != !< !> are kept as <> >= <=)."""
+
+    op: str
+    left: Expression
+    right: Expression
+
+
+@node
+class QuantifiedComparison(Predicate):
+    """left op ALL | ANY (query); SOME is kept as ANY."""
+
+    op: str
+    left: Expression
+    quantifier: str
+    query: Query
+
+
+@node
+class IsNull(Predicate):
+    """operand IS [NOT] NULL."""
+
+    operand: Expression
+    negated: bool
+
+
+@node
+class IsDistinctFrom(Predicate):
+    """left IS [NOT] DISTINCT FROM right (2022)."""
+
+    left: Expression
+    right: Expression
+    negated: bool
+
+
+@node
+class InList(Predicate):
+    """operand [NOT] IN (items)."""
+
+    operand: Expression
+    items: list[Expression]
+    negated: bool
+
+
+@node
+class InQuery(Predicate):
+    """operand [NOT] IN (query)."""
+
+    operand: Expression
+    query: Query
+    negated: bool
+
+
+@node
+class Like(Predicate):
+    """operand [NOT] LIKE pattern [ESCAPE escape]."""
+
+    operand: Expression
+    pattern: Expression
+    escape: Expression | None
+    negated: bool
+
+
+@node
+class Between(Predicate):
+    """operand [NOT] BETWEEN low AND high."""
+
+    operand: Expression
+    low: Expression
+    high: Expression
+    negated: bool
+
+
+@node
+class Exists(Predicate):
+    """EXISTS (query)."""
+
+    query: Query
+
+
+@node
+class UpdatedColumn(Predicate):
+    """UPDATE(column) in a trigger."""
+
+    column: Identifier

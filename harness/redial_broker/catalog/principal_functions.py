@@ -1,0 +1,141 @@
+"""Functions about databases, the server and application locks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial_broker.catalog.functions import function
+from redial_broker.engine.collation import DEFAULT_COLLATION
+from redial_broker.engine.lock_modes import combine
+from redial_broker.engine.types import INT, Variant, nvarchar
+
+PRODUCT_VERSION = "16.0.4100.1"
+LOCK_NAMES = {
+    "S": "Shared",
+    "U": "Update",
+    "X": "Exclusive",
+    "IS": "IntentShared",
+    "IX": "IntentExclusive",
+    "SIX": "SharedIntentExclusive",
+}
+"""APPLOCK_MODE's words for lock modes."""
+
+
+# ---------------------------------------------------------------------- properties
+def text(value: str) -> Variant:
+    """A sql_variant of nvarchar(128)."""
+    return Variant(nvarchar(128), value)
+
+
+def whole(value: Any) -> Variant:
+    """A sql_variant of int."""
+    return Variant(INT, int(value))
+
+
+@function("DATABASEPROPERTYEX")
+def database_property(s: Any, name: str, which: str) -> Variant | None:
+    """A property of a database."""
+    database = s.database.server.databases.get(name.lower())
+    if database is None:
+        return None
+    broker = database.broker
+    options = database.options
+    values = {
+        "COLLATION": text(DEFAULT_COLLATION),
+        "RECOVERY": text(database.recovery),
+        "STATUS": text("ONLINE"),
+        "UPDATEABILITY": text("READ_WRITE"),
+        "USERACCESS": text(database.user_access),
+        "VERSION": whole(957),
+        "ISBROKERENABLED": whole(broker is not None and broker.enabled),
+        "ISHONORBROKERPRIORITYON": whole(options["honor_broker_priority"]),
+        "ISTRUSTWORTHY": whole(options["trustworthy"]),
+        "COMPARISONSTYLE": whole(196609),
+        "ISANSINULLDEFAULT": whole(0),
+        "ISAUTOCLOSE": whole(0),
+        "ISINSTANDBY": whole(0),
+        "SQLSORTORDER": whole(52),
+        "LCID": whole(1033),
+    }
+    return values.get(which.upper())
+
+
+@function("FULLTEXTSERVICEPROPERTY")
+def full_text_property(s: Any, which: str) -> int | None:
+    """A property of full-text search, which is not installed; other properties are unknown."""
+    return 0 if which.lower() == "isfulltextinstalled" else None
+
+
+@function("SERVERPROPERTY")
+def server_property(s: Any, which: str) -> Variant | None:
+    """A property of the server. The edition says what this is; the version is what it imitates."""
+    instance = getattr(s, "instance", None)
+    name = getattr(instance, "server_name", "REDIAL-EMBEDDED")
+    values = {
+        "PRODUCTVERSION": text(PRODUCT_VERSION),
+        "PRODUCTLEVEL": text("RTM"),
+        "PRODUCTMAJORVERSION": text("16"),
+        "PRODUCTMINORVERSION": text("0"),
+        "PRODUCTBUILD": text("4100"),
+        "EDITION": text("Redial embedded broker (test double)"),
+        "ENGINEEDITION": whole(3),
+        "EDITIONID": whole(0),
+        "SERVERNAME": text(name),
+        "MACHINENAME": text(name),
+        "COMPUTERNAMEPHYSICALNETBIOS": text(name),
+        "COLLATION": text(DEFAULT_COLLATION),
+        "COLLATIONID": whole(872468488),
+        "LCID": whole(1033),
+        "SQLCHARSET": whole(1),
+        "SQLSORTORDER": whole(52),
+        "SQLCHARSETNAME": text("iso_1"),
+        "SQLSORTORDERNAME": text("nocase_iso"),
+        "ISCLUSTERED": whole(0),
+        "ISHADRENABLED": whole(0),
+        "ISFULLTEXTINSTALLED": whole(0),
+        "ISINTEGRATEDSECURITYONLY": whole(0),
+        "ISSINGLEUSER": whole(0),
+        "ISXTPSUPPORTED": whole(0),
+        "ISLOCALDB": whole(0),
+        "ISPOLYBASEINSTALLED": whole(0),
+        "COMPARISONSTYLE": whole(196609),
+        "RESOURCEVERSION": text(PRODUCT_VERSION),
+    }
+    return values.get(which.upper())
+
+
+# ---------------------------------------------------------------------- application locks
+def applock_key(s: Any, resource: str) -> tuple:
+    """The lock resource of an application lock: of the current database, name as given."""
+    return ("APPLICATION", s.database.id, resource[:255])
+
+
+def applock_holder(s: Any, owner: str) -> Any:
+    """The transaction that stands for the lock's owner; None when there is none."""
+    if owner.lower() == "transaction":
+        return s.transaction
+    return s.database.server.session_locks.get(s.id)
+
+
+@function("APPLOCK_MODE")
+def applock_mode(s: Any, principal: str, resource: str, owner: str) -> str:
+    """Mode in which the caller holds an application lock: NoLock when it does not."""
+    holder = applock_holder(s, owner)
+    mode = holder.locks.get(applock_key(s, resource)) if holder is not None else None
+    return LOCK_NAMES.get(mode or "", "NoLock")
+
+
+@function("APPLOCK_TEST")
+def applock_test(s: Any, principal: str, resource: str, mode: str, owner: str) -> int | None:
+    """Whether the caller could have an application lock at once."""
+    wanted = next(
+        (short for short, word in LOCK_NAMES.items() if word.lower() == mode.lower()), None
+    )
+    if wanted is None:
+        return None
+    holder = applock_holder(s, owner)
+    key = applock_key(s, resource)
+    held = holder.locks.get(key) if holder is not None else None
+    if held is not None:
+        wanted = combine(held, wanted)
+    return int(not s.engine.locks.would_wait(holder, key, wanted))

@@ -1,0 +1,189 @@
+"""Application locks, session context, sp_who, sp_addrolemember."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial_broker.catalog.principal_functions import LOCK_NAMES, applock_key
+from redial_broker.catalog.procedures.arguments import (
+    REQUIRED,
+    Call,
+    procedure,
+)
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import MISSING
+from redial_broker.engine.types import SYSNAME, ResultColumn, sql_type
+from redial_broker.exec.ddl.logins import change_server_member, drop_login, find_server_role
+from redial_broker.exec.ddl.principals import change_member, drop_principal
+from redial_broker.exec.switches import value
+
+GRANTED, AFTER_WAIT, TIMED_OUT, CANCELLED, DEADLOCK, BAD_CALL = 0, 1, -1, -2, -3, -999
+"""Return codes of sp_getapplock (its page)."""
+
+
+def holder_of(s: Any, owner: str, create: bool) -> Any:
+    """The transaction that owns the lock: the session's current one, or its session-long one."""
+    if owner.lower() == "session":
+        server = s.database.server
+        return server.session_holder(s) if create else server.session_locks.get(s.id)
+    # A transaction's lock needs one the user has begun.
+    return s.transaction if s.trancount else None
+
+
+@procedure(
+    "sp_getapplock",
+    Resource=REQUIRED,
+    LockMode=REQUIRED,
+    LockOwner="Transaction",
+    LockTimeout=None,
+    DbPrincipal="public",
+)
+def sp_getapplock(call: Call) -> int:
+    """An application lock; timing out or being a deadlock victim is a return code, no error."""
+    s = call.session
+    word = (call.text("LockMode") or "").lower()
+    mode = next((short for short, name in LOCK_NAMES.items() if name.lower() == word), None)
+    resource, owner = call.text("Resource"), call.text("LockOwner") or ""
+    if mode in {None, "SIX"} or resource is None or owner.lower() not in {"transaction", "session"}:
+        return BAD_CALL
+    if (call.text("DbPrincipal") or "").lower() not in {"public", "dbo"}:
+        raise SqlError(15151, "find", "principal", call.text("DbPrincipal"))
+    holder = holder_of(s, owner, create=True)
+    if holder is None:
+        return BAD_CALL
+    if s.trancount and s.transaction.doomed and value(s.engine, "applock_when_doomed") == "refused":
+        raise SqlError(3930)
+    if s.expired:
+        # A quiet lock wait is over without the lock; ``expired`` says why (engine.locks).
+        return DEADLOCK if s.expired == 1205 else TIMED_OUT
+    timeout = call.number("LockTimeout")
+    key = applock_key(s, resource)
+    # Held and never counted: this is the second run of a call that had to wait.
+    waited = key in holder.locks and (holder, key) not in s.database.server.applock_counts
+    try:
+        s.engine.locks.acquire(
+            holder, key, mode, timeout=s.lock_timeout if timeout is None else timeout, quiet=True
+        )
+    except SqlError as error:
+        if error.number in {1205, 1222}:
+            return DEADLOCK if error.number == 1205 else TIMED_OUT
+        raise
+    count(s, holder, key, 1)
+    return AFTER_WAIT if waited else GRANTED
+
+
+def count(s: Any, holder: Any, key: tuple, step: int) -> int:
+    """How often a holder has asked for an application lock; each time must be released."""
+    server = s.database.server
+    for old in [k for k in server.applock_counts if k[1] not in k[0].locks]:
+        s.engine.journal.put(None, server, server.applock_counts, old, MISSING)
+    now = server.applock_counts.get((holder, key), 0) + step
+    s.engine.journal.put(
+        None, server, server.applock_counts, (holder, key), now if now > 0 else MISSING
+    )
+    return now
+
+
+@procedure("sp_releaseapplock", Resource=REQUIRED, LockOwner="Transaction", DbPrincipal="public")
+def sp_releaseapplock(call: Call) -> int:
+    """Give an application lock back; 1223 and -999 when it is not held."""
+    s = call.session
+    resource = call.text("Resource") or ""
+    key = applock_key(s, resource)
+    holder = holder_of(s, call.text("LockOwner") or "", create=False)
+    if holder is None or key not in holder.locks:
+        raise SqlError(1223, call.text("DbPrincipal"), resource)
+    if count(s, holder, key, -1) <= 0:
+        s.engine.locks.release(holder, key)
+    return GRANTED
+
+
+MAXIMUM_KEY_BYTES = 128
+
+
+@procedure("sp_set_session_context", key=REQUIRED, value=None, read_only=0)
+def sp_set_session_context(call: Call) -> None:
+    """A value for SESSION_CONTEXT(); 15664 for a key that was set read-only."""
+    s, key = call.session, call.text("key")
+    if not key:
+        raise SqlError(15600, "sp_set_session_context")
+    if len(key.encode("utf-16-le")) > MAXIMUM_KEY_BYTES:
+        raise SqlError(15666, key)
+    held = s.session_context.get(key)
+    if isinstance(held, tuple):
+        raise SqlError(15664, key)
+    value = call["value"]
+    s.engine.journal.save(s)
+    s.session_context[key] = (value, True) if call.number("read_only") else value
+
+
+@procedure("sp_addrolemember", rolename=REQUIRED, membername=REQUIRED)
+def sp_addrolemember(call: Call) -> None:
+    """ALTER ROLE ... ADD MEMBER by its old name."""
+    change_member(call.session, call.text("rolename") or "", call.text("membername") or "", True)
+
+
+@procedure("sp_droprolemember", rolename=REQUIRED, membername=REQUIRED)
+def sp_droprolemember(call: Call) -> None:
+    """ALTER ROLE ... DROP MEMBER by its old name."""
+    change_member(call.session, call.text("rolename") or "", call.text("membername") or "", False)
+
+
+def _change_server_role(call: Call, add: bool) -> None:
+    """A member of a fixed server role more or less. Raises SqlError 15402 for another role."""
+    name = call.text("rolename") or ""
+    role = call.session.database.server.logins.get(name.lower())
+    if role is None or not role.fixed:
+        raise SqlError(15402, name)
+    find_server_role(call.session, name, "alter")
+    change_server_member(call.session, role, call.text("loginame") or "", add)
+
+
+@procedure("sp_addsrvrolemember", loginame=REQUIRED, rolename=REQUIRED)
+def sp_addsrvrolemember(call: Call) -> None:
+    """ALTER SERVER ROLE ... ADD MEMBER by its old name."""
+    _change_server_role(call, True)
+
+
+@procedure("sp_dropsrvrolemember", loginame=REQUIRED, rolename=REQUIRED)
+def sp_dropsrvrolemember(call: Call) -> None:
+    """ALTER SERVER ROLE ... DROP MEMBER by its old name."""
+    _change_server_role(call, False)
+
+
+@procedure("sp_droprole", rolename=REQUIRED)
+def sp_droprole(call: Call) -> None:
+    """DROP ROLE by its old name."""
+    drop_principal(call.session, "role", call.text("rolename") or "", False)
+
+
+@procedure("sp_dropuser", "sp_revokedbaccess", name_in_db=REQUIRED)
+def sp_dropuser(call: Call) -> None:
+    """DROP USER by its old names."""
+    drop_principal(call.session, "user", call.text("name_in_db") or "", False)
+
+
+@procedure("sp_droplogin", loginame=REQUIRED)
+def sp_droplogin(call: Call) -> None:
+    """DROP LOGIN by its old name."""
+    drop_login(call.session, call.text("loginame") or "")
+
+
+@procedure("sp_db_vardecimal_storage_format", dbname=None, vardecimal_storage_format=None)
+def sp_db_vardecimal_storage_format(call: Call) -> int:
+    """The vardecimal format is always enabled since SQL Server 2008: a call says so (its page).
+
+    Without a state the databases and theirs are listed.
+    """
+    server = call.session.database.server
+    name, state = call.text("dbname"), call.text("vardecimal_storage_format")
+    if name is not None:
+        server.database(name)
+    if state is None:
+        columns = [
+            ResultColumn("Database Name", SYSNAME, False),
+            ResultColumn("Vardecimal State", sql_type("varchar", 3), False),
+        ]
+        named = [server.database(name)] if name is not None else server.databases.values()
+        call.answer(columns, [(each, "ON") for each in sorted(d.name for d in named)])
+    return 0

@@ -1,0 +1,576 @@
+"""DMVs over sessions, requests, locks, waits and transactions (all need VIEW SERVER STATE)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from redial_broker.catalog.broker_views import moment
+from redial_broker.catalog.deadlock_xml import (
+    address,
+    find_index,
+    group_hash,
+    sql_handle,
+    wait_resource,
+)
+from redial_broker.catalog.views import VIEW_SERVER_STATE, view
+from redial_broker.engine.ids import short_hash, stream_guid
+from redial_broker.engine.locks import Resource
+from redial_broker.exec.database import Database
+from redial_broker.exec.security import has_server_permission
+
+ISOLATION = {
+    "read uncommitted": 1,
+    "read committed": 2,
+    "repeatable read": 3,
+    "serializable": 4,
+    "snapshot": 5,
+}
+WAIT_TYPES = {
+    "delay": "WAITFOR",
+    "queue": "BROKER_RECEIVE_WAITFOR",
+    "group": "BROKER_RECEIVE_WAITFOR",
+}
+_RANGE = {
+    "RangeS-S": "RS_S",
+    "RangeS-U": "RS_U",
+    "RangeI-N": "RIn_NL",
+    "RangeI-S": "RIn_S",
+    "RangeI-U": "RIn_U",
+    "RangeI-X": "RIn_X",
+    "RangeX-S": "RX_S",
+    "RangeX-U": "RX_U",
+    "RangeX-X": "RX_X",
+    "Sch-S": "SCH_S",
+    "Sch-M": "SCH_M",
+}
+
+
+def sessions(db: Database) -> list[Any]:
+    """Live sessions, by id."""
+    return sorted(db.server.sessions(), key=lambda session: session.id)
+
+
+def lock_wait_type(mode: str) -> str:
+    """LCK_M_..., by lock mode."""
+    return f"LCK_M_{_RANGE.get(mode, mode)}"
+
+
+def blocker_of(s: Any, session: Any) -> int:
+    """Session id of who blocks a waiting session; 0 for nobody."""
+    wait = session.wait
+    if wait is None or wait.kind != "lock":
+        return 0
+    found = s.engine.locks.blockers(wait.request.transaction)
+    return found[0].owner.id if found else 0
+
+
+def wait_facts(s: Any, session: Any) -> tuple[str | None, int, str]:
+    """(wait type, milliseconds waited, resource) of a session."""
+    wait = session.wait
+    if wait is None:
+        return None, 0, ""
+    waited = int((s.engine.clock.now() - wait.since) * 1000)
+    if wait.kind == "lock":
+        return (
+            lock_wait_type(wait.request.mode),
+            waited,
+            wait_resource(session.database.server, wait.resource),
+        )
+    return WAIT_TYPES.get(wait.kind, "MISCELLANEOUS"), waited, ""
+
+
+# ---------------------------------------------------------------------- sessions
+@view(
+    "sys.dm_exec_sessions",
+    """
+session_id smallint
+login_time datetime
+host_name nvarchar(128)?
+program_name nvarchar(128)?
+host_process_id int?
+client_version int? = 7
+client_interface_name nvarchar(32)?
+security_id varbinary(85)
+login_name nvarchar(128)
+nt_domain nvarchar(128) = None
+nt_user_name nvarchar(128) = None
+status nvarchar(30)
+context_info varbinary(128)?
+- cpu_time int
+- memory_usage int
+- total_scheduled_time int
+- total_elapsed_time int
+endpoint_id int = 4
+last_request_start_time datetime
+last_request_end_time datetime?
+- reads bigint
+- writes bigint
+- logical_reads bigint
+is_user_process bit
+text_size int
+language nvarchar(128)?
+date_format nvarchar(3)?
+date_first smallint
+quoted_identifier bit
+arithabort bit
+ansi_null_dflt_on bit
+ansi_defaults bit = 0
+ansi_warnings bit
+ansi_padding bit
+ansi_nulls bit
+concat_null_yields_null bit
+transaction_isolation_level smallint
+lock_timeout int
+deadlock_priority int
+row_count bigint
+prev_error int
+original_security_id varbinary(85)
+original_login_name nvarchar(128)
+last_successful_logon datetime = None
+last_unsuccessful_logon datetime = None
+unsuccessful_logons bigint = None
+group_id int = 2
+database_id smallint
+authenticating_database_id int = 1
+open_transaction_count int""",
+    None,
+)
+def exec_sessions(s: Any, db: Database) -> Iterable[tuple]:
+    """Sessions; without VIEW SERVER STATE a session sees itself."""
+    everyone = has_server_permission(s, VIEW_SERVER_STATE)
+    for x in sessions(db):
+        if everyone or x is s:
+            yield session_row(db, x)
+
+
+def session_row(db: Database, x: Any) -> tuple:
+    """The computed columns of one session."""
+    o = x.options
+    running = bool(x.frames) and x.wait is None
+    login = db.server.logins.get(x.login_name.lower())
+    original = db.server.logins.get(x.original_login.lower())
+    status = "background" if x.background else "running" if running or x.wait else "sleeping"
+    started = moment(x.statement_started)
+    return (
+        x.id,
+        moment(x.login_time),
+        x.host_name or None,
+        x.app_name or None,
+        x.host_pid,
+        x.wire.library or None,
+        login.sid if login else b"",
+        x.login_name,
+        status,
+        x.context_info,
+        started,
+        started,
+        int(not x.background),
+        o.textsize,
+        o.language,
+        o.dateformat,
+        o.datefirst,
+        int(o.quoted_identifier),
+        int(o.arithabort),
+        int(o.ansi_null_dflt_on),
+        int(o.ansi_warnings),
+        int(o.ansi_padding),
+        int(o.ansi_nulls),
+        int(o.concat_null_yields_null),
+        ISOLATION[x.isolation],
+        x.lock_timeout,
+        x.deadlock_priority,
+        x.rowcount,
+        x.error,
+        original.sid if original else b"",
+        x.original_login,
+        x.database.id if x.database else 1,
+        x.trancount,
+    )
+
+
+@view(
+    "sys.dm_exec_connections",
+    """
+session_id int?
+most_recent_session_id int?
+connect_time datetime
+net_transport nvarchar(40) = 'TCP'
+protocol_type nvarchar(40)? = 'TSQL'
+protocol_version int?
+endpoint_id int? = 4
+encrypt_option nvarchar(40)
+auth_scheme nvarchar(40) = 'SQL'
+node_affinity smallint = 0
+- num_reads int?
+- num_writes int?
+- last_read datetime?
+- last_write datetime?
+net_packet_size int?
+client_net_address varchar(48)? = '127.0.0.1'
+- client_tcp_port int?
+local_net_address varchar(48)? = '127.0.0.1'
+- local_tcp_port int?
+connection_id uniqueidentifier
+parent_connection_id uniqueidentifier = None
+most_recent_sql_handle varbinary(64)?""",
+    VIEW_SERVER_STATE,
+)
+def exec_connections(s: Any, db: Database) -> Iterable[tuple]:
+    """One connection per session with a client."""
+    for x in sessions(db):
+        if not x.background:
+            program, wire = x.frames[-1].program if x.frames else None, x.wire
+            yield (
+                x.id,
+                x.id,
+                moment(x.login_time),
+                wire.protocol,
+                "TRUE" if wire.encrypted else "FALSE",
+                wire.packet_size,
+                stream_guid(s.engine.seed, f"connection/{x.stream}", 0),
+                bytes.fromhex(sql_handle(program)[2:]),
+            )
+
+
+@view(
+    "sys.dm_exec_requests",
+    """
+session_id smallint
+request_id int = 0
+start_time datetime
+status nvarchar(30)
+command nvarchar(32)
+sql_handle varbinary(64)?
+statement_start_offset int?
+statement_end_offset int?
+- plan_handle varbinary(64)?
+database_id smallint
+user_id int
+connection_id uniqueidentifier = None
+blocking_session_id smallint?
+wait_type nvarchar(60)?
+wait_time int
+last_wait_type nvarchar(60)
+wait_resource nvarchar(256)
+open_transaction_count int
+open_resultset_count int = 1
+transaction_id bigint
+context_info varbinary(128)?
+percent_complete real = 0.0
+estimated_completion_time bigint = 0
+- cpu_time int
+- total_elapsed_time int
+scheduler_id int?
+task_address varbinary(8)?
+- reads bigint
+- writes bigint
+- logical_reads bigint
+text_size int
+language nvarchar(128)?
+date_format nvarchar(3)?
+date_first smallint
+quoted_identifier bit
+arithabort bit
+ansi_null_dflt_on bit
+ansi_defaults bit = 0
+ansi_warnings bit
+ansi_padding bit
+ansi_nulls bit
+concat_null_yields_null bit
+transaction_isolation_level smallint
+lock_timeout int
+deadlock_priority int
+row_count bigint
+prev_error int
+nest_level int
+granted_query_memory int = 0
+executing_managed_code bit = 0
+group_id int = 2""",
+    None,
+)
+def exec_requests(s: Any, db: Database) -> Iterable[tuple]:
+    """Requests that run or wait; without VIEW SERVER STATE a session sees its own."""
+    everyone = has_server_permission(s, VIEW_SERVER_STATE)
+    for x in sessions(db):
+        if x.frames and (everyone or x is s):
+            yield request_row(s, x)
+
+
+def request_row(s: Any, x: Any) -> tuple:
+    """The computed columns of one request."""
+    o = x.options
+    frame = x.frames[-1]
+    stack = x.stack()
+    start, end = (stack[0][2] * 2, stack[0][3] * 2) if stack else (0, -1)
+    verb = stack[0][4].split(None, 1)[0].upper() if stack and stack[0][4].split() else "SELECT"
+    wait_type, waited, resource = wait_facts(s, x)
+    status = (
+        "background"
+        if x.background and x.wait is None
+        else "suspended"
+        if x.wait is not None
+        else "running"
+    )
+    handle = bytes.fromhex(sql_handle(frame.program)[2:])
+    return (
+        x.id,
+        moment(x.statement_started),
+        status,
+        verb[:32],
+        handle,
+        start,
+        end,
+        x.database.id,
+        x.user.id if x.user else 1,
+        blocker_of(s, x),
+        wait_type,
+        waited,
+        wait_type or "MISCELLANEOUS",
+        resource,
+        x.trancount,
+        x.transaction.descriptor if x.transaction else 0,
+        x.context_info,
+        x.id % 2 + 1,
+        bytes.fromhex(address("task", str(x.id), 16)[2:].rjust(16, "0")),
+        o.textsize,
+        o.language,
+        o.dateformat,
+        o.datefirst,
+        int(o.quoted_identifier),
+        int(o.arithabort),
+        int(o.ansi_null_dflt_on),
+        int(o.ansi_warnings),
+        int(o.ansi_padding),
+        int(o.ansi_nulls),
+        int(o.concat_null_yields_null),
+        ISOLATION[x.isolation],
+        x.lock_timeout,
+        x.deadlock_priority,
+        x.rowcount,
+        x.error,
+        x.nest_level,
+    )
+
+
+# ---------------------------------------------------------------------- locks
+def lock_place(server: Any, key: tuple) -> tuple[str, str, int, str, int]:
+    """(type, subtype, database id, description, associated entity id) of a lock resource."""
+    kind, *rest = key
+    if kind == "KEY":
+        database, _, _ = find_index(server, rest[0])
+        return "KEY", "", database, f"({short_hash(rest[1])})", rest[0]
+    if kind == "CONVERSATION_GROUP":
+        return "METADATA", "CONVERSATION_GROUP", rest[0], group_hash(rest[1]), 0
+    if kind == "OBJECT":
+        return "OBJECT", "", rest[0], "", rest[1]
+    if kind == "APPLICATION":
+        return ("APPLICATION", "", rest[0], f"0:[{rest[1][:32]}]:({short_hash(rest[1], 8)})", 0)
+    if kind == "QUEUE":
+        return "OBJECT", "", rest[0], "", rest[1]
+    return kind, "", 0, ":".join(str(part) for part in rest), 0
+
+
+def lock_requests(s: Any) -> Iterator[tuple[Resource, Any, str, str]]:
+    """(resource, transaction, mode, status) of every lock held or waited for."""
+    for resource in sorted(s.engine.locks.resources.values(), key=lambda r: repr(r.key)):
+        converting = {r.transaction for r in resource.waiting if r.converts}
+        for transaction, mode in resource.granted.items():
+            if transaction not in converting:
+                yield resource, transaction, mode, "GRANT"
+        for request in resource.waiting:
+            status = "CONVERT" if request.converts else "WAIT"
+            yield resource, request.transaction, request.mode, status
+
+
+@view(
+    "sys.dm_tran_locks",
+    """
+resource_type nvarchar(60)
+resource_subtype nvarchar(60)
+resource_database_id int
+resource_description nvarchar(256)
+resource_associated_entity_id bigint?
+resource_lock_partition int = 0
+request_mode nvarchar(60)
+request_type nvarchar(60) = 'LOCK'
+request_status nvarchar(60)
+request_reference_count smallint = 1
+request_lifetime int = 33554432
+request_session_id int
+request_exec_context_id int = 0
+request_request_id int = 0
+request_owner_type nvarchar(60)
+request_owner_id bigint?
+request_owner_guid uniqueidentifier? = '00000000-0000-0000-0000-000000000000'
+request_owner_lockspace_id nvarchar(32)
+lock_owner_address varbinary(8)""",
+    VIEW_SERVER_STATE,
+)
+def tran_locks(s: Any, db: Database) -> Iterable[tuple]:
+    """Locks held (GRANT, as servers print it) and waited for; DATABASE locks of sessions first."""
+    for x in sessions(db):
+        if not x.background and x.database is not None:
+            yield (
+                "DATABASE",
+                "",
+                x.database.id,
+                "",
+                0,
+                "S",
+                "GRANT",
+                x.id,
+                "SHARED_TRANSACTION_WORKSPACE",
+                0,
+                lock_space(x),
+                owner_address(x),
+            )
+    for resource, transaction, mode, status in lock_requests(s):
+        owner = transaction.owner
+        kind = "SESSION" if transaction.name == "session" else "TRANSACTION"
+        yield (
+            *lock_place(db.server, resource.key),
+            mode,
+            status,
+            owner.id,
+            kind,
+            transaction.descriptor,
+            lock_space(owner),
+            owner_address(owner),
+        )
+
+
+def lock_space(session: Any) -> str:
+    """request_owner_lockspace_id: the session's task, then zeros."""
+    return f"{process_id_text(session)}:0:0"[:32]
+
+
+def process_id_text(session: Any) -> str:
+    """The address of the session's task."""
+    return address("task", str(session.id))
+
+
+def owner_address(session: Any) -> bytes:
+    """lock_owner_address: the same for all locks of a session."""
+    return bytes.fromhex(short_hash(("owner", session.id), 16))
+
+
+@view(
+    "sys.dm_os_waiting_tasks",
+    """
+waiting_task_address varbinary(8)
+session_id smallint?
+exec_context_id int? = 0
+wait_duration_ms bigint?
+wait_type nvarchar(60)?
+resource_address varbinary(8)?
+blocking_task_address varbinary(8)?
+blocking_session_id smallint?
+blocking_exec_context_id int? = 0
+resource_description nvarchar(3072)?""",
+    VIEW_SERVER_STATE,
+)
+def waiting_tasks(s: Any, db: Database) -> Iterable[tuple]:
+    """Who waits, for what, behind whom."""
+    for x in sessions(db):
+        if x.wait is None:
+            continue
+        wait_type, waited, _ = wait_facts(s, x)
+        blocker = blocker_of(s, x)
+        description = resource = None
+        if x.wait.kind == "lock":
+            description = lock_description(db.server, x.wait.resource)
+            resource = bytes.fromhex(short_hash(("lock", x.wait.resource.key), 16))
+        task = bytes.fromhex(short_hash(("task", x.id), 16))
+        blocking = bytes.fromhex(short_hash(("task", blocker), 16)) if blocker else None
+        yield (task, x.id, waited, wait_type, resource, blocking, blocker or None, description)
+
+
+def lock_description(server: Any, resource: Resource) -> str:
+    """The text of a deadlock element, as sys.dm_os_waiting_tasks repeats it."""
+    kind, subtype, database, description, entity = lock_place(server, resource.key)
+    lock = "lock" + address("lock", resource.key)
+    mode = next(iter(resource.granted.values()), "X")
+    if kind == "KEY":
+        return (
+            f"keylock hobtid={entity} dbid={database} id={lock} mode={mode} "
+            f"associatedObjectId={entity}"
+        )
+    if kind == "METADATA":
+        return (
+            f"metadatalock subresource={subtype} classid={description} dbid={database} "
+            f"id={lock} mode={mode}"
+        )
+    if kind == "OBJECT":
+        return (
+            f"objectlock lockPartition=0 objid={entity} subresource=FULL dbid={database} "
+            f"id={lock} mode={mode} associatedObjectId={entity}"
+        )
+    return (
+        f"applicationlock hash={description} databasePrincipalId=0 dbid={database} id={lock} "
+        f"mode={mode}"
+    )
+
+
+@view(
+    "sys.dm_os_sys_info",
+    """
+cpu_count int = 2
+scheduler_count int = 2
+- physical_memory_kb bigint
+sqlserver_start_time datetime
+virtual_machine_type_desc nvarchar(60) = 'NONE'""",
+    VIEW_SERVER_STATE,
+)
+def os_sys_info(s: Any, db: Database) -> Iterable[tuple]:
+    """When the instance was started."""
+    yield (db.server.databases["master"].created,)
+
+
+@view(
+    "sys.sysprocesses",
+    """
+spid smallint
+kpid smallint = 0
+blocked smallint
+waittime bigint
+lastwaittype nchar(32)
+waitresource nchar(256)
+dbid smallint
+uid smallint?
+login_time datetime
+open_tran smallint
+status nchar(30)
+hostname nchar(128)
+program_name nchar(128)
+loginame nchar(128)""",
+    VIEW_SERVER_STATE,
+)
+def sysprocesses(s: Any, db: Database) -> Iterable[tuple]:
+    """The old view of sessions and requests, as far as it is still read."""
+    for x in sessions(db):
+        wait_type, waited, resource = wait_facts(s, x)
+        status = (
+            "background"
+            if x.background
+            else "suspended"
+            if x.wait is not None
+            else "running"
+            if x.frames
+            else "sleeping"
+        )
+        yield (
+            x.id,
+            blocker_of(s, x),
+            waited,
+            wait_type or "MISCELLANEOUS",
+            resource,
+            x.database.id,
+            x.user.id if x.user else None,
+            moment(x.login_time),
+            x.trancount,
+            status,
+            x.host_name,
+            x.app_name,
+            x.login_name,
+        )

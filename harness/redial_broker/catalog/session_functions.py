@@ -1,0 +1,74 @@
+"""sys.dm_exec_sql_text and sys.dm_exec_input_buffer: what sessions run (their pages)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from redial_broker.catalog.deadlock_xml import sql_handle
+from redial_broker.catalog.procedures.arguments import result_columns
+from redial_broker.catalog.runtime_views import sessions
+from redial_broker.catalog.views import VIEW_SERVER_STATE
+from redial_broker.exec.objects import TABLE_FUNCTIONS, Module
+from redial_broker.exec.security import has_server_permission
+
+_TEXT = result_columns("""
+dbid smallint?
+objectid int?
+number smallint?
+encrypted bit
+text nvarchar(max)?""")
+
+_BUFFER = result_columns("""
+event_type nvarchar(256)?
+parameters smallint?
+event_info nvarchar(max)?""")
+
+
+def _programs(s: Any) -> Iterator[Any]:
+    for x in sessions(s.database):
+        for frame in x.frames:
+            yield frame.program
+    yield from s.instance.programs.values()
+
+
+def sql_text(s: Any, arguments: list) -> Iterable[tuple]:
+    """The text behind a sql_handle: of a module, a running batch, or one that is still kept."""
+    s.check_server_permission(VIEW_SERVER_STATE)
+    handle = arguments[0] if arguments else None
+    if not handle:
+        return []
+    if handle[:1] == b"\x03":
+        database = s.database.server.database_by_id(int.from_bytes(handle[2:4], "little"))
+        number = int.from_bytes(handle[4:8], "little")
+        module = database.object_by_id(number) if database is not None else None
+        if isinstance(module, Module):
+            return [(database.id, number, None, 0, module.text)]
+        return []
+    for program in _programs(s):
+        if not program.object_id and bytes.fromhex(sql_handle(program)[2:]) == handle:
+            return [(None, None, None, 0, program.source.text)]
+    return []
+
+
+def event_of(x: Any) -> tuple[str, int, str | None]:
+    """(event type, parameters, text) of what a session's client sent last."""
+    if not x.input_buffer:
+        return "No Event", 0, None
+    return ("RPC Event" if getattr(x, "rpc", False) else "Language Event"), 0, x.input_buffer
+
+
+def input_buffer(s: Any, arguments: list) -> Iterable[tuple]:
+    """The last statement of a session; another's needs VIEW SERVER STATE."""
+    number = arguments[0] if arguments else None
+    for x in sessions(s.database):
+        if x.id == number and not x.background:
+            if x is not s and not has_server_permission(s, VIEW_SERVER_STATE):
+                s.check_server_permission(VIEW_SERVER_STATE)
+            return [event_of(x)]
+    return []
+
+
+TABLE_FUNCTIONS["dm_exec_sql_text"] = (_TEXT, sql_text)
+TABLE_FUNCTIONS["fn_get_sql"] = (_TEXT, sql_text)
+TABLE_FUNCTIONS["dm_exec_input_buffer"] = (_BUFFER, input_buffer)

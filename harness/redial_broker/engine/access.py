@@ -1,0 +1,531 @@
+"""Reading and changing rows under locks: which key is locked when, in which order.
+
+The order is the whole point of this project, so it follows the observed recipes: a read or write
+through a nonclustered index locks that index's key first and the clustered key second; a write by
+the clustered key takes the clustered key first and the nonclustered entries after it
+(F-201). Which path a statement takes is decided by the executor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redial_broker.engine.differences import differs
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import MISSING
+from redial_broker.engine.locks import LockManager
+from redial_broker.engine.storage import Index, Table
+from redial_broker.engine.switches import value
+from redial_broker.engine.transactions import Transaction
+from redial_broker.engine.versions import refuse_conflict, value_at
+
+
+class _Infinity:
+    """Greater than every key part; its lock stands for the gap behind the last key."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return "INFINITY"
+
+
+INFINITY = _Infinity()
+END_KEY = (INFINITY,)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadMode:
+    """How one table reference is read.
+
+    lock: None (no row locks), "S", "U" or "X". hold: to the end of the transaction. versioned: read
+    committed rows without locks (RCSI). snapshot: read the rows of the transaction's snapshot; with
+    a lock, lock those that qualify and refuse what has changed since. hinted: U comes from UPDLOCK,
+    not from a change. dirty: read whatever is there. ranges: key-range locks.
+    """
+
+    lock: str | None = "S"
+    hold: bool = False
+    versioned: bool = False
+    dirty: bool = False
+    ranges: bool = False
+    readpast: bool = False
+    nowait: bool = False
+    snapshot: bool = False
+    hinted: bool = False
+
+
+_ISOLATION = {
+    "read uncommitted": ReadMode(lock=None, dirty=True),
+    "read committed": ReadMode(),
+    "repeatable read": ReadMode(hold=True),
+    "serializable": ReadMode(hold=True, ranges=True),
+    "snapshot": ReadMode(lock=None, versioned=True, snapshot=True),
+}
+
+
+def read_mode(isolation: str, hints: frozenset[str], *, rcsi: bool, write: bool) -> ReadMode:
+    """The mode of a table reference from the session's isolation level and its upper-case hints.
+
+    write: the reference is the target of an UPDATE or DELETE. Raises SqlError 650 for READPAST in
+    the wrong isolation level (table hints page; the error is raised when the table is read).
+    """
+    for hint, level in (
+        ("NOLOCK", "read uncommitted"),
+        ("READUNCOMMITTED", "read uncommitted"),
+        ("READCOMMITTED", "read committed"),
+        ("REPEATABLEREAD", "repeatable read"),
+        ("READCOMMITTEDLOCK", "read committed"),
+        ("HOLDLOCK", "serializable"),
+        ("SERIALIZABLE", "serializable"),
+    ):
+        if hint in hints:
+            isolation = level
+    mode = _ISOLATION[isolation]
+    if "READPAST" in hints:
+        if isolation not in {"read committed", "repeatable read"}:
+            raise SqlError(650)
+        mode = replace(mode, readpast=True)
+    if write or "UPDLOCK" in hints:
+        mode = replace(mode, lock="U", hold=True, dirty=False, hinted=not write)
+    if "XLOCK" in hints:
+        mode = replace(mode, lock="X", hold=True, dirty=False)
+    if (
+        rcsi
+        and isolation == "read committed"
+        and mode.lock == "S"
+        and "READCOMMITTEDLOCK" not in hints
+    ):
+        mode = replace(mode, lock=None, versioned=True, readpast=False)
+    if "NOWAIT" in hints:
+        mode = replace(mode, nowait=True)
+    return mode
+
+
+Accept = Callable[[tuple], bool]
+
+differs(
+    "lock escalation",
+    "Tried once, when a reference has read its rows; a server tries in the middle of "
+    "the statement and again every 1,250 locks. The result, one table lock or none, is "
+    "the same.",
+)
+
+ESCALATION = 5000
+"""So many rows locked by one reference of one statement make the server try for the table lock."""
+
+
+class Access:
+    """Row access of one instance: storage under the lock manager."""
+
+    __slots__ = ("locks",)
+
+    def __init__(self, locks: LockManager) -> None:
+        self.locks = locks
+
+    def lock_table(self, transaction: Transaction, table: Table, mode: str) -> None:
+        """Intent or full lock on the table; temporary tables and table variables need none."""
+        if not table.temporary:
+            self.locks.acquire(transaction, table.lock_key, mode)
+
+    # ------------------------------------------------------------------ reading
+    def read(
+        self,
+        transaction: Transaction,
+        index: Index,
+        mode: ReadMode,
+        accept: Accept | None = None,
+        *,
+        prefix: tuple = (),
+        low: tuple[Any, bool] | None = None,
+        high: tuple[Any, bool] | None = None,
+        covered: bool = False,
+        limit: int | None = None,
+        after: tuple | None = None,
+    ) -> list[tuple[tuple, tuple]]:
+        """Rows as (clustered key, row), in index order, locked as ``mode`` says.
+
+        prefix: normalized equality values for the leading key columns. low, high: (normalized
+        value, inclusive) bounds of the next key column. covered: the nonclustered index has every
+        column the statement needs, so the clustered key is not locked. accept: the rest of the
+        WHERE clause; a lock taken for a row it refuses is given back (F-201). limit: stop, and
+        lock no more keys, after so many rows (TOP without a sort). after: begin behind this key.
+        Raises Wait, or SqlError 1222 and 1205.
+        """
+        found: list[tuple[tuple, tuple]] = []
+        exact = index.unique and len(prefix) == len(index.columns) and bool(index.columns)
+        visit = self._visit_past if mode.snapshot else self._visit
+        if exact and mode.ranges and mode.hinted and mode.lock == "U":
+            hit = value(transaction.owner.engine, "updlock_holdlock_hit")
+            mode = replace(mode, lock=hit) if hit != "U" else mode
+        candidates = self._candidates(
+            transaction, index, prefix, low, high, exact, limit is not None, after
+        )
+        for key in candidates:
+            row_key, row = visit(
+                transaction, index, key, mode, accept, covered, mode.ranges and not exact
+            )
+            if row is not None:
+                found.append((row_key, row))
+                if limit is not None and len(found) >= limit:
+                    break
+        else:
+            if mode.ranges and mode.lock and not (exact and found):
+                self._lock_gap(transaction, index, prefix, high, mode)
+        if len(found) >= ESCALATION and mode.hold and mode.lock:
+            self.escalate(transaction, index.table)
+        return found
+
+    def escalate(self, transaction: Transaction, table: Table) -> None:
+        """Trade the row locks on a table for one on all of it, unless someone is in the way.
+
+        S where the rows are locked S only, else X; never waits ("Lock escalation" in the locking
+        guide). The server tries in the middle of the statement, here it is after its reading.
+        """
+        if table.temporary or not table.lock_escalation:
+            return
+        owned = {index.hobt_id for index in (table.rows, *table.indexes)}
+        keys = [key for key in transaction.locks if key[0] == "KEY" and key[1] in owned]
+        plain = all(transaction.locks[key] in {"S", "RangeS-S"} for key in keys)
+        if self.locks.try_acquire(transaction, table.lock_key, "S" if plain else "X"):
+            for key in keys:
+                self.locks.release(transaction, key)
+
+    def _candidates(
+        self,
+        transaction: Transaction,
+        index: Index,
+        prefix: tuple,
+        low: tuple[Any, bool] | None,
+        high: tuple[Any, bool] | None,
+        exact: bool,
+        some: bool,
+        after: tuple | None,
+    ) -> list[tuple] | Iterator[tuple]:
+        """Keys in range, among them those another transaction deleted and has not committed, and
+        those somebody may still see in the past. some: the reader will stop after a few.
+        """
+        entries, writers = index.entries, index.writers
+        if exact:
+            if after is not None and after >= prefix:
+                return []
+            return (
+                [prefix]
+                if prefix in entries or prefix in writers or prefix in index.versions
+                else []
+            )
+        start, stop, inclusive = _bounds(prefix, low, high)
+        if after is not None and (start is None or after >= start):
+            start, inclusive = after, (False, inclusive[1])
+        if not some and start is None and stop is None:
+            keys = list(entries)
+        else:
+            keys = entries.irange(start, stop, inclusive)
+        ghosts = [
+            key
+            for key in index.ghosts
+            if writers[key][0] is not transaction and _inside(key, prefix, low, high)
+        ]
+        if index.versions:
+            ghosts += [
+                key
+                for key in index.versions
+                if key not in entries and key not in writers and _inside(key, prefix, low, high)
+            ]
+        if after is not None:
+            ghosts = [key for key in ghosts if key > after]
+        if ghosts:
+            return sorted([*keys, *ghosts])
+        return keys if some else list(keys)
+
+    def _visit(
+        self,
+        transaction: Transaction,
+        index: Index,
+        key: tuple,
+        mode: ReadMode,
+        accept: Accept | None,
+        covered: bool,
+        ranged: bool,
+    ) -> tuple[tuple, tuple | None]:
+        """One entry: lock, look at it, look its row up. (key, None) when it does not qualify."""
+        if (
+            index.versions
+            and not mode.versioned
+            and key not in index.entries
+            and key not in index.writers
+        ):
+            return key, None  # gone and committed: nothing to lock
+        taken: list[tuple] = []
+        if not self._lock_key(transaction, index, key, mode, ranged, taken):
+            return key, None
+        found = self._value(transaction, index, key, mode)
+        if found is MISSING:
+            self._give_back(transaction, taken)
+            return key, None
+        row_key, row = key, found
+        if not index.clustered:
+            rows = index.table.rows
+            row_key = found
+            if not covered and not self._lock_key(transaction, rows, row_key, mode, False, taken):
+                self._give_back(transaction, taken)
+                return key, None
+            row = self._value(transaction, rows, row_key, mode)
+            if row is MISSING:
+                self._give_back(transaction, taken)
+                return key, None
+        if accept is not None and not accept(row):
+            if not mode.ranges:
+                self._give_back(transaction, taken)
+            return key, None
+        return row_key, row
+
+    def _visit_past(
+        self,
+        transaction: Transaction,
+        index: Index,
+        key: tuple,
+        mode: ReadMode,
+        accept: Accept | None,
+        covered: bool,
+        _: bool,
+    ) -> tuple[tuple, tuple | None]:
+        """One entry as a SNAPSHOT transaction sees it.
+
+        A row that qualifies is locked only where ``mode`` locks; it must then be as it was (3960:
+        "Transaction locking and row versioning guide", modifying data under SNAPSHOT).
+        """
+        moment = transaction.snapshot
+        found = value_at(transaction, index, key, moment)
+        if found is MISSING:
+            return key, None
+        rows = index.table.rows
+        row_key, row = key, found
+        if not index.clustered:
+            row_key = found
+            row = value_at(transaction, rows, row_key, moment)
+        if row is MISSING or (accept is not None and not accept(row)):
+            return key, None
+        if mode.lock is not None:
+            early = (
+                not mode.hinted
+                or value(transaction.owner.engine, "snapshot_updlock_conflict") == "at read"
+            )
+            self._lock_key(transaction, index, key, mode, False, [])
+            if early:
+                refuse_conflict(transaction, index, key)
+            if not index.clustered and not covered:
+                self._lock_key(transaction, rows, row_key, mode, False, [])
+            if early:
+                refuse_conflict(transaction, rows, row_key)
+        return row_key, row
+
+    def _lock_key(
+        self,
+        transaction: Transaction,
+        index: Index,
+        key: tuple,
+        mode: ReadMode,
+        ranged: bool,
+        taken: list[tuple],
+    ) -> bool:
+        """Lock one index key as ``mode`` says; False when READPAST skips it."""
+        wanted = mode.lock
+        if wanted is None or index.table.temporary:
+            return True
+        short = not mode.hold
+        if short:
+            # READ COMMITTED asks for no key lock where nothing is uncommitted (F-202): an X or U
+            # held only by a hint does not block a plain reader.
+            writer = index.writers.get(key)
+            if writer is None or writer[0] is transaction:
+                return True
+        if transaction.locks.get(index.table.lock_key) == "X":
+            return True
+        if ranged:
+            wanted = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[wanted]
+        resource = ("KEY", index.hobt_id, key)
+        if mode.readpast and self.locks.would_wait(transaction, resource, wanted):
+            return False
+        new = resource not in transaction.locks
+        self.locks.acquire(
+            transaction, resource, wanted, short=short, timeout=0 if mode.nowait else None
+        )
+        if new:
+            taken.append(resource)
+        return True
+
+    def _give_back(self, transaction: Transaction, taken: list[tuple]) -> None:
+        for resource in taken:
+            self.locks.release(transaction, resource)
+
+    @staticmethod
+    def _value(transaction: Transaction, index: Index, key: tuple, mode: ReadMode) -> Any:
+        """What this reader sees at ``key``: the committed value when it reads versions."""
+        if mode.versioned:
+            if transaction.statement is not None:
+                return value_at(transaction, index, key, transaction.statement)
+            writer = index.writers.get(key)
+            if writer is not None and writer[0] is not transaction:
+                return writer[1]
+        return index.entries.get(key, MISSING)
+
+    def _lock_gap(
+        self,
+        transaction: Transaction,
+        index: Index,
+        prefix: tuple,
+        high: tuple[Any, bool] | None,
+        mode: ReadMode,
+    ) -> None:
+        """Lock the key behind the range, or the end of the index: nobody may insert before it."""
+        following = END_KEY
+        if prefix or high is not None:
+            _, stop, _ = _bounds(prefix, None, high)
+            following = _following(index, stop, high is not None and not high[1])
+        ranged = {"S": "RangeS-S", "U": "RangeS-U", "X": "RangeX-X"}[mode.lock or "S"]
+        self.locks.acquire(
+            transaction,
+            ("KEY", index.hobt_id, following),
+            ranged,
+            timeout=0 if mode.nowait else None,
+        )
+
+    # ------------------------------------------------------------------ changing
+    def insert(self, transaction: Transaction, table: Table, row: tuple) -> tuple:
+        """Insert a row: X on the clustered key, then X on each nonclustered key.
+
+        Returns its clustered key. Raises Wait, SqlError 2627 or 2601 (a key another transaction has
+        inserted and not committed is waited for first).
+        """
+        key = table.new_key(row)
+        if table.temporary or transaction.locks.get(table.lock_key) == "X":
+            self._check_unique(table, row, key)
+            self._refuse_stale(transaction, table, key)
+            table.insert(transaction, key, row)
+            return key
+        self._lock_new(transaction, table.rows, key)
+        if key in table.rows.entries:
+            raise table.duplicate(table.rows, row)
+        self._refuse_stale(transaction, table, key)
+        for index in table.indexes:
+            if index.where is None or index.where(row):
+                index_key = table.index_key(index, key, row)
+                self._lock_new(transaction, index, index_key)
+                if index.unique and index_key in index.entries:
+                    raise table.duplicate(index, row)
+        table.insert(transaction, key, row)
+        return key
+
+    def delete(self, transaction: Transaction, table: Table, key: tuple) -> None:
+        """Delete the row at ``key``: X on the clustered key, then X on each nonclustered key."""
+        if not table.temporary and transaction.locks.get(table.lock_key) != "X":
+            row = table.rows.entries[key]
+            self.locks.acquire(transaction, ("KEY", table.rows.hobt_id, key), "X")
+            for index in table.indexes:
+                if index.where is None or index.where(row):
+                    index_key = table.index_key(index, key, row)
+                    self.locks.acquire(transaction, ("KEY", index.hobt_id, index_key), "X")
+        table.delete(transaction, key)
+
+    def update(self, transaction: Transaction, table: Table, key: tuple, row: tuple) -> None:
+        """Replace the row at ``key``; a changed clustered key is a delete and an insert."""
+        if (
+            table.clustered is not None
+            and table.clustered.prefix(row) != key[: len(table.clustered.columns)]
+        ):
+            self.delete(transaction, table, key)
+            self.insert(transaction, table, row)
+            return
+        old = table.rows.entries[key]
+        free = table.temporary or transaction.locks.get(table.lock_key) == "X"
+        if not free:
+            self.locks.acquire(transaction, ("KEY", table.rows.hobt_id, key), "X")
+        for index in table.indexes:
+            old_key = table.index_key(index, key, old)
+            new_key = table.index_key(index, key, row)
+            was = index.where is None or index.where(old)
+            now = index.where is None or index.where(row)
+            if was and now and old_key == new_key:
+                continue
+            if was and not free:
+                self.locks.acquire(transaction, ("KEY", index.hobt_id, old_key), "X")
+            if now:
+                if not free:
+                    self._lock_new(transaction, index, new_key)
+                if index.unique and new_key in index.entries and not (was and new_key == old_key):
+                    raise table.duplicate(index, row)
+        table.replace(transaction, key, row)
+
+    def _lock_new(self, transaction: Transaction, index: Index, key: tuple) -> None:
+        """Test the gap the key falls into (instant RangeI-N), then lock the key itself."""
+        if self.locks.range_locks:
+            following = _following(index, key)
+            gap = ("KEY", index.hobt_id, following)
+            new = gap not in transaction.locks
+            if new:
+                self.locks.acquire(transaction, gap, "RangeI-N", short=True)
+                self.locks.release(transaction, gap)
+            elif self.locks.would_wait(transaction, gap, "RangeI-N"):
+                self.locks.acquire(transaction, gap, "RangeI-N")
+        self.locks.acquire(transaction, ("KEY", index.hobt_id, key), "X")
+
+    @staticmethod
+    def _refuse_stale(transaction: Transaction, table: Table, key: tuple) -> None:
+        """3960 for a SNAPSHOT insert over a row that was deleted after the snapshot was taken."""
+        if (
+            table.rows.versions
+            and transaction.owner.isolation == "snapshot"
+            and value(transaction.owner.engine, "snapshot_insert_over_deleted") == "error"
+        ):
+            refuse_conflict(transaction, table.rows, key)
+
+    @staticmethod
+    def _check_unique(table: Table, row: tuple, key: tuple) -> None:
+        if key in table.rows.entries:
+            raise table.duplicate(table.rows, row)
+        for index in table.indexes:
+            applies = index.where is None or index.where(row)
+            if applies and index.unique and table.index_key(index, key, row) in index.entries:
+                raise table.duplicate(index, row)
+
+
+def _bounds(
+    prefix: tuple, low: tuple[Any, bool] | None, high: tuple[Any, bool] | None
+) -> tuple[tuple | None, tuple | None, tuple[bool, bool]]:
+    """Start and stop keys for an ordered range. An exclusive low skips every key it prefixes."""
+    start: tuple | None = prefix or None
+    if low is not None:
+        start = (*prefix, low[0]) if low[1] else (*prefix, low[0], INFINITY)
+    stop: tuple | None = (*prefix, INFINITY) if prefix else None
+    if high is not None:
+        stop = (*prefix, high[0], INFINITY) if high[1] else (*prefix, high[0])
+    return start, stop, (True, high is None or high[1])
+
+
+def _following(index: Index, key: tuple, itself: bool = False) -> tuple:
+    """The next key behind ``key``, or ``itself`` where it is one: it bounds the gap.
+
+    A key deleted and not yet committed still does: its deletion may be taken back.
+    """
+    found = next(index.entries.irange(key, None, (itself, True)), END_KEY)
+    for ghost in index.ghosts:
+        if (key < ghost or (itself and key == ghost)) and ghost < found:
+            found = ghost
+    return found
+
+
+def _inside(
+    key: tuple, prefix: tuple, low: tuple[Any, bool] | None, high: tuple[Any, bool] | None
+) -> bool:
+    start, stop, (_, inclusive) = _bounds(prefix, low, high)
+    if start is not None and key < start:
+        return False
+    return stop is None or key < stop or (inclusive and key == stop)

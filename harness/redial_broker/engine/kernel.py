@@ -1,0 +1,35 @@
+"""The engine of one instance: everything that is shared by its databases and sessions."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from redial_broker.engine.access import Access
+from redial_broker.engine.clock import RealClock, Timers, VirtualClock
+from redial_broker.engine.journal import Journal
+from redial_broker.engine.locks import LockManager
+from redial_broker.engine.storage import FIRST_HOBT
+from redial_broker.engine.switches import of_an_instance, value
+from redial_broker.engine.transactions import TransactionManager
+
+
+class Engine:
+    """Clock, journal, timers, locks, transactions and row access, plus the instance's counters."""
+
+    def __init__(
+        self,
+        seed: int = 0,
+        clock: VirtualClock | RealClock | None = None,
+        switches: dict[str, Any] | None = None,
+    ) -> None:
+        self.seed = seed
+        self.clock = clock or VirtualClock()
+        self.switches = of_an_instance(switches or {})
+        self.journal = Journal()
+        self.timers = Timers(self.journal)
+        self.locks = LockManager(self.journal, self.clock.now, self.timers)
+        self.locks.weighs_group_waits = value(self, "send_wait_log") == "counts"
+        self.transactions = TransactionManager(self.journal, self.locks)
+        self.access = Access(self.locks)
+        self.hobt_ids = count(FIRST_HOBT + 39 * 65536, 65536)

@@ -1,0 +1,513 @@
+"""Tables and indexes: ordered rows, pre-images of uncommitted changes, raw changes.
+
+Nothing here locks or waits: ``access.py`` does. Every index, the clustered one too, is an ordered
+map from key to value with, beside it, who has an uncommitted change on which key and what stood
+there before: that is all a versioned read or a lock elision needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+from sortedcontainers import SortedDict
+
+from redial_broker.engine.collation import collation_key, find_collation, guid_key
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import MISSING, Journal, Part
+from redial_broker.engine.transactions import Transaction
+from redial_broker.engine.types import SqlType
+
+FIRST_HOBT = 72057594037927936
+"""Heap-or-B-tree ids of user objects start here on a server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """A computed column. text: in parentheses; persisted: as stated.
+
+    value: (session, row) -> value, over a row whose other columns are there. bind: gives ``value``
+    for another column list. names: lower-case names of the columns it reads.
+    """
+
+    text: str
+    persisted: bool
+    value: Callable[[Any, tuple], Any]
+    bind: Callable[[list[Column]], Callable[[Any, tuple], Any]]
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Column:
+    """One column.
+
+    default: callable (session) -> value, set by the executor. identity: (seed, step). user_type:
+    "sysname" or the schema.name of the alias type it was declared with, "" otherwise. computed:
+    how its value follows from the others.
+    """
+
+    name: str
+    type: SqlType
+    nullable: bool = True
+    identity: tuple[int, int] | None = None
+    default: Callable[[Any], Any] | None = None
+    default_name: str = ""
+    default_text: str = ""
+    rowversion: bool = False
+    rowguid: bool = False
+    computed: Computed | None = None
+    sparse: bool = False
+    case_sensitive: bool = False
+    collation: str = ""
+    user_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A CHECK constraint. accepts: (session, row) -> True, False or None (unknown: accepted).
+
+    column: name of the column it was written on, "" for one of the table. names: lower-case names
+    of the columns it reads; bind: gives ``accepts`` for another column list. enabled: not NOCHECK.
+    """
+
+    name: str
+    accepts: Callable[[Any, tuple], bool | None]
+    text: str = ""
+    column: str = ""
+    names: frozenset[str] = frozenset()
+    bind: Callable[[list[Column]], Callable[[Any, tuple], bool | None]] | None = None
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """Statistics made by CREATE STATISTICS: a name and columns, nothing gathered."""
+
+    name: str
+    columns: tuple[str, ...]
+
+
+class Descending:
+    """A part of a key that is ordered from the greatest value to the least."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __lt__(self, other: Any) -> bool:
+        return other.value < self.value if isinstance(other, Descending) else NotImplemented
+
+    def __gt__(self, other: Any) -> bool:
+        return other.value > self.value if isinstance(other, Descending) else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Descending) and other.value == self.value
+
+    def __hash__(self) -> int:
+        return hash(("descending", self.value))
+
+    def __repr__(self) -> str:
+        return f"Descending({self.value!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """Options of an index as sys.indexes shows them (CREATE INDEX page).
+
+    ignore_dup_key, row_locks and page_locks have an effect; the others are about pages and speed,
+    and there are no pages here.
+    """
+
+    fill_factor: int = 0
+    padded: bool = False
+    ignore_dup_key: bool = False
+    row_locks: bool = True
+    page_locks: bool = True
+    sequential: bool = False
+    compression: str = "NONE"
+
+
+PLAIN_OPTIONS = IndexOptions()
+
+
+def key_part(column: Column, descending: bool = False) -> Callable[[Any], Any]:
+    """How a column's value is ordered inside a key: NULL least, text by the collation, a
+    uniqueidentifier by its bytes in the server's order."""
+    if descending:
+        ascending = key_part(column)
+        return lambda value: Descending(ascending(value))
+    plain: Callable[[Any], Any] = _identity
+    if column.type.is_string:
+        own = find_collation(column.collation) if column.collation else None
+        plain = own.key if own else collation_key
+    elif column.type.name == "uniqueidentifier":
+        plain = guid_key
+    if not column.nullable:
+        return plain
+    return lambda value: (0,) if value is None else (1, plain(value))
+
+
+def _identity(value: Any) -> Any:
+    return value
+
+
+class Index(Part):
+    """An index. The clustered one maps key -> row, a nonclustered one key -> clustered key.
+
+    A key that is not unique by its columns carries the row's clustered key (or a uniquifier) behind
+    them. ``writers`` maps a key with an uncommitted change to (transaction, value before);
+    ``ghosts`` are the keys among them that are deleted; ``versions`` maps a key to its replaced
+    values, (commit number, value before), oldest first. ``where`` is the filter of a filtered index
+    (``bind`` gives it for another column list); that of a disabled index accepts no row.
+    """
+
+    __slots__ = (
+        "bind",
+        "clustered",
+        "columns",
+        "constraint",
+        "descending",
+        "disabled",
+        "entries",
+        "ghosts",
+        "hobt_id",
+        "included",
+        "index_id",
+        "name",
+        "options",
+        "parts",
+        "primary",
+        "table",
+        "unique",
+        "versions",
+        "where",
+        "where_text",
+        "writers",
+    )
+
+    def __init__(
+        self,
+        table: Table,
+        name: str,
+        columns: list[int],
+        *,
+        unique: bool,
+        clustered: bool = False,
+        primary: bool = False,
+        constraint: bool = False,
+        included: list[int] | None = None,
+        hobt_id: int = 0,
+        descending: frozenset[int] = frozenset(),
+    ) -> None:
+        super().__init__()
+        self.table = table
+        self.name = name
+        self.columns = columns
+        self.included = included or []
+        self.unique = unique
+        self.clustered = clustered
+        self.primary = primary
+        self.constraint = constraint
+        self.hobt_id = hobt_id
+        self.index_id = 1 if clustered else 2
+        self.descending = descending
+        self.parts = [
+            (ordinal, key_part(table.columns[ordinal], ordinal in descending))
+            for ordinal in columns
+        ]
+        self.where: Callable[[Any], bool] | None = None
+        self.where_text = ""
+        self.bind: Any = None
+        self.options = PLAIN_OPTIONS
+        self.disabled = False
+        self.entries: SortedDict = SortedDict()
+        self.writers: dict[Any, tuple[Transaction, Any]] = {}
+        self.ghosts: dict[Any, bool] = {}
+        self.versions: dict[Any, tuple[tuple[int, Any], ...]] = {}
+
+    def prefix(self, row: tuple) -> tuple:
+        """The ordered key columns of a row."""
+        return tuple(part(row[ordinal]) for ordinal, part in self.parts)
+
+    def normalize(self, values: list | tuple) -> tuple:
+        """Seek values, in index-column order, as a key prefix."""
+        return tuple(part(value) for (_, part), value in zip(self.parts, values, strict=False))
+
+    @property
+    def covers(self) -> frozenset[int]:
+        """Ordinals a nonclustered entry carries: its own, included ones and the clustered key's."""
+        clustered = self.table.clustered
+        return frozenset((*self.columns, *self.included, *(clustered.columns if clustered else ())))
+
+    def content(self) -> Any:
+        """Entries and uncommitted marks; columns the table masks (rowversion) do not count."""
+        mask = self.table.hash_mask if self.clustered else None
+        if mask:
+            rows = [
+                (k, tuple(v for i, v in enumerate(row) if i not in mask))
+                for k, row in self.entries.items()
+            ]
+        else:
+            rows = list(self.entries.items())
+        marks = sorted((repr(k), str(t.owner.id), repr(b)) for k, (t, b) in self.writers.items())
+        if self.versions:
+            return (
+                self.name,
+                rows,
+                marks,
+                sorted((repr(k), repr(c)) for k, c in self.versions.items()),
+            )
+        return self.name, rows, marks
+
+
+class Table(Part):
+    """A table: columns, its clustered index or heap, its nonclustered indexes.
+
+    ``rows`` is the clustered index (a heap's is keyed by row id and has no key columns).
+    """
+
+    __slots__ = (
+        "checks",
+        "clustered",
+        "columns",
+        "computed",
+        "creator",
+        "database",
+        "depth",
+        "hash_mask",
+        "heap",
+        "identity_column",
+        "indexes",
+        "journal",
+        "lock_escalation",
+        "lock_key",
+        "name",
+        "next_identity",
+        "object_id",
+        "ordinals",
+        "row_ids",
+        "rows",
+        "rowversion_column",
+        "schema",
+        "shadowed",
+        "statistics",
+        "temporary",
+        "types",
+    )
+
+    def __init__(
+        self,
+        journal: Journal,
+        name: str,
+        columns: list[Column],
+        *,
+        database: Any = None,
+        schema: str = "dbo",
+        object_id: int = 0,
+        temporary: bool = False,
+    ) -> None:
+        super().__init__()
+        self.journal = journal
+        self.database = database
+        self.schema = schema
+        self.name = name
+        self.object_id = object_id
+        # Object ids repeat from database to database (copies of a template share them).
+        self.lock_key = ("OBJECT", database.id if database is not None else 0, object_id)
+        self.temporary = temporary
+        self.columns = columns
+        self.types = [column.type for column in columns]
+        self.ordinals = {column.name.lower(): i for i, column in enumerate(columns)}
+        self.identity_column = next((i for i, c in enumerate(columns) if c.identity), None)
+        self.rowversion_column = next((i for i, c in enumerate(columns) if c.rowversion), None)
+        self.computed = [(i, c.computed.value) for i, c in enumerate(columns) if c.computed]
+        self.hash_mask = frozenset(i for i, c in enumerate(columns) if c.rowversion)
+        numbered = next((c.identity for c in columns if c.identity), None)
+        self.next_identity = numbered[0] if numbered else 0
+        self.row_ids = 0
+        self.clustered: Index | None = None
+        self.heap = Index(self, "", [], unique=False, clustered=True)
+        self.heap.index_id = 0
+        self.rows: Index = self.heap
+        self.indexes: list[Index] = []
+        self.checks: list[Check] = []
+        self.depth = 0  # of the frame that created a #temp table
+        self.statistics: tuple[Statistic, ...] = ()
+        self.creator = 0  # id of the session that made a ##temp table
+        self.shadowed: Table | None = None  # the #temp table of that name of an outer scope
+        self.lock_escalation = True
+
+    @property
+    def full_name(self) -> str:
+        """schema.table, as error texts print it."""
+        return f"{self.schema}.{self.name}"
+
+    def with_computed(self, s: Any, row: tuple) -> tuple:
+        """The row with the values of its computed columns, which follow from the other ones."""
+        if not self.computed:
+            return row
+        values = list(row)
+        for ordinal, value in self.computed:
+            values[ordinal] = value(s, row)
+        return tuple(values)
+
+    def add_index(self, index: Index) -> None:
+        """Attach an index to a table that has no rows yet, or build it from the rows."""
+        rows = list(self.rows.entries.values())
+        if index.clustered:
+            self.clustered = self.rows = index
+            for row in rows:
+                index.entries[self._clustered_key(row)] = row
+            for other in self.indexes:
+                other.entries.clear()
+        else:
+            index.index_id = max((i.index_id for i in self.indexes), default=1) + 1
+            self.indexes.append(index)
+        for other in self.indexes if index.clustered else [index]:
+            for key, row in self.rows.entries.items():
+                if other.where is None or other.where(row):
+                    other.entries[self.index_key(other, key, row)] = key
+
+    # ------------------------------------------------------------------ keys
+    def _clustered_key(self, row: tuple) -> tuple:
+        index = self.clustered
+        if index is None:
+            return (self._next_row_id(),)
+        key = index.prefix(row)
+        if index.unique:
+            return key
+        return (*key, self._next_row_id())
+
+    def _next_row_id(self) -> int:
+        """A row id never given out before; a rewind brings the counter back."""
+        number = self.row_ids + 1
+        if self.journal.recording:
+            self.journal.assign(None, self, "row_ids", number)
+        else:
+            self.row_ids = number
+        return number
+
+    @staticmethod
+    def index_key(index: Index, clustered_key: tuple, row: tuple) -> tuple:
+        """The key of ``row`` in a nonclustered index."""
+        key = index.prefix(row)
+        return key if index.unique else (*key, *clustered_key)
+
+    def new_key(self, row: tuple) -> tuple:
+        """The clustered key a new row will have (draws a row id where one is needed)."""
+        return self._clustered_key(row)
+
+    # ------------------------------------------------------------------ raw changes, locks are held
+    def put(self, transaction: Transaction, index: Index, key: tuple, value: Any) -> None:
+        """Change one index entry (MISSING deletes), remembering the committed value."""
+        writers = index.writers
+        if key not in writers:
+            journal = self.journal
+            before = index.entries.get(key, MISSING)
+            if journal.recording:
+                journal.save(transaction)
+                journal.put(None, index, writers, key, (transaction, before))
+            else:
+                writers[key] = (transaction, before)
+            transaction.written.append((index, key))
+        if value is MISSING:
+            self.journal.put(transaction, index, index.ghosts, key, True)
+        elif index.ghosts and key in index.ghosts:
+            self.journal.put(transaction, index, index.ghosts, key, MISSING)
+        self.journal.put(transaction, index, index.entries, key, value)
+        transaction.log_used += 100
+
+    def insert(self, transaction: Transaction, key: tuple, row: tuple) -> None:
+        """Add a row to every index. Uniqueness was checked under locks."""
+        self.put(transaction, self.rows, key, row)
+        for index in self.indexes:
+            if index.where is None or index.where(row):
+                self.put(transaction, index, self.index_key(index, key, row), key)
+
+    def delete(self, transaction: Transaction, key: tuple) -> None:
+        """Remove a row from every index."""
+        row = self.rows.entries[key]
+        self.put(transaction, self.rows, key, MISSING)
+        for index in self.indexes:
+            if index.where is None or index.where(row):
+                self.put(transaction, index, self.index_key(index, key, row), MISSING)
+
+    def replace(self, transaction: Transaction, key: tuple, row: tuple) -> None:
+        """Change a row whose clustered key stays; nonclustered entries move where they must."""
+        old = self.rows.entries[key]
+        self.put(transaction, self.rows, key, row)
+        for index in self.indexes:
+            was = index.where is None or index.where(old)
+            now = index.where is None or index.where(row)
+            old_key = self.index_key(index, key, old)
+            new_key = self.index_key(index, key, row)
+            if was and now and old_key == new_key:
+                continue
+            if was:
+                self.put(transaction, index, old_key, MISSING)
+            if now:
+                self.put(transaction, index, new_key, key)
+
+    def take_identity(self) -> int:
+        """The next identity value; never given back, rollback or not."""
+        value = self.next_identity
+        step = self.columns[self.identity_column].identity[1]  # type: ignore[index]
+        self.journal.assign(None, self, "next_identity", value + step)
+        return value
+
+    def duplicate(self, index: Index, row: tuple) -> SqlError:
+        """Error 2627 (constraint) or 2601 (unique index) for ``row``."""
+        values = ", ".join(str(row[i]) if row[i] is not None else "<NULL>" for i in index.columns)
+        if index.constraint:
+            kind = "PRIMARY KEY" if index.primary else "UNIQUE KEY"
+            error = SqlError(2627, kind, index.name, self.full_name, f"({values})")
+        else:
+            error = SqlError(2601, self.full_name, index.name, f"({values})")
+        error.ignored = index.options.ignore_dup_key
+        return error
+
+    def empty_copy(self, journal: Journal, database: Any, hobts: count[int]) -> Table:
+        """The same definition with no rows, for a fresh database made from a template."""
+        copy = Table(
+            journal,
+            self.name,
+            self.columns,
+            database=database,
+            schema=self.schema,
+            object_id=self.object_id,
+            temporary=self.temporary,
+        )
+        copy.lock_escalation, copy.statistics = self.lock_escalation, self.statistics
+        copy.checks = self.checks
+        copy.heap.hobt_id = next(hobts)
+        for index in ([self.clustered] if self.clustered else []) + self.indexes:
+            twin = Index(
+                copy,
+                index.name,
+                index.columns,
+                unique=index.unique,
+                clustered=index.clustered,
+                primary=index.primary,
+                constraint=index.constraint,
+                included=index.included,
+                hobt_id=next(hobts),
+                descending=index.descending,
+            )
+            twin.where, twin.where_text, twin.bind = index.where, index.where_text, index.bind
+            twin.options, twin.disabled = index.options, index.disabled
+            copy.add_index(twin)
+        return copy
+
+    def content(self) -> Any:
+        """All indexes; identity counters do not count (the explorer ranks what they gave out)."""
+        return self.full_name, [i.hash() for i in (self.rows, *self.indexes)]
+
+    def hash(self) -> bytes:
+        """Never cached: an index changes without its table."""
+        self.digest = None
+        digest = super().hash()
+        self.digest = None
+        return digest

@@ -1,0 +1,203 @@
+"""Transactions: what a session has changed and locked since it began."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from redial_broker.engine.journal import MISSING, Journal, Part
+from redial_broker.engine.switches import value
+from redial_broker.engine.versions import Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redial_broker.engine.locks import LockManager
+
+
+class Transaction(Part):
+    """One transaction. Its ``owner`` is a session: ``owner.wait``, ``owner.wake()``, ``owner.id``,
+    ``owner.lock_timeout`` (ms, -1 forever) and ``owner.deadlock_priority`` are used by the locks.
+    ``owner.isolation`` is the level in force, lower-case words. snapshot, statement: the sequence
+    number the transaction, its waiting statement, reads row versions at (``engine.versions``).
+    ``events`` are tuples left for the watchers of its end (plain data: a transaction is rewound).
+    """
+
+    __slots__ = (
+        "begun",
+        "descriptor",
+        "doomed",
+        "events",
+        "implicit",
+        "locks",
+        "log_used",
+        "name",
+        "owner",
+        "savepoints",
+        "short_locks",
+        "snapshot",
+        "statement",
+        "undo",
+        "user",
+        "written",
+    )
+
+    def __init__(self, owner: Any, descriptor: int, name: str = "user_transaction") -> None:
+        super().__init__()
+        self.owner = owner
+        self.descriptor = descriptor
+        self.name = name
+        self.undo: list[tuple] = []
+        self.locks: dict[tuple, str] = {}
+        self.short_locks: list[tuple] = []
+        self.savepoints: list[tuple[str, int, int, int]] = []
+        self.written: list[tuple[Any, Any]] = []
+        self.events: list[tuple] = []
+        self.log_used = 0
+        self.doomed = False
+        self.begun = 0.0
+        self.user = False
+        self.implicit = False
+        self.snapshot: int | None = None
+        self.statement: int | None = None
+
+    def __repr__(self) -> str:
+        """By its owner."""
+        return f"transaction of {self.owner!r}"
+
+    def memento(self) -> Any:
+        """All mutable fields, copied."""
+        return (
+            self.undo[:],
+            dict(self.locks),
+            self.short_locks[:],
+            self.savepoints[:],
+            self.written[:],
+            self.events[:],
+            self.log_used,
+            self.doomed,
+            self.user,
+            self.implicit,
+            self.snapshot,
+            self.statement,
+        )
+
+    def restore(self, memento: Any) -> None:
+        """Put the fields back (copies again: a memento may be used once only, but stays clean)."""
+        (
+            self.undo,
+            self.locks,
+            self.short_locks,
+            self.savepoints,
+            self.written,
+            self.events,
+            self.log_used,
+            self.doomed,
+            self.user,
+            self.implicit,
+            self.snapshot,
+            self.statement,
+        ) = memento
+
+    def content(self) -> Any:
+        """What a rollback would bring back, and the savepoints; locks are hashed as resources."""
+        return (
+            [
+                (kind, getattr(part, "name", ""), repr(key), repr(old))
+                for kind, part, _, key, old in self.undo
+            ],
+            self.savepoints,
+            self.doomed,
+            self.user,
+            self.snapshot,
+            self.statement,
+        )
+
+
+class TransactionManager:
+    """Begins and ends transactions; the journal and the locks do the work."""
+
+    def __init__(self, journal: Journal, locks: LockManager) -> None:
+        self.journal = journal
+        self.locks = locks
+        self.versions = Versions(journal)
+        self.watchers: list[Callable[[Transaction, bool, list[tuple]], None]] = []
+        """Called at each end with (transaction, committed, its events), locks still held."""
+
+    def commit(self, transaction: Transaction) -> None:
+        """Make the changes visible, tell the watchers, release the locks."""
+        try:
+            if transaction.snapshot is not None or transaction.statement is not None:
+                self.versions.end(transaction)
+            if self.versions.readers:
+                self.versions.keep(transaction)
+            if transaction.written:
+                self._settle(transaction)
+            self._end(transaction, True)
+        finally:  # whatever goes wrong, nobody waits for ever for one that has ended
+            self.locks.release_all(transaction)
+
+    def rollback(self, transaction: Transaction) -> None:
+        """Take all changes back, tell the watchers, release the locks."""
+        try:
+            self.journal.undo(transaction)
+            if transaction.snapshot is not None or transaction.statement is not None:
+                self.versions.end(transaction)
+            if transaction.written:
+                self._settle(transaction)
+            self._end(transaction, False)
+        finally:
+            self.locks.release_all(transaction)
+
+    def end_statement(self, transaction: Transaction) -> None:
+        """The running statement is over: give back what was only locked or kept for it."""
+        if transaction.statement is not None:
+            self.versions.release_statement(transaction)
+        self.locks.release_short(transaction)
+
+    def save(self, transaction: Transaction, name: str) -> None:
+        """SAVE TRANSACTION: names may repeat, the newest wins (SAVE TRANSACTION page)."""
+        self.journal.save(transaction)
+        transaction.savepoints.append(
+            (name, len(transaction.undo), len(transaction.locks), len(transaction.written))
+        )
+
+    def rollback_to(self, transaction: Transaction, name: str) -> bool:
+        """ROLLBACK to a savepoint; False when there is none of that name.
+
+        Locks stay, or row locks go (F-320); the conversation group's stays in any case: the
+        documented poison-message pattern (handling-poison-messages page) relies on it.
+        """
+        self.journal.save(transaction)
+        for position in range(len(transaction.savepoints) - 1, -1, -1):
+            if transaction.savepoints[position][0] == name:
+                _, undo, locks, written = transaction.savepoints[position]
+                self.journal.undo(transaction, undo)
+                if value(transaction.owner.engine, "savepoint_locks") == "released":
+                    self._release_from(transaction, locks, written)
+                del transaction.savepoints[position + 1 :]
+                return True
+        return False
+
+    def _release_from(self, transaction: Transaction, locks: int, written: int) -> None:
+        """Give back row and table locks taken since a savepoint; what they covered is undone."""
+        self._settle(transaction, written)
+        for key in list(transaction.locks)[locks:]:
+            if key[0] in {"KEY", "OBJECT"}:
+                self.locks.release(transaction, key)
+
+    def _settle(self, transaction: Transaction, first: int = 0) -> None:
+        """Forget the pre-images other sessions read while the changes were uncommitted."""
+        put = self.journal.put
+        self.journal.save(transaction)
+        for index, key in transaction.written[first:]:
+            put(None, index, index.writers, key, MISSING)
+            if index.ghosts:
+                put(None, index, index.ghosts, key, MISSING)
+        transaction.written = transaction.written[:first]
+
+    def _end(self, transaction: Transaction, committed: bool) -> None:
+        self.journal.save(transaction)
+        events = transaction.events
+        transaction.undo, transaction.events, transaction.savepoints = [], [], []
+        for watcher in self.watchers:
+            watcher(transaction, committed, events)

@@ -1,0 +1,126 @@
+"""Arguments of Service Broker statements: handles, names, numbers, message bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import (
+    INT,
+    UNIQUEIDENTIFIER,
+    VARBINARY_MAX,
+    SqlType,
+    nvarchar,
+)
+from redial_broker.exec.compiler import Context
+from redial_broker.exec.conversion import compile_assignment_conversion, explicit_conversion
+from redial_broker.ssb.broker import Broker
+
+Argument = Callable[[Any, list], Any]
+"""(s, v) -> value."""
+
+NAME = nvarchar(256)
+_BYTE_ORDER_MARK = b"\xff\xfe"
+
+
+def broker_of(context: Context) -> Broker:
+    """The broker of the database the statement was compiled in. Raises SqlError 8442."""
+    broker = context.database.broker
+    if broker is None:
+        raise SqlError(8442)
+    return broker
+
+
+def value(context: Context, node: Any, of: SqlType, what: str, statement: str) -> Argument:
+    """An expression converted to a type; 8402 when its type cannot be.
+
+    what, statement: as error 8402 names them.
+    """
+    expr = context.expression(node)
+    fn = expr.fn
+    if expr.untyped:
+        return lambda s, v: None
+    try:
+        convert = compile_assignment_conversion(expr.type, of)
+    except SqlError as error:
+        if error.number not in {206, 257}:
+            raise
+        raise context.fail(node, SqlError(8402, what, statement, of, expr.type)) from None
+    if expr.slot >= 0 and convert is None:
+        slot = expr.slot
+        return lambda s, v: v[slot]
+    if convert is None:
+        return lambda s, v: fn(s, v, ())
+
+    def converted(s: Any, v: list) -> Any:
+        found = fn(s, v, ())
+        return None if found is None else convert(found)
+
+    return converted
+
+
+def handle(context: Context, node: Any, statement: str) -> Argument:
+    """A conversation handle, in the form handles are kept in: upper-case text."""
+    return value(context, node, UNIQUEIDENTIFIER, "conversation handle", statement)
+
+
+def group(context: Context, node: Any, statement: str) -> Argument:
+    """A conversation group id."""
+    return value(context, node, UNIQUEIDENTIFIER, "conversation group", statement)
+
+
+def number(context: Context, node: Any, what: str, statement: str) -> Argument:
+    """An int."""
+    return value(context, node, INT, what, statement)
+
+
+def name(context: Context, node: Any, what: str, statement: str) -> Argument:
+    """A name given as identifier, string or variable."""
+    if isinstance(node, ast.Identifier):
+        text = node.text
+        return lambda s, v: text
+    return value(context, node, NAME, what, statement)
+
+
+def output(context: Context, node: ast.Variable, what: str, statement: str) -> int:
+    """Slot of a uniqueidentifier variable a statement fills; 8402 for any other type."""
+    found = context.scope.resolve_variable(node)
+    if found.type is None or found.type.name != "uniqueidentifier":
+        raise context.fail(node, SqlError(8402, what, statement, UNIQUEIDENTIFIER, found.type))
+    return found.slot
+
+
+def body(context: Context, node: Any) -> Argument:
+    """A message body as bytes; NULL is error 8433, empty becomes None.
+
+    nvarchar stays UTF-16LE without a byte order mark; xml is written with one (observed).
+    """
+    expr = context.expression(node)
+    fn = expr.fn
+    if expr.type.name == "xml":
+
+        def convert(text: Any) -> bytes:
+            return _BYTE_ORDER_MARK + text.encode("utf-16-le")
+    else:
+        convert = explicit_conversion(expr.type, VARBINARY_MAX)
+
+    if expr.type is VARBINARY_MAX and expr.slot >= 0:
+        slot = expr.slot
+
+        def stored(s: Any, v: list) -> bytes | None:
+            found = v[slot]
+            if found is None:
+                raise SqlError(8433)
+            return found or None
+
+        return stored
+
+    def run(s: Any, v: list) -> bytes | None:
+        found = fn(s, v, ())
+        if found is None:
+            raise SqlError(8433)
+        return convert(found) or None if found != "" else None
+
+    return run

@@ -1,0 +1,206 @@
+"""BEGIN DIALOG, SEND, END CONVERSATION, MOVE CONVERSATION, BEGIN CONVERSATION TIMER."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.broker import arguments
+from redial_broker.exec.broker.arguments import Argument, broker_of
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.security import has_permission
+from redial_broker.ssb import names, verbs
+from redial_broker.ssb.broker import Broker
+
+
+@compiles(ast.BeginDialog)
+def compile_begin_dialog(node: ast.BeginDialog, context: Context) -> Run:
+    """BEGIN DIALOG: the variable gets the initiator's handle."""
+    statement = "BEGIN DIALOG"
+    broker = broker_of(context)
+    slot = arguments.output(context, node.handle, "dialog handle", statement)
+    service = arguments.name(context, node.from_service, "service name", statement)
+    far = arguments.name(context, node.to_service, "target service name", statement)
+    instance = _optional(
+        node.broker_instance, lambda n: arguments.name(context, n, "broker instance", statement)
+    )
+    contract = _optional(
+        node.contract, lambda n: arguments.name(context, n, "service contract name", statement)
+    )
+    related = _optional(
+        node.related_conversation, lambda n: arguments.handle(context, n, statement)
+    )
+    group = _optional(
+        node.related_conversation_group, lambda n: arguments.group(context, n, statement)
+    )
+    lifetime = _optional(
+        node.lifetime, lambda n: arguments.number(context, n, "lifetime", statement)
+    )
+    encryption = node.encryption is not False
+
+    def run(s: Any, v: list) -> None:
+        from_service = service(s, v)
+        contract_name = contract(s, v) if contract else names.DEFAULT
+        _may_begin(s, broker, from_service, contract_name)
+        v[slot] = verbs.begin_dialog(
+            broker,
+            s,
+            from_service,
+            far(s, v),
+            broker_instance=instance(s, v) if instance else None,
+            contract=contract_name,
+            related_conversation=_given(related, s, v, 8418),
+            related_group=_given(group, s, v, 8420),
+            lifetime=_given(lifetime, s, v, 8406, 1, names.NEVER),
+            encryption=encryption,
+        )
+        s.set_rowcount(0)
+
+    return run
+
+
+def _optional(node: Any, make: Any) -> Argument | None:
+    return make(node) if node is not None else None
+
+
+def _given(argument: Argument | None, s: Any, v: list, number: int, *details: Any) -> Any:
+    """The value of an option; None when it was not stated, error ``number`` when it is NULL."""
+    if argument is None:
+        return None
+    found = argument(s, v)
+    if found is None:
+        raise SqlError(number, *details)
+    return found
+
+
+def _may_begin(s: Any, broker: Broker, service_name: Any, contract_name: Any) -> None:
+    """RECEIVE on the initiating service's queue and REFERENCES on the contract (BEGIN page)."""
+    service = broker.services.get(service_name)
+    contract = broker.contracts.get(contract_name)
+    if service is not None:
+        s.check_permission("RECEIVE", service.queue)
+    if contract is not None and contract.contract_id >= names.FIRST_USER_ID:
+        s.check_permission("REFERENCES", contract)
+
+
+@compiles(ast.Send)
+def compile_send(node: ast.Send, context: Context) -> Run:
+    """SEND to one conversation, or to several at once."""
+    broker = broker_of(context)
+    handles = [arguments.handle(context, item, "SEND") for item in node.handles]
+    type_name = _optional(
+        node.message_type, lambda n: arguments.name(context, n, "message type name", "SEND")
+    )
+    body = _optional(node.body, lambda n: arguments.body(context, n))
+    endpoints, send = broker.endpoints, verbs.send
+
+    def run_one(s: Any, v: list) -> None:
+        handle = only(s, v)
+        endpoint = endpoints.get(handle)
+        if endpoint is not None:
+            s.check_permission("RECEIVE", endpoint.service.queue)
+        send(
+            broker, s, handle, type_name(s, v) if type_name else None, body(s, v) if body else None
+        )
+        s.rowcount = 0
+
+    def run_many(s: Any, v: list) -> None:
+        found = [handle(s, v) for handle in handles]
+        for handle in found:
+            endpoint = endpoints.get(handle)
+            if endpoint is not None:
+                s.check_permission("RECEIVE", endpoint.service.queue)
+        verbs.send_many(
+            broker, s, found, type_name(s, v) if type_name else None, body(s, v) if body else None
+        )
+        s.rowcount = 0
+
+    if node.in_list and len(handles) > 1:
+        return run_many
+    only = handles[0]
+    return run_one
+
+
+@compiles(ast.EndConversation)
+def compile_end(node: ast.EndConversation, context: Context) -> Run:
+    """END CONVERSATION, plain, WITH ERROR or WITH CLEANUP."""
+    broker = broker_of(context)
+    handle = arguments.handle(context, node.handle, "END CONVERSATION")
+    with_error = node.error is not None or node.description is not None
+    code = _optional(
+        node.error, lambda n: arguments.number(context, n, "error code", "END CONVERSATION")
+    )
+    text = _optional(
+        node.description,
+        lambda n: arguments.value(
+            context, n, arguments.nvarchar(3000), "error description", "END CONVERSATION"
+        ),
+    )
+
+    def run(s: Any, v: list) -> None:
+        found = handle(s, v)
+        _may_end(s, broker, found, node.cleanup)
+        if node.cleanup:
+            verbs.end_with_cleanup(broker, s, found)
+        elif with_error:
+            verbs.end_with_error(
+                broker, s, found, code(s, v) if code else None, text(s, v) if text else None
+            )
+        else:
+            verbs.end_conversation(broker, s, found)
+        s.rowcount = 0
+
+    return run
+
+
+def _may_end(s: Any, broker: Broker, handle: Any, cleanup: bool) -> None:
+    """END: the owner of the conversation or a db_owner (END CONVERSATION page).
+
+    A CLOSED conversation may be cleaned up by a db_owner only (28006).
+    """
+    endpoint = broker.endpoints.get(handle)
+    if endpoint is None:
+        return
+    if cleanup and endpoint.state(s.transaction) == "CD":
+        if not has_permission(s, "CONTROL", broker.database):
+            raise SqlError(28006, "end", handle, "CD")
+        return
+    s.check_permission("CONTROL", endpoint.service)
+
+
+@compiles(ast.BeginTimer)
+def compile_begin_timer(node: ast.BeginTimer, context: Context) -> Run:
+    """BEGIN CONVERSATION TIMER; needs SEND on the service (its page), unlike the other verbs."""
+    statement = "BEGIN CONVERSATION TIMER"
+    broker = broker_of(context)
+    handle = arguments.handle(context, node.handle, statement)
+    timeout = arguments.number(context, node.timeout, "timeout", statement)
+
+    def run(s: Any, v: list) -> None:
+        found = handle(s, v)
+        endpoint = broker.endpoints.get(found)
+        if endpoint is not None:
+            s.check_permission("SEND", endpoint.service)
+        verbs.begin_timer(broker, s, found, timeout(s, v))
+        s.rowcount = 0
+
+    return run
+
+
+@compiles(ast.MoveConversation)
+def compile_move(node: ast.MoveConversation, context: Context) -> Run:
+    """MOVE CONVERSATION handle TO group."""
+    broker = broker_of(context)
+    handle = arguments.handle(context, node.handle, "MOVE CONVERSATION")
+    group = arguments.group(context, node.group, "MOVE CONVERSATION")
+
+    def run(s: Any, v: list) -> None:
+        found = handle(s, v)
+        endpoint = broker.endpoints.get(found)
+        if endpoint is not None:
+            s.check_permission("RECEIVE", endpoint.service.queue)
+        verbs.move_conversation(broker, s, found, group(s, v))
+        s.rowcount = 0
+
+    return run

@@ -1,0 +1,148 @@
+"""CREATE and DROP EVENT NOTIFICATION.
+
+Here exist the two events of queues, QUEUE_ACTIVATION on a queue and BROKER_QUEUE_DISABLED on a
+queue or on the server, and the DDL events of a database, on the database or on the server. Every
+other event (of the server's own definitions, of SQL Trace) is refused by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.broker.arguments import broker_of
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.ddl.common import dotted, target_database
+from redial_broker.exec.ddl.events import ALL, GROUPS
+from redial_broker.exec.ddl.naming import check_length
+from redial_broker.exec.security import has_permission, has_server_permission
+from redial_broker.ssb import notifications
+from redial_broker.ssb.notifications import DATABASE, QUEUE, SERVER
+from redial_broker.ssb.queue import Queue
+
+_VALID = {
+    notifications.QUEUE_ACTIVATION: {QUEUE},
+    notifications.QUEUE_DISABLED: {QUEUE, SERVER},
+}
+"""Where each event may be asked for; the second one is a trace event, so of the server too."""
+
+
+@compiles(ast.CreateEventNotification)
+def create_notification(node: ast.CreateEventNotification, context: Context) -> Run:
+    """CREATE EVENT NOTIFICATION .. TO SERVICE 'name', 'guid' | 'current database'."""
+    broker_of(context)
+    asked = _events(node, context)
+    service, instance = str(node.service.value), str(node.broker_instance.value)
+
+    def run(s: Any, v: list) -> None:
+        check_length(node.name.text)
+        queue = _queue(s, node.queue)
+        _may_create(s, node.scope, queue, asked)
+        home = _home(s, node.scope)
+        guid = s.database.broker.guid if instance.lower() == "current database" else instance
+        login = s.database.server.logins.get(s.login_name.lower())
+        principal = login if node.scope == SERVER else s.user
+        notifications.create(
+            home,
+            s,
+            node.name.text,
+            node.scope,
+            queue,
+            asked,
+            service,
+            guid,
+            object_id=home.database.next_object_id(),
+            owner=principal.id if principal else 1,
+            creator=login.sid if node.fan_in and login is not None else None,
+        )
+        _recompile(s, node.scope)
+
+    return run
+
+
+def _recompile(s: Any, scope: str) -> None:
+    """Statements compiled before know of no listener, or of one too many."""
+    transaction = s.work()
+    transaction.log_used += 500
+    for database in s.database.server.databases.values() if scope == SERVER else [s.database]:
+        database.bump(transaction)
+
+
+def _events(node: ast.CreateEventNotification, context: Context) -> list[tuple[str, str]]:
+    """(event, group or "") of the FOR clause; a group stands for its events (its page).
+
+    Raises SqlError 1095 (twice), 1098 (not in this scope); NotSupported for an event there is
+    none of here.
+    """
+    found: dict[str, str] = {}
+    for place, word in enumerate(node.events):
+        if word not in _VALID and word not in ALL and word not in GROUPS:
+            raise context.not_supported(node, f"an event notification FOR {word}")
+        if word in node.events[:place]:
+            raise context.fail(node, SqlError(1095, word, aborts="batch"))
+        if node.scope not in _VALID.get(word, {DATABASE, SERVER}):
+            raise context.fail(node, SqlError(1098, aborts="batch"))
+        for event in sorted(GROUPS.get(word, {word})):
+            found.setdefault(event, word if word in GROUPS else "")
+    return list(found.items())
+
+
+def _queue(s: Any, name: ast.ObjectName | None) -> Queue | None:
+    """The queue of ON QUEUE. Raises SqlError 15151; 9663 for one of the system's."""
+    if name is None:
+        return None
+    found = target_database(s, name).resolve(name.schema, name.name, s)
+    if not isinstance(found, Queue) or found.database is not s.database:
+        raise SqlError(15151, "find", "queue", dotted(name))
+    if found.is_system:
+        raise SqlError(9663)
+    return found
+
+
+def _home(s: Any, scope: str) -> Any:
+    """Whose broker holds the conversation: msdb's for the server (page on dialog security)."""
+    return s.database.server.databases["msdb"].broker if scope == SERVER else s.database.broker
+
+
+def _may_create(s: Any, scope: str, queue: Queue | None, asked: list[tuple[str, str]]) -> None:
+    if queue is not None:
+        if not has_permission(s, "ALTER", queue):
+            raise SqlError(15151, "find", "queue", queue.name)
+    elif scope == DATABASE:
+        if not has_permission(s, "CREATE DATABASE DDL EVENT NOTIFICATION", s.database):
+            raise SqlError(262, "CREATE DATABASE DDL EVENT NOTIFICATION", s.database.name)
+    else:
+        traced = any(event in _VALID for event, _ in asked)
+        defined = any(event not in _VALID for event, _ in asked)
+        for needed, what in ((traced, "TRACE"), (defined, "DDL")):
+            if needed and not has_server_permission(s, f"CREATE {what} EVENT NOTIFICATION"):
+                raise SqlError(15247)
+
+
+@compiles(ast.DropEventNotification)
+def drop_notification(node: ast.DropEventNotification, context: Context) -> Run:
+    """DROP EVENT NOTIFICATION: by its owner, or with ALTER on the queue (page of the statement)."""
+    broker_of(context)
+
+    def run(s: Any, v: list) -> None:
+        queue = _queue(s, node.queue)
+        home = _home(s, node.scope)
+        for name in node.names:
+            found = notifications.find(home, node.scope, queue, name.text)
+            if found is not None and not _may_drop(s, node.scope, queue, found):
+                raise SqlError(15151, "drop", "event notification", name.text)
+            notifications.drop(home, s, node.scope, queue, name.text)
+        _recompile(s, node.scope)
+
+    return run
+
+
+def _may_drop(s: Any, scope: str, queue: Queue | None, found: Any) -> bool:
+    if scope == SERVER:
+        return has_server_permission(s, "ALTER ANY EVENT NOTIFICATION")
+    if s.user is not None and found.owner == s.user.id:
+        return True
+    if queue is not None:
+        return has_permission(s, "ALTER", queue)
+    return has_permission(s, "ALTER ANY DATABASE EVENT NOTIFICATION", s.database)

@@ -1,0 +1,292 @@
+"""RECEIVE, GET CONVERSATION GROUP, and WAITFOR around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.storage import Table
+from redial_broker.engine.types import ResultColumn
+from redial_broker.exec.broker import arguments
+from redial_broker.exec.broker.arguments import Argument, broker_of
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.dml.insert import maker_of
+from redial_broker.exec.dml.rows import insert_columns
+from redial_broker.exec.dml.targets import Writes, checker, resolve_target
+from redial_broker.exec.expressions import Expr, ScopeColumn, compile_expression
+from redial_broker.exec.query.broker_names import name_collation
+from redial_broker.exec.query.ordering import row_count
+from redial_broker.exec.query.rowset import QueryColumn
+from redial_broker.exec.query.sources import resolve_object
+from redial_broker.exec.query.statement import assigned
+from redial_broker.ssb import columns as queue_columns
+from redial_broker.ssb import receive as receiving
+from redial_broker.ssb.queue import Queue
+from redial_broker.ssb.switches import value as switch
+
+RECEIVE = 0xC1
+"""Command code in the DONE token: a RECEIVE's result looks like a SELECT's to a client."""
+
+Deliver = Callable[[Any, list, list[tuple]], None]
+"""(s, v, rows of the queue columns asked for) -> None: to the client, variables or a table."""
+
+
+@compiles(ast.Receive)
+def compile_receive(node: ast.Receive, context: Context) -> Run:
+    """RECEIVE outside WAITFOR: never waits for a message."""
+    return _receive(node, context, None)
+
+
+@compiles(ast.WaitForStatement)
+def compile_waitfor(node: ast.WaitForStatement, context: Context) -> Run:
+    """WAITFOR (RECEIVE ..) or (GET CONVERSATION GROUP ..); without TIMEOUT for ever."""
+    if node.timeout is None:
+
+        def timeout(s: Any, v: list) -> int:
+            return -1
+    else:
+        timeout = arguments.number(context, node.timeout, "timeout", "WAITFOR")
+    if isinstance(node.statement, ast.Receive):
+        return _receive(node.statement, context, timeout)
+    return _get_group(node.statement, context, timeout)
+
+
+def _queue(name: ast.ObjectName, context: Context) -> Queue:
+    found = resolve_object(name, context)
+    if not isinstance(found, Queue):
+        raise context.fail(name, SqlError(208, ".".join(name.parts)))
+    if found.database.options["read_only"]:  # of another database; the own one is looked at before
+        raise context.fail(name, SqlError(3906, found.database.name))
+    return found
+
+
+def _receive(node: ast.Receive, context: Context, timeout: Argument | None) -> Run:
+    broker_of(context)
+    queue = _queue(node.queue, context)
+    top = _top(node, context)
+    options, named = _where(node, context)
+    wanted, deliver, prepare = _output(node, context, queue)
+    build = queue_columns.row_builder(wanted)
+    status = switch(queue.broker.engine, "receive_status")
+    receive, received = receiving.receive, receiving.received
+
+    def run(s: Any, v: list) -> None:
+        s.check_permission("RECEIVE", queue)
+        taken = receive(queue, s, top(s, v, ()) if top else None, **options(s, v))
+        if taken:
+            finish = prepare(s, v, [build(e, m, status) for e, m in taken])
+            received(queue, s, taken, named)
+        else:
+            received(queue, s, taken, named)
+            if timeout is not None:
+                limit = timeout(s, v)
+                receiving.wait_for_message(queue, s, -1 if limit is None else limit, named)
+            finish = prepare(s, v, [])
+        deliver(s, v, finish)
+        s.done(RECEIVE, len(taken))
+
+    return run
+
+
+def _top(node: ast.Receive, context: Context) -> Any:
+    if node.top is None:
+        return None
+    return row_count(node.top.count, context.scope)
+
+
+def _where(node: ast.Receive, context: Context) -> tuple[Callable, bool]:
+    """The WHERE clause as keyword arguments of ``ssb.receive``."""
+    if node.where_column is None:
+        nothing: dict[str, Any] = {}
+        return lambda s, v: nothing, False
+    if node.where_column.upper() == "CONVERSATION_HANDLE":
+        handle = arguments.handle(context, node.where_value, "RECEIVE")
+        return lambda s, v: {"handle": handle(s, v), "by_handle": True}, True
+    group = arguments.group(context, node.where_value, "RECEIVE")
+    return lambda s, v: {"group_id": group(s, v), "by_group": True}, True
+
+
+# ---------------------------------------------------------------------- what becomes of the rows
+def _output(
+    node: ast.Receive, context: Context, queue: Queue
+) -> tuple[tuple[int, ...], Deliver, Callable]:
+    """(queue columns needed, deliver, prepare).
+
+    ``prepare`` evaluates the column list, where errors belong to the statement before the queue
+    monitor has seen it; ``deliver`` hands the result on.
+    """
+    items = node.items
+    assigning = [item for item in items if item.variable is not None]
+    if assigning and node.into is not None:
+        raise context.fail(node, SqlError(8450, aborts="scope"))
+    if assigning and len(assigning) != len(items):
+        raise context.fail(node, SqlError(8447, aborts="scope"))
+    wanted = _wanted(items)
+    binary = name_collation(context.session.engine)
+    scope = context.scope.child(
+        [
+            ScopeColumn(
+                (context.database.name.lower(), queue.schema.lower(), queue.name.lower()),
+                column.name,
+                column.type,
+                index,
+                column.nullable,
+                binary if column.name in queue_columns.BROKER_NAMES else None,
+            )
+            for index, column in enumerate(queue_columns.RESULT_COLUMNS[place] for place in wanted)
+        ]
+    )
+    if assigning:
+        return wanted, *_variables(assigning, scope)
+    exprs, shown = _list(items, scope, wanted)
+    project = _projection(exprs)
+    if node.into is not None:
+        return wanted, *_into(node, context, exprs, shown, project)
+    result = [ResultColumn(name, expr.type, expr.nullable) for name, expr in zip(shown, exprs)]
+
+    def deliver(s: Any, v: list, rows: list[tuple]) -> None:
+        s.result(result, rows)
+
+    return wanted, deliver, project
+
+
+def _wanted(items: list[ast.SelectItem]) -> tuple[int, ...]:
+    """Positions of the queue columns the items name, in order of appearance."""
+    found: dict[int, None] = {}
+    for item in items:
+        for part in item.value.walk():
+            if isinstance(part, ast.Star):
+                found.update(dict.fromkeys(range(len(queue_columns.RESULT_COLUMNS))))
+            elif isinstance(part, ast.ColumnRef):
+                place = queue_columns.NAMES.get(part.parts[-1].lower())
+                if place is not None:
+                    found[place] = None
+    return tuple(found)
+
+
+def _list(
+    items: list[ast.SelectItem], scope: Any, wanted: tuple[int, ...]
+) -> tuple[list[Expr], list[str]]:
+    """The compiled column list and its names; a star stands for all columns of the queue."""
+    exprs: list[Expr] = []
+    shown: list[str] = []
+    for item in items:
+        if isinstance(item.value, ast.Star):
+            for column in queue_columns.RESULT_COLUMNS:
+                ref = ast.ColumnRef(item.pos, item.end, (column.name,))
+                exprs.append(compile_expression(ref, scope))
+                shown.append(column.name)
+            continue
+        exprs.append(compile_expression(item.value, scope))
+        plain = item.value.parts[-1] if isinstance(item.value, ast.ColumnRef) else ""
+        shown.append(item.alias or plain)
+    return exprs, shown
+
+
+def _projection(exprs: list[Expr]) -> Callable[[Any, list, list[tuple]], list[tuple]]:
+    if [expr.index for expr in exprs] == list(range(len(exprs))):
+        return lambda s, v, rows: rows
+    fns = [expr.fn for expr in exprs]
+    return lambda s, v, rows: [tuple([fn(s, v, r) for fn in fns]) for r in rows]
+
+
+def _variables(items: list[ast.SelectItem], scope: Any) -> tuple[Deliver, Callable]:
+    """RECEIVE @v = ..: the last row's values; without a row the variables keep theirs."""
+    setters = []
+    for item in items:
+        variable = scope.resolve_variable(item.variable)
+        expr = compile_expression(item.value, scope)
+        setters.append(
+            (variable.slot, assigned(expr, item.op or "=", variable.slot, variable.type))
+        )
+
+    def prepare(s: Any, v: list, rows: list[tuple]) -> list:
+        if not rows:
+            return []
+        work = v[:]
+        for r in rows:
+            for slot, fn in setters:
+                work[slot] = fn(s, work, r)
+        return [(slot, work[slot]) for slot, _ in setters]
+
+    def deliver(s: Any, v: list, assignments: list) -> None:
+        for slot, value in assignments:
+            v[slot] = value
+
+    return deliver, prepare
+
+
+def _into(
+    node: ast.Receive, context: Context, exprs: list[Expr], shown: list[str], project: Callable
+) -> tuple[Deliver, Callable]:
+    """RECEIVE .. INTO @table: columns by position."""
+    target = resolve_target(node.into, context)
+    made = [
+        QueryColumn(name, e.type, e.nullable, False, e.collation, e.untyped)
+        for name, e in zip(shown, exprs)
+    ]
+    chosen = insert_columns(target, None, context, node)
+    make = maker_of(made, target, chosen, node, context)
+    check = checker(target, "INSERT")
+
+    def prepare(s: Any, v: list, rows: list[tuple]) -> Any:
+        if not rows:
+            return None
+        table = target.at(v)
+        new = [make(s, v, row, table) for row in project(s, v, rows)]
+        if check is not None:
+            for row in new:
+                check(s, row)
+        if table.clustered is None and not table.indexes and not s.engine.journal.recording:
+            _append(table, new)
+            return None
+        writes = Writes(s, v, target)
+        insert = writes.insert
+
+        def changes() -> None:
+            for row in new:
+                insert(row)
+
+        writes.all(changes)
+        return None
+
+    return lambda s, v, nothing: None, prepare
+
+
+def _append(table: Table, rows: list[tuple]) -> None:
+    """Many rows at the end of a heap nobody else sees: nothing can fail, nothing to undo.
+
+    A target's RECEIVE INTO is the hot path of a landing procedure.
+    """
+    first = table.row_ids + 1
+    table.row_ids += len(rows)
+    table.rows.entries.update(((first + place,), row) for place, row in enumerate(rows))
+
+
+# ---------------------------------------------------------------------- GET CONVERSATION GROUP
+@compiles(ast.GetConversationGroup)
+def compile_get_group(node: ast.GetConversationGroup, context: Context) -> Run:
+    """GET CONVERSATION GROUP outside WAITFOR."""
+    return _get_group(node, context, None)
+
+
+def _get_group(node: ast.GetConversationGroup, context: Context, timeout: Argument | None) -> Run:
+    broker_of(context)
+    queue = _queue(node.queue, context)
+    slot = arguments.output(context, node.variable, "conversation group", "GET CONVERSATION GROUP")
+    clears = switch(queue.broker.engine, "get_group_none") == "null"
+
+    def run(s: Any, v: list) -> None:
+        s.check_permission("RECEIVE", queue)
+        group_id = receiving.get_group(queue, s)
+        receiving.looked(queue, s, group_id)
+        if group_id is None and timeout is not None:
+            limit = timeout(s, v)
+            receiving.wait_for_message(queue, s, -1 if limit is None else limit)
+        if group_id is not None or clears:
+            v[slot] = group_id
+        s.set_rowcount(0 if group_id is None else 1)
+
+    return run

@@ -1,0 +1,123 @@
+"""CREATE, ALTER and DROP of routes and remote service bindings (their statements' pages)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.broker.arguments import broker_of
+from redial_broker.exec.broker.definitions import dropper, may_change, may_create, owner_id
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.ddl.drop import drops
+from redial_broker.exec.ddl.naming import check_length
+from redial_broker.exec.impersonation import may_impersonate
+from redial_broker.ssb import routes
+from redial_broker.ssb.routing import CONFIGURATION_SERVICE
+
+
+# ---------------------------------------------------------------------- routes
+def _options(node: ast.RouteDefinition, context: Context) -> dict[str, Any]:
+    """The options of a route."""
+
+    def text(literal: ast.Literal | None) -> str | None:
+        return None if literal is None else str(literal.value)
+
+    if text(node.service_name) == CONFIGURATION_SERVICE:
+        raise context.not_supported(
+            node.service_name, f"dynamic routing (a route to the service {CONFIGURATION_SERVICE})"
+        )
+    return {
+        "service_name": text(node.service_name),
+        "broker_instance": text(node.broker_instance),
+        "lifetime": None if node.lifetime is None else int(node.lifetime.value),
+        "address": text(node.address),
+        "mirror_address": text(node.mirror_address),
+    }
+
+
+@compiles(ast.CreateRoute)
+def create_route(node: ast.CreateRoute, context: Context) -> Run:
+    """CREATE ROUTE. An address outside the instance is kept; nothing is ever sent there."""
+    broker = broker_of(context)
+    options = _options(node, context)
+
+    def run(s: Any, v: list) -> None:
+        check_length(node.name.text)
+        may_create(s, "CREATE ROUTE")
+        routes.create_route(
+            broker, s.work(), node.name.text, owner=owner_id(s, node.owner), **options
+        )
+
+    return run
+
+
+@compiles(ast.AlterRoute)
+def alter_route(node: ast.AlterRoute, context: Context) -> Run:
+    """ALTER ROUTE; clauses left out stay as they are."""
+    broker = broker_of(context)
+    options = _options(node, context)
+
+    def run(s: Any, v: list) -> None:
+        may_change(s, broker.routes.get(node.name.text), "alter", "route")
+        routes.alter_route(broker, s.work(), node.name.text, **options)
+
+    return run
+
+
+drops("ROUTE")(dropper("routes", "route", routes.drop_route))
+
+
+# ---------------------------------------------------------------------- remote service bindings
+def _user(s: Any, name: ast.Identifier) -> int:
+    """Principal id of WITH USER. Raises SqlError 15151, 28083."""
+    found = s.database.principals.get(name.text.lower())
+    if found is None or not may_impersonate(s, found):
+        raise SqlError(15151, "find", "user", name.text)
+    if found.type != "S":
+        raise SqlError(28083, name.text)
+    return found.id
+
+
+@compiles(ast.CreateRemoteServiceBinding)
+def create_binding(node: ast.CreateRemoteServiceBinding, context: Context) -> Run:
+    """CREATE REMOTE SERVICE BINDING; it secures dialogs to the service even inside the instance."""
+    broker = broker_of(context)
+    if node.user is None:
+        raise context.not_supported(node, "CREATE REMOTE SERVICE BINDING without USER")
+
+    def run(s: Any, v: list) -> None:
+        check_length(node.name.text)
+        may_create(s, "CREATE REMOTE SERVICE BINDING")
+        routes.create_binding(
+            broker,
+            s.work(),
+            node.name.text,
+            str(node.service.value),
+            _user(s, node.user),
+            bool(node.anonymous),
+            owner_id(s, node.owner),
+        )
+
+    return run
+
+
+@compiles(ast.AlterRemoteServiceBinding)
+def alter_binding(node: ast.AlterRemoteServiceBinding, context: Context) -> Run:
+    """ALTER REMOTE SERVICE BINDING; what is left out stays."""
+    broker = broker_of(context)
+
+    def run(s: Any, v: list) -> None:
+        may_change(s, broker.bindings.get(node.name.text), "alter", "remote service binding")
+        routes.alter_binding(
+            broker,
+            s.work(),
+            node.name.text,
+            None if node.user is None else _user(s, node.user),
+            node.anonymous,
+        )
+
+    return run
+
+
+drops("REMOTE SERVICE BINDING")(dropper("bindings", "remote service binding", routes.drop_binding))

@@ -1,0 +1,175 @@
+"""DBCC INPUTBUFFER, OPENTRAN and USEROPTIONS (their pages); commands for tables: ``ddl.dbcc``;
+every other one is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.clock import EPOCH
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import SMALLINT, ResultColumn, nvarchar
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.security import check_server, is_db_owner
+
+COMPLETED = (
+    "DBCC execution completed. If DBCC printed error messages, contact your system administrator."
+)
+SELECT = 0xC1
+
+_INPUT = [
+    ResultColumn("EventType", nvarchar(30), True),
+    ResultColumn("Parameters", SMALLINT, True),
+    ResultColumn("EventInfo", nvarchar(4000), True),
+]
+_PAIRS = [ResultColumn("REPL_ID", nvarchar(50), True), ResultColumn("VALUE", nvarchar(50), True)]
+_OPTIONS = [
+    ResultColumn("Set Option", nvarchar(128), True),
+    ResultColumn("Value", nvarchar(128), True),
+]
+
+
+@compiles(ast.Dbcc)
+def compile_dbcc(node: ast.Dbcc, context: Context) -> Run:
+    """DBCC command (arguments) [WITH NO_INFOMSGS | TABLERESULTS]."""
+    command = COMMANDS.get(node.command)
+    if command is None:
+        raise context.not_supported(node, f"DBCC {node.command}")
+    options = {option.name for option in node.options}
+    if options - {"NO_INFOMSGS", "TABLERESULTS"}:
+        raise context.not_supported(node, f"DBCC {node.command} WITH {sorted(options)[0]}")
+    arguments = [
+        argument.text if isinstance(argument, ast.Identifier) else context.expression(argument).fn
+        for argument in node.arguments
+    ]
+
+    def run(s: Any, v: list) -> None:
+        given = [part if isinstance(part, str) else part(s, v, ()) for part in arguments]
+        command(s, given, options)
+        if "NO_INFOMSGS" not in options:
+            s.info(COMPLETED, 10, 2528)
+
+    return run
+
+
+def _answer(s: Any, columns: list[ResultColumn], rows: list[tuple]) -> None:
+    s.result(columns, rows)
+    s.done(SELECT, len(rows))
+
+
+def _input_buffer(s: Any, given: list, options: set[str]) -> None:
+    """The last statement a client sent; another session's needs VIEW SERVER STATE.
+
+    Raises SqlError 7955 for an unknown session, 300.
+    """
+    number = given[0] if given else None
+    found = next(
+        (x for x in s.database.server.sessions() if x.id == number and not x.background), None
+    )
+    if found is None:
+        raise SqlError(7955, number if isinstance(number, int) else 0)
+    if found is not s:
+        check_server(s, "VIEW SERVER STATE")
+    kind = (
+        "No Event"
+        if not found.input_buffer
+        else "RPC Event"
+        if getattr(found, "rpc", False)
+        else "Language Event"
+    )
+    _answer(s, _INPUT, [(kind, 0, (found.input_buffer or None) and found.input_buffer[:4000])])
+
+
+def _open_transaction(s: Any, given: list, options: set[str]) -> None:
+    """The oldest open transaction that has written in a database; sysadmin or db_owner.
+
+    There is no log to point into: LSN is always (0:0:0).
+    """
+    database = s.database
+    if given and given[0] not in {0, "0"}:
+        wanted = given[0]
+        database = (
+            database.server.database_by_id(wanted)
+            if isinstance(wanted, int)
+            else database.server.databases.get(str(wanted).lower())
+        )
+        if database is None:
+            raise SqlError(911, wanted)
+    if not is_db_owner(s, database):
+        raise SqlError(2571, s.user_name, "OPENTRAN")
+    found = [
+        x
+        for x in database.server.sessions()
+        if x.transaction is not None
+        and x.transaction.user
+        and x.transaction.log_used
+        and x.database is database
+    ]
+    if not found:
+        s.info("No active open transactions.", 10, 7969)
+        return
+    oldest = min(found, key=lambda x: (x.transaction.begun, x.id))
+    moment = EPOCH + timedelta(seconds=oldest.transaction.begun)
+    shown = (
+        f"{moment:%b} {moment.day:2d} {moment:%Y} {moment.hour % 12 or 12:2d}:{moment:%M:%S}:"
+        f"{moment.microsecond // 1000:03d}{moment:%p}"
+    )
+    login = database.server.logins.get(oldest.login_name.lower())
+    sid = "0x" + (login.sid.hex() if login is not None else "")
+    facts = [
+        ("SPID", "SPID (server process ID): ", str(oldest.id)),
+        ("UID", "UID (user ID) : ", "-1"),
+        ("NAME", "Name          : ", oldest.transaction.name),
+        ("LSN", "LSN           : ", "(0:0:0)"),
+        ("STARTTIME", "Start time    : ", shown),
+        ("SID", "SID           : ", sid),
+    ]
+    if "TABLERESULTS" in options:
+        _answer(s, _PAIRS, [(f"OLDACT_{name}", value) for name, _, value in facts])
+        return
+    s.info(f"Transaction information for database '{database.name}'.", 10, 7968)
+    s.info(
+        "\n".join(
+            ["Oldest active transaction:", *(f"    {label}{value}" for _, label, value in facts)]
+        ),
+        10,
+        7967,
+    )
+
+
+def _user_options(s: Any, given: list, options: set[str]) -> None:
+    """The SET options of the session."""
+    o = s.options
+    rows = [
+        ("textsize", str(o.textsize)),
+        ("language", o.language),
+        ("dateformat", o.dateformat),
+        ("datefirst", str(o.datefirst)),
+        ("lock_timeout", str(o.lock_timeout)),
+    ]
+    rows += [
+        (name, "SET")
+        for name in (
+            "quoted_identifier",
+            "arithabort",
+            "ansi_null_dflt_on",
+            "ansi_warnings",
+            "ansi_padding",
+            "ansi_nulls",
+            "concat_null_yields_null",
+        )
+        if getattr(o, name)
+    ]
+    level = s.isolation
+    if level == "read committed" and s.database.rcsi:
+        level = "read committed snapshot"
+    _answer(s, _OPTIONS, [*rows, ("isolation level", level)])
+
+
+COMMANDS: dict[str, Callable[[Any, list, set[str]], None]] = {
+    "INPUTBUFFER": _input_buffer,
+    "OPENTRAN": _open_transaction,
+    "USEROPTIONS": _user_options,
+}

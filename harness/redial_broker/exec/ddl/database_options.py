@@ -1,0 +1,260 @@
+"""Options of ALTER DATABASE SET and CREATE DATABASE WITH, one by one.
+
+Source: "ALTER DATABASE SET options" page. Each option either has its effect, is kept for the
+catalog because no outcome can depend on it here, or is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.differences import differs
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.compiler import Context
+from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.options import number, word
+from redial_broker.exec.security import has_server_permission
+
+BROKER_ACTIONS = {
+    "ENABLE_BROKER": "enable",
+    "DISABLE_BROKER": "disable",
+    "NEW_BROKER": "new_identity",
+    "ERROR_BROKER_CONVERSATIONS": "error_conversations",
+}
+"""Option -> method of ``ssb.Broker`` (transaction) that does it."""
+
+differs(
+    "database defaults of SET options",
+    "Used by nobody: every driver states its own options when it connects, and "
+    "activated sessions have those of a driver (switch activated_set_options).",
+)
+
+KEPT = {
+    # Defaults of SET options: every connection states its own (ODBC, OLE DB and JDBC do, and a
+    # session here begins as theirs do), so a database's default never counts.
+    "ANSI_NULLS": ("ON", "OFF"),
+    "ANSI_PADDING": ("ON", "OFF"),
+    "ANSI_WARNINGS": ("ON", "OFF"),
+    "ARITHABORT": ("ON", "OFF"),
+    "CONCAT_NULL_YIELDS_NULL": ("ON", "OFF"),
+    "QUOTED_IDENTIFIER": ("ON", "OFF"),
+    # How plans are made, kept or chosen; plans here follow fixed rules.
+    "AUTO_CREATE_STATISTICS": ("ON", "OFF"),
+    "AUTO_UPDATE_STATISTICS": ("ON", "OFF"),
+    "AUTO_UPDATE_STATISTICS_ASYNC": ("ON", "OFF"),
+    "DATE_CORRELATION_OPTIMIZATION": ("ON", "OFF"),
+    "PARAMETERIZATION": ("SIMPLE", "FORCED"),
+    # Pages, files, log and recovery after a crash; there is only memory.
+    "AUTO_SHRINK": ("ON", "OFF"),
+    "PAGE_VERIFY": ("CHECKSUM", "NONE", "TORN_PAGE_DETECTION"),
+    "TORN_PAGE_DETECTION": ("ON", "OFF"),
+    "DELAYED_DURABILITY": ("DISABLED", "ALLOWED", "FORCED"),
+    "TARGET_RECOVERY_TIME": None,
+    "ACCELERATED_DATABASE_RECOVERY": ("ON", "OFF"),
+    "MIXED_PAGE_ALLOCATION": ("ON", "OFF"),
+    "VARDECIMAL_STORAGE_FORMAT": ("ON", "OFF"),
+    # The state everything is in.
+    "AUTO_CLOSE": ("OFF",),
+    "CURSOR_CLOSE_ON_COMMIT": ("OFF",),
+    "CURSOR_DEFAULT": ("GLOBAL",),
+    "NUMERIC_ROUNDABORT": ("OFF",),
+    "CHANGE_TRACKING": ("OFF",),
+    "ENCRYPTION": ("OFF",),
+    "ONLINE": ("",),
+    "COMPATIBILITY_LEVEL": ("160",),
+    "LEDGER": ("OFF",),
+    "CATALOG_COLLATION": ("DATABASE_DEFAULT", "SQL_LATIN1_GENERAL_CP1_CI_AS"),
+}
+"""Options no outcome depends on, with the values accepted (None: any)."""
+
+LEVELS = ("100", "110", "120", "130", "140", "150", "160")
+ACCESS = frozenset({"SINGLE_USER", "RESTRICTED_USER", "MULTI_USER"})
+STATES = frozenset({"READ_ONLY", "READ_WRITE"})
+FIXED = {
+    "master": {
+        "READ_COMMITTED_SNAPSHOT",
+        "READ_ONLY",
+        "SINGLE_USER",
+        "RESTRICTED_USER",
+        "OFFLINE",
+        "ALLOW_SNAPSHOT_ISOLATION",
+        "TRUSTWORTHY",
+        *BROKER_ACTIONS,
+    },
+    "tempdb": {
+        "READ_COMMITTED_SNAPSHOT",
+        "READ_ONLY",
+        "SINGLE_USER",
+        "RESTRICTED_USER",
+        "OFFLINE",
+        "RECOVERY",
+        "AUTO_CLOSE",
+        "AUTO_SHRINK",
+        *BROKER_ACTIONS,
+    },
+    "model": set(BROKER_ACTIONS),
+    "msdb": {"READ_COMMITTED_SNAPSHOT", "READ_ONLY", "ALLOW_SNAPSHOT_ISOLATION"},
+}
+"""Options a system database does not let change (5058)."""
+
+
+def needs_exclusive(option: ast.Option) -> bool:
+    """Options that wait for all other sessions to leave the database (ALTER DATABASE SET page)."""
+    return (
+        option.name in BROKER_ACTIONS
+        or option.name in STATES
+        or option.name in {"READ_COMMITTED_SNAPSHOT", "SINGLE_USER", "RESTRICTED_USER"}
+    )
+
+
+def set_option(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """One option takes effect, or is refused. Raises SqlError 5058, 15048, 102, NotSupported."""
+    name, value = option.name, word(option.value).upper()
+    journal = s.engine.journal
+    if name in FIXED.get(database.name.lower(), ()):
+        raise SqlError(5058, name, database.name)
+    if name in BROKER_ACTIONS:
+        getattr(database.broker, BROKER_ACTIONS[name])(s.work())
+    elif name in _SETTERS:
+        _SETTERS[name](s, context, database, option)
+    elif name == "RECOVERY":
+        if value not in {"FULL", "SIMPLE", "BULK_LOGGED"}:
+            raise SqlError(102, value)
+        journal.assign(s.work(), database, "recovery", value)
+    elif name in ACCESS:
+        journal.assign(s.work(), database, "user_access", name)
+        if database.broker is not None:  # messages wait for the mode, in both directions (28075)
+            database.broker.note(s.work(), ("ssb.altered", database.broker))
+    elif name in STATES:
+        set_read_only(s, context, database, option)
+    elif name in KEPT:
+        keep(s, context, database, option)
+    else:
+        raise context.not_supported(option, f"ALTER DATABASE SET {name}")
+
+
+def keep(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """An option that is only shown: its value goes to ``Database.options``."""
+    name, value = option.name, word(option.value).upper()
+    if name == "COMPATIBILITY_LEVEL" and value not in LEVELS:
+        raise SqlError(15048, *LEVELS)
+    allowed = KEPT[name]
+    if allowed is not None and value not in allowed:
+        raise context.not_supported(option, f"ALTER DATABASE SET {name} {value}".rstrip())
+    if name == "TARGET_RECOVERY_TIME":
+        value = str(number(option.value))
+    s.engine.journal.put(s.work(), database, database.options, name.lower(), value)
+
+
+def flag(attribute: str) -> Callable[..., None]:
+    """An ON/OFF option kept in ``Database.options``."""
+
+    def set_flag(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+        value = word(option.value).upper()
+        if value not in {"ON", "OFF"}:
+            raise SqlError(102, value)
+        transaction = s.work()
+        s.engine.journal.put(transaction, database, database.options, attribute, value == "ON")
+        database.bump(transaction)
+
+    return set_flag
+
+
+def trusting(attribute: str) -> Callable[..., None]:
+    """TRUSTWORTHY and DB_CHAINING: CONTROL SERVER, for they open other databases (their pages)."""
+    plain = flag(attribute)
+
+    def set_flag(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+        if not has_server_permission(s, "CONTROL SERVER"):
+            raise SqlError(15247)
+        if attribute == "trustworthy" and database.name.lower() in {"model", "tempdb"}:
+            raise SqlError(15309)
+        plain(s, context, database, option)
+
+    return set_flag
+
+
+def set_read_only(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """READ_ONLY | READ_WRITE: writing statements are compiled anew everywhere and then refused
+    (``exec.read_only``). Its Service Broker rests meanwhile: messages wait with their senders
+    (28012, 28014), timers and activation until it can be written to again.
+    """
+    on, broker = option.name == "READ_ONLY", database.broker
+    transaction = s.work()
+    s.engine.journal.put(transaction, database, database.options, "read_only", on)
+    if broker is not None:
+        broker.note(transaction, ("ssb.altered", broker))
+    for other in database.server.databases.values():
+        other.bump(transaction)
+
+
+def outside_transaction(s: Any, statement: str) -> None:
+    """Raise SqlError 226 inside a user transaction."""
+    if s.trancount:
+        raise SqlError(226, statement)
+
+
+def allow_snapshots(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """ALLOW_SNAPSHOT_ISOLATION: turning it on waits for the transactions that are open."""
+    if word(option.value).upper() == "ON" and not database.options["snapshot"]:
+        outside_transaction(s, "ALTER DATABASE")
+        if any(
+            x.transaction is not None
+            for x in database.server.sessions()
+            if x is not s and x.database is database
+        ):
+            s.engine.journal.save(s)
+            s.deadline, s.expired = None, False
+            s.wait_for("database", database.name, 1000)
+    flag("snapshot")(s, context, database, option)
+
+
+QUERY_STORE_OPTIONS = frozenset(
+    {
+        "OPERATION_MODE",
+        "CLEANUP_POLICY",
+        "DATA_FLUSH_INTERVAL_SECONDS",
+        "MAX_STORAGE_SIZE_MB",
+        "INTERVAL_LENGTH_MINUTES",
+        "SIZE_BASED_CLEANUP_MODE",
+        "QUERY_CAPTURE_MODE",
+        "QUERY_CAPTURE_POLICY",
+        "MAX_PLANS_PER_QUERY",
+        "WAIT_STATS_CAPTURE_MODE",
+    }
+)
+
+
+def query_store(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """QUERY_STORE: whether it is on is kept; what it collects and its options show only in views
+    that are refused by name (sys.query_store_..., sys.database_query_store_options)."""
+    for inner in option.arguments or ():
+        if inner.name not in QUERY_STORE_OPTIONS:
+            raise SqlError(102, inner.name, severity=15)
+    if option.value is None and option.arguments:
+        return
+    if word(option.value).upper() not in {"ON", "OFF"}:
+        raise context.not_supported(option, f"QUERY_STORE {word(option.value)}".rstrip())
+    flag("query_store")(s, context, database, option)
+
+
+def filestream(s: Any, context: Context, database: Database, option: ast.Option) -> None:
+    """FILESTREAM: only what every database without FILESTREAM has."""
+    for inner in option.arguments or ():
+        if inner.name != "NON_TRANSACTED_ACCESS" or word(inner.value).upper() != "OFF":
+            raise context.not_supported(inner, f"FILESTREAM ({inner.name})")
+
+
+_SETTERS: dict[str, Callable[..., None]] = {
+    "FILESTREAM": filestream,
+    "QUERY_STORE": query_store,
+    "ALLOW_SNAPSHOT_ISOLATION": allow_snapshots,
+    "ANSI_NULL_DEFAULT": flag("ansi_null_default"),
+    "READ_COMMITTED_SNAPSHOT": flag("rcsi"),
+    "RECURSIVE_TRIGGERS": flag("recursive_triggers"),
+    "TRUSTWORTHY": trusting("trustworthy"),
+    "DB_CHAINING": trusting("db_chaining"),
+    "HONOR_BROKER_PRIORITY": flag("honor_broker_priority"),
+}

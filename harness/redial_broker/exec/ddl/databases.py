@@ -1,0 +1,222 @@
+"""CREATE, ALTER and DROP DATABASE.
+
+Rules: CREATE DATABASE, ALTER DATABASE SET and DROP DATABASE pages. None of them may stand in a
+transaction (226). Every option either has its effect or is refused by name; an option whose stated
+value is how the embedded broker works anyway is accepted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.collation import may_be_collation
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import MISSING
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.database_options import (
+    needs_exclusive,
+    outside_transaction,
+    set_option,
+)
+from redial_broker.exec.ddl.drop import drops
+from redial_broker.exec.ddl.naming import check_length
+from redial_broker.exec.ddl.options import word
+from redial_broker.exec.security import has_permission, has_server_permission
+from redial_broker.exec.server import SYSTEM_DATABASES
+
+
+@compiles(ast.CreateDatabase)
+def create_database(node: ast.CreateDatabase, context: Context) -> Run:
+    """CREATE DATABASE name [ON files] [COLLATE collation] [WITH options].
+
+    Files are names for the catalog only: everything is in memory, so where they are, how large they
+    are and how they grow changes nothing.
+    """
+    if node.attach:
+        raise context.not_supported(node, "CREATE DATABASE ... FOR ATTACH")
+    if node.containment not in {None, "NONE"}:
+        raise context.not_supported(node, f"CONTAINMENT = {node.containment}")
+    files = file_names(node, context)
+    name = node.name.text
+
+    def run(s: Any, v: list) -> None:
+        outside_transaction(s, "CREATE DATABASE")
+        check_length(name)
+        if not has_server_permission(s, "CREATE ANY DATABASE"):
+            raise SqlError(262, "CREATE DATABASE", "master")
+        if node.collation is not None:
+            check_collation(context, node, node.collation, s.database)
+        database = s.database.server.create_database(s.work(), name, owner=s.login_name)
+        s.engine.journal.put(s.work(), database, database.options, "files", files)
+        for option in node.options:
+            set_option(s, context, database, option)
+
+    return run
+
+
+FILE_OPTIONS = frozenset({"NAME", "FILENAME", "SIZE", "MAXSIZE", "FILEGROWTH"})
+
+
+def file_names(node: ast.CreateDatabase, context: Context) -> tuple[tuple[str, str, str], ...]:
+    """(logical name, path, ROWS or LOG) of the files stated; filegroups are refused."""
+    found = []
+    for kind, files in (("ROWS", node.files), ("LOG", node.log)):
+        for options in files:
+            values = {}
+            for option in options:
+                if option.name not in FILE_OPTIONS:
+                    raise context.not_supported(option, f"database file option {option.name}")
+                values[option.name] = word(option.value)
+            found.append((values.get("NAME", ""), values.get("FILENAME", ""), kind))
+    return tuple(found)
+
+
+@compiles(ast.AlterDatabaseSet)
+def alter_database_set(node: ast.AlterDatabaseSet, context: Context) -> Run:
+    """ALTER DATABASE name SET options [WITH ROLLBACK IMMEDIATE | NO_WAIT | ROLLBACK AFTER n]."""
+
+    def run(s: Any, v: list) -> None:
+        database = altered(s, node.name)
+        exclusive = any(needs_exclusive(option) for option in node.options)
+        if exclusive:
+            outside_transaction(s, "ALTER DATABASE")
+            take_database(s, database, node)
+        for option in node.options:
+            set_option(s, context, database, option)
+
+    return run
+
+
+def altered(s: Any, name: ast.Identifier | None) -> Database:
+    """The database ALTER DATABASE means. Raises SqlError 5011."""
+    database = (
+        s.database
+        if name is None or name.text.upper() == "CURRENT"
+        else s.database.server.databases.get(name.text.lower())
+    )
+    if database is None or not has_permission(s, "ALTER", database):
+        raise SqlError(5011, name.text if name is not None else s.database.name)
+    return database
+
+
+def take_database(s: Any, database: Database, node: ast.AlterDatabaseSet) -> None:
+    """Have the database for ourselves.
+
+    ROLLBACK IMMEDIATE ends the other sessions; NO_WAIT fails (5070); without a termination clause
+    the server waits for them. Raises Wait, SqlError 5070.
+    """
+    others = [
+        x
+        for x in database.server.sessions()
+        if x is not s and x.database is database and not x.background
+    ]
+    if node.termination in {"ROLLBACK IMMEDIATE", "ROLLBACK AFTER"}:
+        if node.termination == "ROLLBACK AFTER" and others and not s.expired and node.seconds:
+            s.wait_for("database", database.name, node.seconds * 1000)
+        for session in others:
+            s.instance.kill(session.id)
+        return
+    if not others:
+        return
+    if node.termination == "NO_WAIT":
+        raise SqlError(5070, database.name)
+    busy = [x for x in others if x.active or x.transaction is not None]
+    if busy:
+        # The server waits without limit for connections to go; here it looks again every second.
+        s.engine.journal.save(s)
+        s.deadline, s.expired = None, False
+        s.wait_for("database", database.name, 1000)
+
+
+SCOPED = frozenset(
+    {
+        "MAXDOP",
+        "LEGACY_CARDINALITY_ESTIMATION",
+        "PARAMETER_SNIFFING",
+        "QUERY_OPTIMIZER_HOTFIXES",
+        "OPTIMIZE_FOR_AD_HOC_WORKLOADS",
+        "IDENTITY_CACHE",
+        "LIGHTWEIGHT_QUERY_PROFILING",
+        "BATCH_MODE_ON_ROWSTORE",
+        "DEFERRED_COMPILATION_TV",
+        "INTERLEAVED_EXECUTION_TVF",
+        "TSQL_SCALAR_UDF_INLINING",
+        "LAST_QUERY_PLAN_STATS",
+        "PROCEDURE_CACHE",
+    }
+)
+"""Scoped configurations about plans and caches: nothing here depends on them. IDENTITY_CACHE is
+about gaps after a crash."""
+
+
+@compiles(ast.AlterDatabase)
+def alter_database(node: ast.AlterDatabase, context: Context) -> Run:
+    """MODIFY NAME, COLLATE (only as it is), SCOPED CONFIGURATION; files are refused."""
+    option = node.options[0] if node.options else None
+    if node.action == "MODIFY NAME":
+        return lambda s, v: rename(s, altered(s, node.name), word(option.value))
+    if node.action == "COLLATE":
+
+        def collate(s: Any, v: list) -> None:
+            check_collation(context, node, word(option.value), altered(s, node.name))
+
+        return collate
+    if node.action.startswith("SCOPED CONFIGURATION"):
+        if option.name not in SCOPED:
+            raise context.not_supported(option, f"scoped configuration {option.name}")
+
+        def configure(s: Any, v: list) -> None:
+            altered(s, None)
+
+        return configure
+    raise context.not_supported(node, f"ALTER DATABASE {node.action}")
+
+
+def check_collation(context: Context, node: Any, name: str, database: Database) -> None:
+    """A database has the default collation here: 448 for no collation at all, others are refused."""
+    if name.lower() == database.options["collation"].lower():
+        return
+    if not may_be_collation(name):
+        raise SqlError(448, name)
+    raise context.not_supported(node, f"a database with collation {name}")
+
+
+def rename(s: Any, database: Database, name: str) -> None:
+    """ALTER DATABASE MODIFY NAME. Raises SqlError 226, 5058, 1801, 5030 while others use it."""
+    outside_transaction(s, "ALTER DATABASE")
+    check_length(name)
+    server = database.server
+    if database.name.lower() in SYSTEM_DATABASES:
+        raise SqlError(5058, "NAME", database.name)
+    if name.lower() in server.databases and server.databases[name.lower()] is not database:
+        raise SqlError(1801, name, state=3)
+    if any(x is not s and x.database is database and not x.background for x in server.sessions()):
+        raise SqlError(5030)
+    transaction, journal = s.work(), s.engine.journal
+    journal.put(transaction, server, server.databases, database.name.lower(), MISSING)
+    journal.put(transaction, server, server.databases, name.lower(), database)
+    journal.assign(transaction, database, "name", name)
+    for other in server.databases.values():
+        other.bump(transaction)
+    s.info(f"The database name '{name}' has been set.", 0, 5107)
+
+
+@drops("DATABASE")
+def drop_database(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    """DROP DATABASE: 3701, 3708 for a system database, 3702 while someone uses it."""
+    outside_transaction(s, "DROP DATABASE")
+    server = s.database.server
+    database = server.databases.get(name.name.lower())
+    if database is None:
+        if if_exists:
+            return
+        raise SqlError(3701, "drop", "database", name.name)
+    if name.name.lower() in SYSTEM_DATABASES:
+        raise SqlError(3708, "drop", "database", database.name)
+    if not has_permission(s, "CONTROL", database):
+        raise SqlError(3701, "drop", "database", name.name)
+    if any(x.database is database and not x.background for x in server.sessions()):
+        raise SqlError(3702, "drop", "database", database.name, state=3)
+    server.drop_database(s.work(), name.name)

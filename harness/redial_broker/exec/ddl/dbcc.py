@@ -1,0 +1,78 @@
+"""DBCC CHECKIDENT, and the commands that only empty caches (their pages)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.storage import Table
+from redial_broker.exec.dbcc import COMMANDS
+from redial_broker.exec.ddl.common import target_database
+from redial_broker.exec.ddl.temporary import is_temporary
+from redial_broker.exec.execute import parse_name
+from redial_broker.exec.security import has_permission, has_server_permission
+
+CACHES = frozenset({"FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE"})
+"""Commands that throw away what is only kept for speed."""
+
+
+def empty_cache(s: Any, given: list, options: set[str]) -> None:
+    """FREEPROCCACHE and its kin. Raises SqlError 2571."""
+    if not has_server_permission(s, "ALTER SERVER STATE"):
+        raise SqlError(2571, s.user_name, "FREEPROCCACHE")
+
+
+def check_identity(s: Any, given: list, options: set[str]) -> None:
+    """CHECKIDENT (table [, NORESEED | RESEED [, value]]). Raises 2501, 7997.
+
+    A table that has never had a row gives ``value`` itself to its next row, any other one the value
+    after it (DBCC CHECKIDENT page).
+    """
+    table = _table(s, str(given[0]))
+    if table.identity_column is None:
+        raise SqlError(7997, table.name)
+    seed, step = table.columns[table.identity_column].identity
+    at, following = table.identity_column, table.next_identity
+    values = [row[at] for row in table.rows.entries.values()]
+    best = (max if step > 0 else min)(values, default=None)
+    fresh = following == seed and not values
+    current = None if fresh else following - step
+    mode = str(given[1]).upper() if len(given) > 1 else "RESEED"
+    behind = best is not None and current is not None and (best - current) * step > 0
+    if len(given) > 2:
+        value = int(given[2])
+        following = value if fresh else value + step
+    elif mode != "NORESEED" and behind:
+        following = int(best) + step
+    if following != table.next_identity:
+        s.engine.journal.assign(s.work(), table, "next_identity", following)
+    if "NO_INFOMSGS" not in options:
+        shown = "NULL" if current is None else current
+        text = f"Checking identity information: current identity value '{shown}'"
+        if len(given) > 2:
+            s.info(f"{text}.", 0, 7998)
+        else:
+            column = "NULL" if best is None else int(Decimal(best))
+            s.info(f"{text}, current column value '{column}'.", 0, 7998)
+
+
+def _table(s: Any, text: str) -> Table:
+    name = parse_name(text)
+    if is_temporary(name.name):
+        found = s.temp_tables.get(name.name.lower())
+    else:
+        found = target_database(s, name).resolve(name.schema, name.name, s)
+        if isinstance(found, Table):
+            if not has_permission(s, "ALTER", found):
+                found = None
+            else:
+                s.engine.access.lock_table(s.work(), found, "Sch-M")
+    if not isinstance(found, Table):
+        raise SqlError(2501, text)
+    return found
+
+
+COMMANDS["CHECKIDENT"] = check_identity
+for _name in CACHES:
+    COMMANDS[_name] = empty_cache

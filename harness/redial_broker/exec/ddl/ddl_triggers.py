@@ -1,0 +1,246 @@
+"""DDL triggers: CREATE TRIGGER ... ON DATABASE, and how they run after a definition changes.
+
+Source: "DDL triggers" and CREATE TRIGGER pages. They run in the transaction of the statement, once
+per event, after it; a ROLLBACK in one takes the definition back (3609). Temporary objects fire
+none. Server-scoped and logon triggers are refused by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+from xml.sax.saxutils import escape
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import MISSING
+from redial_broker.exec.compiler import Context, Run, compile_program, compiles
+from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.common import dotted
+from redial_broker.exec.ddl.drop import drops
+from redial_broker.exec.ddl.events import ALL, GROUPS, DdlEvent, events_of
+from redial_broker.exec.ddl.modules import definition_text, execute_as, refuse_options
+from redial_broker.exec.ddl.naming import check_length
+from redial_broker.exec.dml.firing import NONE_UPDATED, Firing
+from redial_broker.exec.execute import module_principal
+from redial_broker.exec.objects import Trigger
+from redial_broker.exec.program import SWITCH, Program
+from redial_broker.exec.security import has_permission
+from redial_broker.ssb import notifications
+
+MAY = "ALTER ANY DATABASE DDL TRIGGER"
+
+
+@compiles(ast.CreateDdlTrigger)
+def create_ddl_trigger(node: ast.CreateDdlTrigger, context: Context) -> Run:
+    """CREATE | ALTER | CREATE OR ALTER TRIGGER name ON DATABASE FOR events."""
+    if node.scope != "DATABASE":
+        raise context.not_supported(node, f"CREATE TRIGGER ON {node.scope}")
+    refuse_options(node, context)
+    for event in node.events:
+        if event not in ALL and event not in GROUPS:
+            raise context.not_supported(node, f"a trigger for {event}")
+
+    def run(s: Any, v: list) -> None:
+        check_length(node.name.name)
+        database: Database = s.database
+        if not has_permission(s, MAY, database):
+            raise SqlError(1088, dotted(node.name), state=13)
+        key = node.name.name.lower()
+        old = database.ddl_triggers.get(key)
+        if old is not None and node.verb == "CREATE":
+            raise SqlError(2714, node.name.name, state=2)
+        if old is None and node.verb == "ALTER":
+            raise SqlError(208, dotted(node.name), state=6)
+        number = old.object_id if old is not None else database.next_object_id()
+        trigger = Trigger(
+            node.name.name,
+            "",
+            number,
+            "TRIGGER",
+            0,
+            node,
+            definition_text(node, context),
+            context.program.source,
+            {"quoted_identifier": s.options.quoted_identifier, "ansi_nulls": s.options.ansi_nulls},
+            execute_as(s, database, node),
+            None,
+            database,
+        )
+        program_of(s, trigger)
+        put(s, database, key, trigger)
+
+    return run
+
+
+def put(s: Any, database: Database, key: str, trigger: Any) -> None:
+    """Add, replace or (MISSING) drop a DDL trigger."""
+    transaction = s.work()
+    s.engine.journal.put(transaction, database, database.ddl_triggers, key, trigger)
+    database.bump(transaction)
+    transaction.log_used += 500
+
+
+def drop_ddl_trigger(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    """DROP TRIGGER name ON DATABASE. Raises SqlError 3701."""
+    database = s.database
+    found = database.ddl_triggers.get(name.name.lower())
+    if found is None or not has_permission(s, MAY, database):
+        if found is None and if_exists:
+            return
+        raise SqlError(3701, "drop", "trigger", dotted(name), state=5)
+    put(s, database, name.name.lower(), MISSING)
+
+
+drops("TRIGGER ON DATABASE")(drop_ddl_trigger)
+
+
+def switch_ddl_triggers(s: Any, names: list[str], enable: bool) -> None:
+    """ENABLE | DISABLE TRIGGER names | ALL ON DATABASE. Raises SqlError 1088."""
+    database = s.database
+    for name in names:
+        if name not in database.ddl_triggers:
+            raise SqlError(1088, name, state=13)
+    if not has_permission(s, MAY, database):
+        raise SqlError(1088, names[0] if names else "ALL", state=13)
+    for key, trigger in list(database.ddl_triggers.items()):
+        if (not names or key in names) and trigger.disabled == enable:
+            put(s, database, key, replace(trigger, disabled=not enable))
+
+
+def program_of(s: Any, trigger: Trigger) -> Program:
+    """The compiled trigger."""
+    if trigger.program is None:
+        program = Program(
+            trigger.name,
+            "",
+            trigger.database,
+            trigger.source,
+            object_id=trigger.object_id,
+            quoted_identifier=trigger.options["quoted_identifier"],
+            ansi_nulls=trigger.options["ansi_nulls"],
+        )
+        trigger.program = compile_program(program, trigger.node.body, s)
+    return trigger.program
+
+
+# ---------------------------------------------------------------------- running
+@dataclass(frozen=True, slots=True)
+class DdlFiring(Firing):
+    """A statement whose DDL triggers run. event: what EVENTDATA() tells; text: of the statement."""
+
+    event: DdlEvent | None = None
+    text: str = ""
+
+    def push(self, s: Any) -> None:
+        """Push the frame of the first of the triggers."""
+        trigger = self.triggers[0]
+        user = module_principal(trigger, trigger.database, s)
+        frame = s.instance.machine.call(s, program_of(s, trigger), [], user=user)
+        frame.firing = self
+        s.options = s.options.changed(xact_abort=True)
+        s.database = trigger.database
+        s.rowcount = 0
+
+
+def firing_ddl(run: Run, node: Any, context: Context) -> Run:
+    """A statement's run followed by the DDL triggers of its events."""
+    events = list(events_of(node))
+    if not events:
+        return run
+    text = context.program.source.slice(node)
+
+    def with_triggers(s: Any, v: list) -> int | None:
+        database = s.database
+        result = run(s, v)
+        tell_notifications(s, database, events, text)
+        firing: DdlFiring | None = None
+        auto = s.auto
+        for event in reversed(events):
+            triggers = tuple(
+                t
+                for t in database.ddl_triggers.values()
+                if not t.disabled and handles(t, event.event)
+            )
+            if triggers:
+                firing = DdlFiring(
+                    triggers,
+                    [],
+                    (),
+                    NONE_UPDATED,
+                    0,
+                    0,
+                    s.transaction,
+                    s.mark,
+                    auto,
+                    1 if auto else s.trancount,
+                    s.scope_identity,
+                    firing,
+                    event,
+                    text,
+                )
+        if firing is None or result is not None:
+            return result
+        firing.push(s)
+        s.frames[-2].pc += 1
+        if auto:
+            s.auto, s.trancount = False, 1
+        return SWITCH
+
+    return with_triggers
+
+
+def tell_notifications(s: Any, database: Database, events: list[DdlEvent], text: str) -> None:
+    """Event notifications for what a statement has defined go out when it commits."""
+    broker = database.broker
+    if broker is None or not (broker.notifications or database.server.transport.notifications):
+        return
+    for event in events:
+        listeners = notifications.listeners_for(broker, event.event)
+        if listeners:
+            notifications.raised(listeners, s.work(), event.event, event_xml(s, event, text))
+
+
+def handles(trigger: Trigger, event: str) -> bool:
+    """Whether a trigger is for an event, by name or by group."""
+    return any(event == one or event in GROUPS.get(one, ()) for one in trigger.node.events)
+
+
+def event_data(s: Any) -> str | None:
+    """EVENTDATA(): the event as xml inside a DDL trigger, NULL elsewhere (its page)."""
+    firing = s.frames[-1].firing if s.frames else None
+    if not isinstance(firing, DdlFiring) or firing.event is None:
+        return None
+    return event_xml(s, firing.event, firing.text)
+
+
+def event_xml(s: Any, event: DdlEvent, statement: str) -> str:
+    """An event as xml, for EVENTDATA() and for event notifications. statement: its text."""
+    o = s.options
+    user = s.user
+    schema = event.schema or (user.default_schema if user is not None else None) or "dbo"
+    moment = s.now().isoformat(timespec="milliseconds")
+    fields = [
+        ("EventType", event.event),
+        ("PostTime", moment),
+        ("SPID", str(s.id)),
+        ("ServerName", s.server_name),
+        ("LoginName", s.login_name),
+        ("UserName", s.user_name),
+        ("DatabaseName", s.database.name),
+        ("SchemaName", schema),
+        ("ObjectName", event.name),
+        ("ObjectType", event.kind),
+    ]
+
+    def flag(on: bool) -> str:
+        return "ON" if on else "OFF"
+
+    command = (
+        f'<SetOptions ANSI_NULLS="{flag(o.ansi_nulls)}" '
+        f'ANSI_NULL_DEFAULT="{flag(o.ansi_null_dflt_on)}" ANSI_PADDING="{flag(o.ansi_padding)}" '
+        f'QUOTED_IDENTIFIER="{flag(o.quoted_identifier)}" ENCRYPTED="FALSE"/>'
+        f"<CommandText>{escape(statement)}</CommandText>"
+    )
+    inner = "".join(f"<{name}>{escape(text)}</{name}>" for name, text in fields)
+    return f"<EVENT_INSTANCE>{inner}<TSQLCommand>{command}</TSQLCommand></EVENT_INSTANCE>"

@@ -1,0 +1,169 @@
+"""CREATE, ALTER, OPEN, CLOSE, BACKUP and DROP MASTER KEY (their pages).
+
+The master key protects nothing here: what is kept is that it exists, which passwords open it, and
+whether the service master key does. That decides what works: signing without a password, secured
+dialogs between databases (28050, 28051).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.drop import drops
+from redial_broker.exec.ddl.files import write_file
+from redial_broker.exec.ddl.logins import check_password
+from redial_broker.exec.ddl.options import word
+from redial_broker.exec.keys import BY_MASTER_KEY, MasterKey, digest, need_master_key
+from redial_broker.exec.security import has_permission
+from redial_broker.ssb.options import session_keys_lost
+
+KEY_NAME = "##MS_DatabaseMasterKey##"
+
+
+@compiles(ast.CreateMasterKey)
+def create_master_key(node: ast.CreateMasterKey, context: Context) -> Run:
+    """CREATE MASTER KEY ENCRYPTION BY PASSWORD = '...'. Raises SqlError 15578, 15247, 15118."""
+    if node.password is None:
+        raise context.not_supported(node, "CREATE MASTER KEY without a password (Azure only)")
+    password = str(node.password.value)
+
+    def run(s: Any, v: list) -> None:
+        may_control(s)
+        if s.database.master_key is not None:
+            raise SqlError(15578)
+        check_password("", password)
+        put_master_key(s, MasterKey(frozenset({digest(password)})))
+
+    return run
+
+
+def may_control(s: Any) -> None:
+    """Raise SqlError 15247 without CONTROL on the database."""
+    if not has_permission(s, "CONTROL", s.database):
+        raise SqlError(15247)
+
+
+def put_master_key(s: Any, key: MasterKey | None) -> None:
+    """Write the key, and tell the broker: secured dialogs wait for it."""
+    database: Database = s.database
+    journal, transaction = s.engine.journal, s.work()
+    journal.assign(transaction, database, "master_key", key)
+    broker = database.broker
+    if broker is not None:
+        journal.assign(transaction, broker, "has_master_key", key is not None and key.by_service)
+        broker.note(transaction, ("ssb.altered", broker))
+
+
+@compiles(ast.AlterMasterKey)
+def alter_master_key(node: ast.AlterMasterKey, context: Context) -> Run:
+    """OPEN | CLOSE | BACKUP MASTER KEY and ALTER MASTER KEY REGENERATE | ADD | DROP ENCRYPTION."""
+    if node.service:
+        raise context.not_supported(node, "the service master key")
+    action = _ACTIONS.get(node.verb)
+    if action is None:
+        raise context.not_supported(node, f"{node.verb} MASTER KEY")
+    options = {option.name: word(option.value) for option in node.options}
+
+    def run(s: Any, v: list) -> None:
+        may_control(s)
+        if s.database.master_key is None:
+            raise SqlError(15151, "find", "symmetric key", KEY_NAME)
+        action(s, options)
+
+    return run
+
+
+def _open(s: Any, options: dict[str, str]) -> None:
+    """OPEN MASTER KEY DECRYPTION BY PASSWORD. Raises SqlError 15313."""
+    if digest(options["DECRYPTION BY PASSWORD"]) not in s.database.master_key.passwords:
+        raise SqlError(15313)
+    s.open_keys |= {s.database.id}
+
+
+def _close(s: Any, options: dict[str, str]) -> None:
+    """CLOSE MASTER KEY. Raises SqlError 15315 when this session has not opened it."""
+    if s.database.id not in s.open_keys:
+        raise SqlError(15315, KEY_NAME)
+    s.open_keys -= {s.database.id}
+
+
+def _regenerate(s: Any, options: dict[str, str]) -> None:
+    """ALTER MASTER KEY REGENERATE: one password, the new one. Raises SqlError 15581."""
+    need_master_key(s, s.database)
+    password = options.get("ENCRYPTION BY PASSWORD", "")
+    check_password("", password)
+    put_master_key(s, replace(s.database.master_key, passwords=frozenset({digest(password)})))
+
+
+def _force_regenerate(s: Any, options: dict[str, str]) -> None:
+    """ALTER MASTER KEY FORCE REGENERATE: goes on when the key cannot be opened.
+
+    What it protected is lost then; secured dialogs are told by Error -28052.
+    """
+    lost = False
+    try:
+        need_master_key(s, s.database)
+    except SqlError as error:
+        if error.number != 15581:
+            raise
+        lost = True
+    password = options.get("ENCRYPTION BY PASSWORD", "")
+    check_password("", password)
+    put_master_key(s, replace(s.database.master_key, passwords=frozenset({digest(password)})))
+    if lost and s.database.broker is not None:
+        session_keys_lost(s.database.broker, s.work())
+
+
+def _change(add: bool) -> Callable[[Any, dict[str, str]], None]:
+    """ADD | DROP ENCRYPTION BY SERVICE MASTER KEY | PASSWORD."""
+
+    def change(s: Any, options: dict[str, str]) -> None:
+        need_master_key(s, s.database)
+        key: MasterKey = s.database.master_key
+        if "ENCRYPTION BY SERVICE MASTER KEY" in options:
+            put_master_key(s, replace(key, by_service=add))
+            return
+        password = digest(options["ENCRYPTION BY PASSWORD"])
+        if add:
+            check_password("", options["ENCRYPTION BY PASSWORD"])
+        elif password not in key.passwords:
+            raise SqlError(15313)
+        passwords = key.passwords | {password} if add else key.passwords - {password}
+        put_master_key(s, replace(key, passwords=passwords))
+
+    return change
+
+
+def _backup(s: Any, options: dict[str, str]) -> None:
+    """BACKUP MASTER KEY TO FILE: a file of the instance that only says it is one."""
+    need_master_key(s, s.database)
+    write_file(s, options["FILE"], b"REDIAL MASTER KEY " + s.database.name.encode())
+
+
+_ACTIONS: dict[str, Callable[[Any, dict[str, str]], None]] = {
+    "OPEN": _open,
+    "CLOSE": _close,
+    "REGENERATE": _regenerate,
+    "FORCE REGENERATE": _force_regenerate,
+    "ADD ENCRYPTION": _change(True),
+    "DROP ENCRYPTION": _change(False),
+    "BACKUP": _backup,
+}
+
+
+@drops("MASTER KEY")
+def drop_master_key(s: Any, name: ast.ObjectName | None, if_exists: bool) -> None:
+    """DROP MASTER KEY. Raises SqlError 15580 while it protects a private key."""
+    may_control(s)
+    if s.database.master_key is None:
+        raise SqlError(15151, "drop", "symmetric key", KEY_NAME)
+    for (kind, _), key in sorted(s.database.keys.items()):
+        if key.protection == BY_MASTER_KEY:
+            raise SqlError(15580, "master key", kind.lower(), key.name)
+    put_master_key(s, None)

@@ -1,0 +1,29 @@
+"""Reading option lists of DDL statements: words, numbers, names and text alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+
+
+def word(value: Any) -> str:
+    """An option's value as text: a word, name, string or number."""
+    if isinstance(value, ast.Identifier):
+        return value.text
+    if isinstance(value, ast.Literal):
+        return str(value.value)
+    if isinstance(value, ast.ObjectName):
+        return value.name
+    if isinstance(value, bool):
+        return "ON" if value else "OFF"
+    return "" if value is None else str(value)
+
+
+def number(value: Any) -> int:
+    """An option's value as a whole number, with its sign."""
+    if isinstance(value, ast.UnaryOp):
+        return -number(value.operand) if value.op == "-" else number(value.operand)
+    if isinstance(value, ast.Literal):
+        return int(value.value)  # type: ignore[call-overload]
+    return int(value)

@@ -1,0 +1,60 @@
+"""What CREATE of a module finds out about its statements before any of them runs.
+
+Names of missing tables are left for the first run (deferred name resolution, CREATE PROCEDURE page:
+only objects that do not exist are deferred; columns of tables that do exist are checked). What the
+embedded broker does not support is refused here, by name and position.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.exec.compiler import Context
+from redial_broker.exec.program import Program
+
+FOUND_AT_CREATE = frozenset(
+    {
+        109,
+        110,
+        120,
+        121,
+        207,
+        209,
+        213,
+        264,
+        271,
+        272,
+        273,
+        402,
+        4104,
+        8102,
+        8120,
+    }
+)
+"""Errors about the columns of tables that exist. Any other compile error waits for the run: the
+objects it is about may be other ones by then."""
+
+
+def probe(s: Any, program: Program) -> None:
+    """Compile every statement of a new module once.
+
+    Raises NotSupported, and the errors of ``FOUND_AT_CREATE`` for tables that exist already.
+    """
+    for node, compile_node, context in program.deferred:
+        fresh = Context(program, context.scope, s)
+        fresh.table_variables = context.table_variables
+        fresh.statement = node
+        fresh.checking = True
+        try:
+            compile_node(node, fresh)
+        except NotSupported as error:
+            error.place(program.source.line_column(node.pos))
+            error.procedure = program.name
+            raise
+        except SqlError as error:
+            # A #temp table may be another one when the module runs.
+            if error.number in FOUND_AT_CREATE and not fresh.uses_temp:
+                error.line = error.line or program.source.line(node.pos)
+                error.procedure = program.name
+                raise

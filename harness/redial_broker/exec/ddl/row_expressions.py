@@ -1,0 +1,155 @@
+"""Expressions a table keeps: CHECK, filters of indexes, defaults, computed columns.
+
+They are compiled over the columns of one row. Where columns are added or dropped they are bound
+anew (``bind``). One that calls a user-defined function or draws from a sequence is compiled again
+whenever the database's definitions have changed, so it always calls what is there now; names in it
+are looked up in the database the statement runs in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.collation import find_collation
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.storage import Column
+from redial_broker.engine.types import SqlType
+from redial_broker.exec.compiler import Context, calls_function
+from redial_broker.exec.conversion import compile_assignment_conversion
+from redial_broker.exec.expressions import Expr, compile_condition, compile_expression
+from redial_broker.exec.expressions.scope import Scope, ScopeColumn
+
+Condition = Callable[[Any, tuple], bool | None]
+
+
+def names_of(node: Any) -> frozenset[str]:
+    """Lower-case names of the columns an expression reads."""
+    return frozenset(
+        part.parts[-1].lower() for part in node.walk() if isinstance(part, ast.ColumnRef)
+    )
+
+
+def uses_objects(node: Any) -> bool:
+    """Whether an expression calls a user-defined function or draws from a sequence."""
+    return any(calls_function(part) or isinstance(part, ast.NextValueFor) for part in node.walk())
+
+
+def used_names(node: Any) -> tuple[ast.ObjectName, ...]:
+    """Names of the user-defined functions and sequences in an expression."""
+    return tuple(
+        part.name if isinstance(part, ast.FunctionCall) else part.sequence
+        for part in node.walk()
+        if calls_function(part) or isinstance(part, ast.NextValueFor)
+    )
+
+
+def renewed(context: Context, make: Callable[[Context], Callable]) -> Callable:
+    """fn(s, *rest) that is made again when the definitions of the session's database change."""
+    known: dict[str, Any] = {}
+
+    def run(s: Any, *rest: Any) -> Any:
+        version = s.database.schema_version
+        if known.get("version") != version:
+            fresh = Context(context.program, Scope(source=context.program.source), s)
+            known["fn"], known["version"] = make(fresh), version
+        return known["fn"](s, *rest)
+
+    return run
+
+
+def _no_next_value(node: ast.NextValueFor) -> Expr:
+    raise SqlError(11719)
+
+
+class RowExpressions:
+    """Compiles expressions over the rows of one table."""
+
+    def __init__(self, context: Context, table: str) -> None:
+        self.context = context
+        self.table = table
+
+    def scope(self, context: Context, columns: list[Column]) -> Scope:
+        """The names an expression over a row may use: its columns, no variables."""
+        found = [
+            ScopeColumn(
+                (self.table.lower(),),
+                c.name,
+                c.type,
+                i,
+                c.nullable,
+                find_collation(c.collation) if c.collation else None,
+            )
+            for i, c in enumerate(columns)
+        ]
+        scope = context.scope.child(found)
+        scope.variables = {}
+        scope.next_value = _no_next_value
+        return scope
+
+    def condition(self, node: ast.Predicate) -> Callable[[list[Column]], Condition]:
+        """bind(columns) -> accepts(s, row) for a condition."""
+
+        def make(context: Context, columns: list[Column]) -> Condition:
+            test = compile_condition(node, self.scope(context, columns))
+            return lambda s, row: test(s, (), row)
+
+        return self._binder(node, make)
+
+    def value(self, node: ast.Expression, to_type: SqlType) -> Callable[[list[Column]], Callable]:
+        """bind(columns) -> value(s, row) for an expression, converted to a type."""
+
+        def make(context: Context, columns: list[Column]) -> Callable[[Any, tuple], Any]:
+            fn = assigned(compile_expression(node, self.scope(context, columns)), to_type)
+            return lambda s, row: fn(s, (), row)
+
+        return self._binder(node, make)
+
+    def expression(self, node: ast.Expression, columns: list[Column]) -> Expr:
+        """An expression over a row, for its type."""
+        return compile_expression(node, self.scope(self.context, columns))
+
+    def _binder(self, node: Any, make: Callable) -> Callable:
+        if not uses_objects(node):
+            return lambda columns: make(self.context, columns)
+
+        def bind(columns: list[Column]) -> Callable:
+            make(self.context, columns)  # finds now what is wrong with it
+            return renewed(self.context, lambda fresh: make(fresh, columns))
+
+        return bind
+
+
+def assigned(value: Expr, to_type: SqlType) -> Callable:
+    """The closure of a value as a column of that type stores it."""
+    convert = None if value.untyped else compile_assignment_conversion(value.type, to_type)
+    evaluate = value.fn
+    if convert is None:
+        return evaluate
+
+    def converted(s: Any, v: Any, r: tuple) -> Any:
+        found = evaluate(s, v, r)
+        return None if found is None else convert(found)
+
+    return converted
+
+
+def default_value(context: Context, node: ast.Expression, to_type: SqlType) -> Callable[[Any], Any]:
+    """DEFAULT: value(s), converted to the column's type."""
+    if (
+        isinstance(node, ast.FunctionCall)
+        and node.name.parts[-1].upper() == "NEWSEQUENTIALID"
+        and to_type.name == "uniqueidentifier"
+        and not node.arguments
+    ):
+        return lambda s: s.database.server.next_sequential_guid()
+
+    def make(where: Context) -> Callable[[Any], Any]:
+        # NEXT VALUE FOR may stand here: a default is worked out once per row.
+        where.statement = ast.Print(node.pos, node.end, node)
+        fn = assigned(where.expression(node), to_type)
+        return lambda s: fn(s, (), ())
+
+    made = make(context)
+    return renewed(context, make) if uses_objects(node) else made

@@ -1,0 +1,105 @@
+"""ADD and DROP [COUNTER] SIGNATURE (their pages): who lends a module its rights.
+
+Signed is the module's text as written and, when it has an EXECUTE AS clause, the security
+identifier of its principal. ``program.signatures`` gives a running module its signers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import MISSING
+from redial_broker.exec import crypto
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.options import word
+from redial_broker.exec.keys import private_key
+from redial_broker.exec.objects import Function, Module, Procedure, Trigger
+from redial_broker.exec.security import has_permission
+
+
+def signed_bytes(database: Database, module: Module) -> bytes:
+    """What a signature of a module covers."""
+    data = module.text.encode("utf-16-le")
+    if module.execute_as is not None:
+        number = database.owner_of(module) if module.execute_as == -2 else module.execute_as
+        principal = database.principal(number)
+        data += principal.sid or b"" if principal is not None else b""
+    return data
+
+
+@compiles(ast.AddSignature)
+def change_signature(node: ast.AddSignature, context: Context) -> Run:
+    """ADD | DROP [COUNTER] SIGNATURE TO | FROM module BY certificates and keys."""
+    if node.module.kind not in {None, "OBJECT"}:
+        raise context.not_supported(node, f"a signature on {node.module.kind}")
+    change = _add if node.verb == "ADD" else _drop
+
+    def run(s: Any, v: list) -> None:
+        database: Database = s.database
+        module = find_module(s, node.module.name)
+        marks = database.signatures.get(module.object_id, ())
+        for signer in node.signers:
+            key = database.keys.get((signer.kind, signer.name.text.lower()))
+            if key is None or not has_permission(s, "CONTROL", key):
+                raise SqlError(15151, "find", signer.kind.lower(), signer.name.text)
+            marks = change(s, node, signer, module, key, marks)
+        s.engine.journal.put(
+            s.work(), database, database.signatures, module.object_id, marks or MISSING
+        )
+        database.bump(s.work())
+
+    return run
+
+
+def find_module(s: Any, name: ast.ObjectName) -> Module:
+    """The module. Raises SqlError 15151, 15560 for what is none or an inline function."""
+    found = s.database.resolve(name.schema, name.name, s)
+    if found is None or not has_permission(s, "ALTER", found):
+        raise SqlError(15151, "find", "object", name.name)
+    if not isinstance(found, Procedure | Function | Trigger) or found.kind == "INLINE FUNCTION":
+        raise SqlError(15560, name.name)
+    return found
+
+
+def _add(
+    s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
+) -> tuple:
+    """One signature more. Raises SqlError 15557, 15556, 15299 for a blob that does not fit."""
+    what = "counter signature" if node.counter else "signature"
+    if any(mark == key.thumbprint and counter == node.counter for mark, counter, _ in marks):
+        raise SqlError(15557, what, signer.kind.lower(), key.name)
+    data = signed_bytes(s.database, module)
+    option = signer.option
+    if option is not None and option.name == "SIGNATURE":
+        blob = bytes(option.value.value)
+        if not crypto.verify(*key.public, data, blob):
+            raise SqlError(15299)
+    else:
+        private = private_key(
+            s, key, word(option.value) if option is not None else None, s.database
+        )
+        if private is None:
+            raise SqlError(15556, signer.kind.lower())
+        blob = crypto.sign(private, data)
+    if module.execute_as == -2:
+        s.info(
+            "The module being signed is marked to execute as owner. If the owner changes the "
+            "signature will not be valid.",
+            10,
+            15583,
+        )
+    return (*marks, (key.thumbprint, node.counter, blob))
+
+
+def _drop(
+    s: Any, node: ast.AddSignature, signer: ast.Signer, module: Module, key: Any, marks: tuple
+) -> tuple:
+    """One signature less. Raises SqlError 15558."""
+    left = tuple(m for m in marks if m[0] != key.thumbprint or m[1] != node.counter)
+    if len(left) == len(marks):
+        what = "counter signature" if node.counter else "signature"
+        raise SqlError(15558, what, signer.kind.lower(), key.name)
+    return left

@@ -1,0 +1,93 @@
+"""Temporary tables, and the table an ALTER TABLE or CREATE INDEX works on, temporary or not.
+
+Rules: CREATE TABLE page, "Temporary tables".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.storage import Table
+from redial_broker.engine.transactions import Transaction
+from redial_broker.engine.versions import under_snapshot
+from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.common import (
+    existing_table,
+    is_global,
+    lock_definition,
+    target_database,
+)
+from redial_broker.exec.ddl.rebuild import all_indexes
+from redial_broker.exec.ddl.shape import TableDefinition
+from redial_broker.exec.dml.key_length import key_check, least_bytes, limit_of, most_bytes
+
+
+def is_temporary(name: str) -> bool:
+    """#name: a table of the session. ##name is a table of tempdb that everybody sees."""
+    return name.startswith("#") and not is_global(name)
+
+
+def create_temporary(s: Any, definition: TableDefinition) -> None:
+    """CREATE TABLE #name: private to the session, dropped with the module that made it.
+
+    One of the same name in a calling scope is out of sight until then (CREATE TABLE page, temporary
+    tables in nested scopes).
+    """
+    key = definition.name.lower()
+    outer = s.temp_tables.get(key)
+    if outer is not None and outer.depth == len(s.frames):
+        raise SqlError(2714, definition.name, state=6)
+    table = definition.new_table(s.engine)
+    table.depth, table.shadowed = len(s.frames), outer
+    s.engine.journal.put(s.work(), s, s.temp_tables, key, table)
+
+
+def check_key_length(s: Any, table: Table) -> None:
+    """Warning 1945 for keys that may grow too long, SqlError 1944 for those that always are."""
+    for index in all_indexes(table):
+        types = [table.types[i] for i in index.columns]
+        limit, least, most = limit_of(index.clustered), least_bytes(types), most_bytes(types)
+        if least > limit:
+            raise SqlError(1944, index.name, least, limit)
+        if most > limit:
+            kind = "clustered" if index.clustered else "nonclustered"
+            s.info(
+                f"Warning! The maximum key length for a {kind} index is {limit} bytes. "
+                f"The index '{index.name}' has maximum length of {most} bytes. For some "
+                "combination of large values, the insert/update operation will fail.",
+                0,
+                1945,
+            )
+    check = key_check(table, None)
+    for row in table.rows.entries.values() if check is not None else ():
+        check(row)
+
+
+def alter(s: Any, name: ast.ObjectName, missing: int = 4902) -> tuple[Database, Table, Transaction]:
+    """The table to alter, locked Sch-M. Raises 3964 in a user's SNAPSHOT transaction.
+
+    missing: number of the error when there is no such table, 4902 or 1088.
+    """
+    if is_temporary(name.name):
+        table = s.temp_tables.get(name.name.lower())
+        if table is None:
+            raise SqlError(missing, name.name)
+        return s.database, table, s.work()
+    database = target_database(s, name)
+    table = existing_table(s, database, name, Table, missing)
+    transaction = s.work()
+    if s.trancount and under_snapshot(transaction):
+        raise SqlError(3964)
+    lock_definition(s, transaction, database, table.object_id)
+    return database, table, transaction
+
+
+def put_table(s: Any, transaction: Transaction, database: Database, table: Table) -> None:
+    """Put a changed table in its place."""
+    if table.temporary:
+        s.engine.journal.put(transaction, s, s.temp_tables, table.name.lower(), table)
+    else:
+        database.put(transaction, table)
+        transaction.log_used += 500

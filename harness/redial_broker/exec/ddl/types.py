@@ -1,0 +1,295 @@
+"""CREATE TYPE, SEQUENCE, SCHEMA; ALTER SCHEMA TRANSFER; what there is no support for.
+
+Rules: CREATE TYPE, CREATE SEQUENCE, CREATE SCHEMA and ALTER SCHEMA pages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.journal import MISSING
+from redial_broker.engine.types import BIGINT, INTEGER_BITS, SqlType
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.conversion import resolve_type
+from redial_broker.exec.database import Database
+from redial_broker.exec.ddl.common import (
+    dotted,
+    lock_definition,
+    may_create,
+    refuse_taken,
+    schema_for,
+)
+from redial_broker.exec.ddl.definition import table_definition
+from redial_broker.exec.ddl.naming import check_length
+from redial_broker.exec.ddl.options import number
+from redial_broker.exec.ddl.principals import find_owner
+from redial_broker.exec.ddl.renaming import enforced, transfer
+from redial_broker.exec.ddl.schema_elements import run_elements
+from redial_broker.exec.dependencies import referrers
+from redial_broker.exec.objects import AliasType, Schema, Sequence, TableType, Trigger
+from redial_broker.exec.security import has_permission
+
+
+def new_type(s: Any, database: Database, name: ast.ObjectName) -> tuple[Schema, int]:
+    """Schema and id for a new type. Raises SqlError 219 when the name is taken."""
+    check_length(name.name)
+    schema = schema_for(s, database, name)
+    may_create(s, database, schema, "CREATE TYPE")
+    if (schema.name.lower(), name.name.lower()) in database.types:
+        raise SqlError(219, dotted(name))
+    return schema, database.next_number("next_type")
+
+
+def put_type(s: Any, database: Database, item: Any) -> None:
+    """Add a type."""
+    transaction = s.work()
+    s.engine.journal.put(
+        transaction, database, database.types, (item.schema.lower(), item.name.lower()), item
+    )
+    database.bump(transaction)
+
+
+@compiles(ast.CreateTypeAlias)
+def create_alias_type(node: ast.CreateTypeAlias, context: Context) -> Run:
+    """CREATE TYPE name FROM base [NULL | NOT NULL]."""
+
+    def run(s: Any, v: list) -> None:
+        schema, type_id = new_type(s, s.database, node.name)
+        put_type(
+            s,
+            s.database,
+            AliasType(
+                node.name.name,
+                schema.name,
+                0,
+                "ALIAS TYPE",
+                0,
+                resolve_type(node.base),
+                node.nullable is not False,
+                type_id,
+            ),
+        )
+
+    return run
+
+
+@compiles(ast.CreateTableType)
+def create_table_type(node: ast.CreateTableType, context: Context) -> Run:
+    """CREATE TYPE name AS TABLE (...)."""
+
+    def run(s: Any, v: list) -> None:
+        definition = table_definition(node.elements, context, node.name.name)
+        schema, type_id = new_type(s, s.database, node.name)
+        put_type(
+            s,
+            s.database,
+            TableType(
+                node.name.name,
+                schema.name,
+                0,
+                "TABLE TYPE",
+                0,
+                definition,
+                s.database.next_object_id(),
+                type_id,
+            ),
+        )
+
+    return run
+
+
+# ---------------------------------------------------------------------- sequences
+def sequence_limits(type_: SqlType) -> tuple[int, int]:
+    """Least and greatest value of a sequence's type."""
+    if type_.name in {"decimal", "numeric"}:
+        top = 10**type_.precision - 1
+        return -top, top
+    bits = INTEGER_BITS[type_.name]
+    return (0, 255) if bits == 8 else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+@compiles(ast.CreateSequence)
+def create_sequence(node: ast.CreateSequence, context: Context) -> Run:
+    """CREATE SEQUENCE name AS type START WITH .. INCREMENT BY .. MINVALUE .. MAXVALUE .. CYCLE."""
+    given: dict[str, Any] = {}
+    for option in node.options:
+        if option.name not in {"START", "INCREMENT", "MINVALUE", "MAXVALUE", "CACHE", "CYCLE"}:
+            raise context.not_supported(option, f"CREATE SEQUENCE {option.name}")
+        given[option.name] = option.value
+
+    def run(s: Any, v: list) -> None:
+        check_length(node.name.name)
+        type_ = resolve_type(node.data_type) if node.data_type is not None else BIGINT
+        if type_.name not in INTEGER_BITS and (
+            type_.name not in {"decimal", "numeric"} or type_.scale
+        ):
+            raise SqlError(11702, dotted(node.name))
+        low, high = sequence_limits(type_)
+
+        def value(name: str, default: int) -> int:
+            stated = given.get(name)
+            return default if stated is None or isinstance(stated, bool) else number(stated)
+
+        step = value("INCREMENT", 1)
+        low, high = value("MINVALUE", low), value("MAXVALUE", high)
+        start = value("START", low if step > 0 else high)
+        if step == 0:
+            raise SqlError(11700, dotted(node.name))
+        if not low <= start <= high:
+            raise SqlError(11703, dotted(node.name))
+        database = s.database
+        schema = schema_for(s, database, node.name)
+        may_create(s, database, schema, "CREATE SEQUENCE")
+        refuse_taken(database, schema.name, node.name.name)
+        sequence = Sequence(
+            node.name.name,
+            schema.name,
+            database.next_object_id(),
+            type_,
+            start,
+            step,
+            low,
+            high,
+            given.get("CYCLE") is True,
+        )
+        database.put(s.work(), sequence)
+
+    return run
+
+
+@compiles(ast.AlterSequence)
+def alter_sequence(node: ast.AlterSequence, context: Context) -> Run:
+    """ALTER SEQUENCE name RESTART [WITH n]; other changes are refused."""
+    for option in node.options:
+        if option.name != "RESTART":
+            raise context.not_supported(option, f"ALTER SEQUENCE {option.name}")
+
+    def run(s: Any, v: list) -> None:
+        found = s.database.resolve(node.name.schema, node.name.name, s)
+        if not isinstance(found, Sequence) or not has_permission(s, "ALTER", found):
+            raise SqlError(15151, "alter", "sequence object", dotted(node.name))
+        for option in node.options:
+            stated = option.value is not None and not isinstance(option.value, bool)
+            start = number(option.value) if stated else found.start
+            if not found.minimum <= start <= found.maximum:
+                raise SqlError(11703, dotted(node.name))
+            s.engine.journal.assign(s.work(), found, "next_value", start)
+
+    return run
+
+
+# ---------------------------------------------------------------------- schemas
+@compiles(ast.CreateSchema)
+def create_schema(node: ast.CreateSchema, context: Context) -> Run:
+    """CREATE SCHEMA name [AUTHORIZATION owner], with what it is to hold."""
+    name = node.name.text if node.name is not None else node.owner.text  # type: ignore[union-attr]
+
+    def run(s: Any, v: list) -> None:
+        check_length(name)
+        database = s.database
+        if not has_permission(s, "CREATE SCHEMA", database):
+            raise (
+                SqlError(2759)
+                if name.lower() in database.schemas
+                else SqlError(262, "CREATE SCHEMA", database.name)
+            )
+        if name.lower() in database.schemas:
+            raise SqlError(2714, name, state=6)
+        owner = (
+            find_owner(database, node.owner.text)
+            if node.owner is not None
+            else (s.user.id if s.user is not None else 1)
+        )
+        transaction = s.work()
+        schema = Schema(database.next_number("next_schema"), name, owner)
+        s.engine.journal.put(transaction, database, database.schemas, name.lower(), schema)
+        database.bump(transaction)
+        run_elements(s, v, node, name, context)
+
+    return run
+
+
+@compiles(ast.AlterSchemaTransfer)
+def alter_schema(node: ast.AlterSchemaTransfer, context: Context) -> Run:
+    """ALTER SCHEMA name TRANSFER [OBJECT::]module: permissions on it are dropped."""
+    if node.kind not in {None, "OBJECT"}:
+        raise context.not_supported(node, f"ALTER SCHEMA TRANSFER of {node.kind}")
+
+    def run(s: Any, v: list) -> None:
+        database = s.database
+        schema = database.schemas.get(node.name.text.lower())
+        if schema is None or not has_permission(s, "ALTER", schema):
+            raise SqlError(15151, "alter", "schema", node.name.text)
+        found = database.resolve(node.object.schema, node.object.name, s)
+        if found is None or not has_permission(s, "CONTROL", found):
+            raise SqlError(15151, "find", "object", dotted(node.object))
+        if isinstance(found, Trigger):
+            raise SqlError(15347, found.name)
+        refuse_taken(database, schema.name, found.name)
+        transaction = s.work()
+        lock_definition(s, transaction, database, found.object_id)
+        if enforced(database, found):
+            raise SqlError(
+                3729,
+                "TRANSFER",
+                dotted(node.object),
+                referrers(database, found, bound=True)[0].name,
+            )
+        if not transfer(s, transaction, database, found, schema.name):
+            raise context.not_supported(node, f"ALTER SCHEMA TRANSFER of a {found.kind.lower()}")
+
+    return run
+
+
+def drop_schema(s: Any, name: str, if_exists: bool) -> None:
+    """DROP SCHEMA: 3729 while something is in it, 15151 when there is none."""
+    database = s.database
+    schema = database.schemas.get(name.lower())
+    if schema is None or schema.schema_id <= 4 or not has_permission(s, "CONTROL", schema):
+        if if_exists and schema is None:
+            return
+        raise SqlError(15151, "drop", "schema", name)
+    for held in (database.objects, database.types, database.collections):
+        for (home, _), item in held.items():
+            if home == name.lower():
+                raise SqlError(3729, "drop schema", name, item.name)
+    transaction = s.work()
+    s.engine.journal.put(transaction, database, database.schemas, name.lower(), MISSING)
+    database.forget(transaction, 3, schema.schema_id)
+    database.bump(transaction)
+
+
+def drop_type(s: Any, name: ast.ObjectName, if_exists: bool) -> None:
+    """DROP TYPE: 3732 while a column or parameter uses it."""
+    database = s.database
+    found = database.resolve_type(name.schema, name.name, s)
+    if found is None or not has_permission(s, "CONTROL", found):
+        if if_exists and found is None:
+            return
+        raise SqlError(218, dotted(name))
+    user = type_user(database, found)
+    if user is not None:
+        raise SqlError(3732, dotted(name), user)
+    transaction = s.work()
+    s.engine.journal.put(
+        transaction, database, database.types, (found.schema.lower(), found.name.lower()), MISSING
+    )
+    database.forget(transaction, 6, found.user_type_id)
+    database.bump(transaction)
+
+
+def type_user(database: Database, found: Any) -> str | None:
+    """Name of an object that uses a type: a column, or a parameter of a module."""
+    full = f"{found.schema}.{found.name}".lower()
+    for table in database.tables():
+        if any(column.user_type.lower() == full for column in table.columns):
+            return table.name
+    for module in database.modules():
+        for parameter in getattr(module.node, "parameters", ()):
+            if parameter.data_type is None:
+                continue
+            if database.find_type(parameter.data_type.name) is found:
+                return module.name
+    return None

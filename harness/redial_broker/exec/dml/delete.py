@@ -1,0 +1,98 @@
+"""DELETE and TRUNCATE TABLE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.dml.changes import ChangeCompiler
+from redial_broker.exec.dml.firing import statement_triggers
+from redial_broker.exec.dml.output import Outputs
+from redial_broker.exec.dml.references import foreign_keys, references
+from redial_broker.exec.dml.rows import changed_row
+from redial_broker.exec.dml.targets import Writes, resolve_target
+from redial_broker.exec.program import SWITCH
+from redial_broker.exec.query.permissions import check_permission
+from redial_broker.exec.query.rowset import scope_width
+from redial_broker.exec.switches import value
+
+DELETE = 0xC4
+"""Command code of a DELETE in its DONE token."""
+
+TRUNCATE = 0xDA
+
+
+@compiles(ast.Delete)
+def compile_delete(node: ast.Delete, context: Context) -> Run:
+    """DELETE: find and lock the rows, then take each out of every index."""
+    change = ChangeCompiler(node, context).compile(list(node.outputs or []))
+    target, read = change.target, change.read
+    base = scope_width(change.from_.scope)
+    outputs = Outputs(
+        node.outputs, target, context, change.others, base, inserted=False, deleted=True
+    )
+    nothing = (None,) * len(target.table.columns)
+    securables = target.securables
+    keys = references(target.table, "DELETE", None, changed_row)
+    triggers = statement_triggers(node, target, "DELETE", context, cascading=keys is not None)
+
+    def run(s: Any, v: list) -> int | None:
+        if s.user is not None:
+            for securable in securables:
+                check_permission(s, "DELETE", securable)
+        found = read(s, v)
+        if triggers is not None and triggers.replaced(s):
+            triggers.fire_instead(s, DELETE, [], [old for _, _, old in found])
+            return SWITCH
+        writes = Writes(s, v, target)
+
+        def changes() -> None:
+            for _, key, _ in found:
+                writes.delete(key)
+
+        writes.all(changes)
+        effects = (
+            keys.deleted(s, writes.transaction, [old for _, _, old in found])
+            if keys is not None and found
+            else []
+        )
+        if outputs:
+            outputs.deliver(s, v, [row + nothing + old for row, _, old in found])
+        if triggers is not None and triggers.fire(
+            s, DELETE, [], [old for _, _, old in found], effects
+        ):
+            return SWITCH
+        s.done(DELETE, len(found))
+        return None
+
+    return run
+
+
+@compiles(ast.TruncateTable)
+def compile_truncate(node: ast.TruncateTable, context: Context) -> Run:
+    """TRUNCATE TABLE: Sch-M on the table, every row gone, the identity back at its seed."""
+    target = resolve_target(node.name, context)
+    table = target.table
+
+    def run(s: Any, v: list) -> None:
+        transaction = s.transaction or s.work()
+        if transaction.doomed:
+            raise SqlError(3930)
+        if not table.temporary:
+            check_permission(s, "ALTER", table)
+            s.engine.access.lock_table(transaction, table, "Sch-M")
+            if any(c.parent_id != table.object_id for c in foreign_keys(table)[1]):
+                raise SqlError(4712, table.name)
+            if value(s.engine, "snapshot_truncate") == "dml":
+                s.engine.journal.save(transaction)
+                transaction.events.append(("truncated", table.lock_key))
+        for key in list(table.rows.entries):
+            table.delete(transaction, key)
+        if table.identity_column is not None:
+            seed = table.columns[table.identity_column].identity[0]
+            s.engine.journal.assign(transaction, table, "next_identity", seed)
+        s.done(TRUNCATE, 0)
+
+    return run

@@ -1,0 +1,272 @@
+"""A data change and its triggers: one statement, although its triggers run statement by statement.
+
+The change does its writes, then pushes the frame of its first trigger and steps aside; when that
+frame is left the next one is pushed, and after the last one the statement ends (row count, DONE,
+commit). An autocommit transaction counts 1 meanwhile, so nothing inside commits it. When an error
+leaves a trigger, everything back to the statement's mark is undone. Rules: F-206.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.storage import Table
+from redial_broker.engine.transactions import Transaction
+from redial_broker.exec.dml.references import Effect
+from redial_broker.exec.dml.targets import Target
+from redial_broker.exec.execute import module_principal
+from redial_broker.exec.objects import Trigger
+from redial_broker.exec.tokens import enter
+from redial_broker.exec.triggers import (
+    DELETED,
+    INSERTED,
+    RowImages,
+    nested_triggers,
+    running_trigger,
+    trigger_depth,
+    trigger_program,
+    triggers_on,
+)
+
+NONE_UPDATED: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """A statement whose triggers run; every trigger's frame carries it, nothing ever changes it.
+
+    left: what to push after this one. updated: ordinals for UPDATE(column), None for all. mark and
+    auto: of the statement; scope_identity: of the scope it stands in. then: what runs after the
+    last of the triggers (the next action of a MERGE).
+    """
+
+    triggers: tuple[Trigger, ...]
+    columns: list
+    images: tuple[Table, Table]
+    updated: frozenset[int] | None
+    command: int
+    count: int
+    transaction: Transaction
+    mark: int
+    auto: bool
+    trancount: int
+    scope_identity: Any
+    then: Firing | None = None
+
+    def push(self, s: Any) -> None:
+        """Push the frame of the first of the triggers."""
+        trigger = self.triggers[0]
+        program = trigger_program(s, trigger, self.columns)
+        user = module_principal(trigger, trigger.database, s)
+        frame = s.instance.machine.call(s, program, list(self.images), user=user)
+        frame.firing = self
+        s.options = s.options.changed(xact_abort=True)
+        enter(s, trigger.database)
+        s.rowcount = self.count
+        s.scope_identity = None
+
+    def left(self, s: Any) -> SqlError | None:
+        """The first trigger is over: push the next one or end the statement.
+
+        Returns the error the statement fails with: 3609 when the transaction is gone, 3616 when it
+        is doomed.
+        """
+        s.scope_identity = self.scope_identity
+        if s.transaction is not self.transaction:
+            return SqlError(3609)
+        if self.transaction.doomed:
+            return SqlError(3616)
+        if s.trancount != self.trancount:
+            return NotSupported("a trigger that leaves another @@TRANCOUNT than it found")
+        following = self._following()
+        if following is not None:
+            try:
+                following.push(s)
+            except SqlError as error:
+                return error
+            return None
+        s.error = 0
+        if self.auto:
+            s.trancount, s.auto = 0, True
+        if self.command:
+            s.done(self.command, self.count)
+        if self.auto:
+            s.commit()
+        else:
+            s.mark = len(self.transaction.undo)
+        return None
+
+    def _following(self) -> Firing | None:
+        if len(self.triggers) == 1:
+            return self.then
+        return replace(self, triggers=self.triggers[1:])
+
+    def abandon(self, s: Any) -> None:
+        """The statement fails: undo it with all its triggers did."""
+        s.scope_identity = self.scope_identity
+        transaction = self.transaction
+        if s.transaction is not transaction:
+            return
+        if self.auto:
+            s.rollback()
+        elif len(transaction.undo) > self.mark:
+            s.engine.journal.undo(transaction, self.mark)
+            s.mark = self.mark
+
+
+class StatementTriggers:
+    """The triggers a compiled statement fires on its target.
+
+    after: in the order they run; instead: the one that runs instead of the change, or None.
+    """
+
+    def __init__(
+        self, parent: Any, columns: list, event: str, updated: frozenset[int] | None, view: bool
+    ) -> None:
+        self.after = tuple(triggers_on(parent, event, "AFTER"))
+        self.instead = next(iter(triggers_on(parent, event, "INSTEAD OF")), None)
+        self.view = view
+        self.columns = columns
+        self.updated = updated
+        self.images = RowImages(INSERTED, columns), RowImages(DELETED, columns)
+
+    def replaced(self, s: Any) -> bool:
+        """Whether the INSTEAD OF trigger runs now: not when the statement stands in it."""
+        replaced = self.instead is not None and running_trigger(s) != self.instead.object_id
+        if self.view and not replaced:
+            raise NotSupported("changing rows of a view in its own trigger")
+        return replaced
+
+    def fire(
+        self,
+        s: Any,
+        command: int,
+        inserted: list[tuple],
+        deleted: list[tuple],
+        effects: list[Effect] | None = None,
+    ) -> bool:
+        """Push the first AFTER trigger; False when none runs. The one that runs is left out.
+
+        effects: what cascades did. Their triggers run in the opposite order of the cascades, then
+        those of the target (F-230).
+        """
+        stages = [*cascaded(s, effects or []), (self, self.running_now(s), inserted, deleted)]
+        return start(s, stages, command, len(inserted) or len(deleted))
+
+    def running_now(self, s: Any) -> tuple[Trigger, ...]:
+        """The AFTER triggers that run for a statement of this session as it stands.
+
+        The server option nested triggers OFF: none inside a trigger. The database option
+        RECURSIVE_TRIGGERS ON: also the one that is running ("Create nested triggers" page).
+        """
+        if not self.after:
+            return ()
+        database = self.after[0].database
+        if not nested_triggers(database) and trigger_depth(s):
+            return ()
+        running = 0 if database.options["recursive_triggers"] else running_trigger(s)
+        return tuple(t for t in self.after if t.object_id != running)
+
+    def fire_instead(
+        self, s: Any, command: int, inserted: list[tuple], deleted: list[tuple]
+    ) -> None:
+        """Push the INSTEAD OF trigger."""
+        start(
+            s, [(self, (self.instead,), inserted, deleted)], command, len(inserted) or len(deleted)
+        )
+
+    def firing(
+        self,
+        s: Any,
+        triggers: tuple,
+        command: int,
+        count: int,
+        inserted: list[tuple],
+        deleted: list[tuple],
+        then: Firing | None,
+    ) -> Firing:
+        """The run of some of the triggers over these rows, ``then`` after it."""
+        for trigger in triggers:  # before anything is pushed: these may fail
+            trigger_program(s, trigger, self.columns)
+        engine, images, auto = s.engine, self.images, s.auto
+        return Firing(
+            triggers,
+            self.columns,
+            (images[0].filled(engine, inserted), images[1].filled(engine, deleted)),
+            self.updated,
+            command,
+            count,
+            s.transaction,
+            s.mark,
+            auto,
+            1 if auto else s.trancount,
+            s.scope_identity,
+            then,
+        )
+
+
+Stage = tuple[StatementTriggers, tuple, list[tuple], list[tuple]]
+"""(triggers of an action, those of them to run, inserted, deleted)."""
+
+
+def start(s: Any, stages: list[Stage], command: int, count: int) -> bool:
+    """Push the first trigger of a statement; False when none runs.
+
+    stages: (triggers of an action, those of them to run, inserted, deleted), one after the other.
+    count: rows the whole statement changed.
+    """
+    firing: Firing | None = None
+    for stage, triggers, inserted, deleted in reversed(stages):
+        if triggers:
+            firing = stage.firing(s, triggers, command, count, inserted, deleted, firing)
+    if firing is None:
+        return False
+    auto = s.auto
+    firing.push(s)
+    s.frames[-2].pc += 1
+    if auto:
+        s.auto, s.trancount = False, 1
+    return True
+
+
+def cascaded(s: Any, effects: list[Effect]) -> list[Stage]:
+    """The stages of ``start`` for tables that cascades have changed."""
+    stages: list[Stage] = []
+    for effect in reversed(effects):
+        stage = StatementTriggers(
+            effect.table, effect.table.columns, effect.event, effect.ordinals, False
+        )
+        stages.append((stage, stage.running_now(s), effect.inserted, effect.deleted))
+    return stages
+
+
+def statement_triggers(
+    node: Any,
+    target: Target,
+    event: str,
+    context: Any,
+    ordinals: set[int] | None = None,
+    cascading: bool = False,
+) -> StatementTriggers | None:
+    """What a statement fires, None when nothing. ordinals: the columns an UPDATE assigns to.
+
+    cascading: it may fire the triggers of other tables.
+
+    Raises SqlError 334 for OUTPUT to the client beside an enabled trigger, NotSupported for a view
+    without a trigger for the event.
+    """
+    parent = target.table
+    if target.slot >= 0 or parent.temporary:
+        return None
+    own = triggers_on(parent, event)
+    if not own:
+        if target.view is not None:
+            raise context.not_supported(node, "changing rows of a view")
+        if not cascading:
+            return None
+    if own and any(clause.into is None for clause in node.outputs or []):
+        raise context.fail(node, SqlError(334, parent.name))
+    updated = {"INSERT": None, "DELETE": NONE_UPDATED}.get(event, frozenset(ordinals or ()))
+    return StatementTriggers(parent, parent.columns, event, updated, target.view is not None)

@@ -1,0 +1,133 @@
+"""INSERT ... EXECUTE: three steps, because a call pushes a frame and returns later.
+
+The first step starts a capture, the second is the EXECUTE itself, the third writes what was
+captured. Outside a transaction the three are one autocommit transaction, which counts 1 inside: so
+all that the called module does stands or falls with the INSERT ("INSERT" page: one statement;
+3915 and 3916 for a ROLLBACK and a COMMIT of it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import ResultColumn
+from redial_broker.exec.compiler import Context, ProgramCompiler, Run, flow, lazy_step
+from redial_broker.exec.dml.insert import insert_hints, insert_target, insert_writer, maker_of
+from redial_broker.exec.dml.rows import insert_columns
+from redial_broker.exec.query.ordering import row_limit
+from redial_broker.exec.query.query_hints import query_hints
+from redial_broker.exec.query.rowset import QueryColumn
+
+
+@dataclass(slots=True)
+class Capture:
+    """Result sets on their way into a table instead of to the client.
+
+    frame, depth: of the INSERT; pc: the step that calls. It is over as soon as that step is left,
+    however it is left. sets: (columns, rows) per result set. transaction: the autocommit one it
+    began; trancount: as it was when the call began.
+    """
+
+    frame: Any
+    depth: int
+    pc: int
+    transaction: Any = None
+    trancount: int = 0
+    sets: list[tuple[list[ResultColumn], list[tuple]]] = field(default_factory=list)
+
+    def active(self, s: Any) -> bool:
+        """Whether what the session now produces belongs to the INSERT."""
+        frames, depth = s.frames, self.depth
+        if len(frames) < depth or frames[depth - 1] is not self.frame:
+            return False
+        # While a called module runs, its caller already points behind the call.
+        return self.frame.pc == (self.pc if len(frames) == depth else self.pc + 1)
+
+    def running(self, s: Any) -> bool:
+        """Whether the INSERT is not over yet: calling, or writing."""
+        frames, depth = s.frames, self.depth
+        return (
+            len(frames) >= depth
+            and frames[depth - 1] is self.frame
+            and self.pc <= self.frame.pc <= self.pc + 1
+        )
+
+    def failed(self, s: Any) -> None:
+        """An error was dealt with: when it ended the INSERT, all the call did is undone."""
+        if self.running(s):
+            return
+        s.insert_exec = None
+        if self.transaction is not None and s.transaction is self.transaction:
+            s.rollback()
+
+    def add(self, columns: list[ResultColumn], rows: list[tuple]) -> None:
+        """Take one result set."""
+        self.sets.append((columns, list(rows)))
+
+
+@flow(ast.Insert)
+def insert_flow(compiler: ProgramCompiler, node: ast.Insert) -> None:
+    """Lay an INSERT out: one step, or three around an EXECUTE."""
+    if not isinstance(node.source, (ast.ExecuteProcedure, ast.ExecuteString)):
+        compiler.registered(node)
+        return
+    if node.outputs:
+        raise compiler.context.fail(node, SqlError(483, aborts="scope"))
+    first = compiler.here()
+
+    def begin(s: Any, v: list) -> None:
+        if s.insert_exec is not None and s.insert_exec.active(s):
+            raise SqlError(8164)
+        transaction = None
+        if s.transaction is None:
+            transaction = s.work()
+            if s.auto:  # not when IMPLICIT_TRANSACTIONS has begun one that stays
+                s.auto, s.trancount = False, 1
+            else:
+                transaction = None
+        s.insert_exec = Capture(s.frames[-1], len(s.frames), first + 1, transaction, s.trancount)
+
+    compiler.emit(node, begin)
+    compiler.statement(node.source)
+    last = compiler.here()
+    step = lazy_step(compiler.program, last, node, _compile_store, compiler.context, True)
+    compiler.emit(node, step, True)
+    for pc in (first, first + 1):
+        compiler.program.infos[pc].resume = last + 1
+
+
+def _compile_store(node: ast.Insert, context: Context) -> Run:
+    target = insert_target(node, context)
+    query_hints(node.options, context)
+    chosen = insert_columns(target, node.columns, context, node)
+    write = insert_writer(node, target, chosen, insert_hints(node, context), context)
+    makers: dict[tuple, Any] = {}
+    top = row_limit(node.top, context.scope) if node.top else None
+
+    def maker(columns: list[ResultColumn]) -> Any:
+        key = tuple(column.type for column in columns)
+        if key not in makers:
+            if len(columns) != len(chosen.ordinals):
+                raise context.fail(node, SqlError(213))
+            made = [QueryColumn(c.name, c.type, c.nullable) for c in columns]
+            makers[key] = maker_of(made, target, chosen, node, context)
+        return makers[key]
+
+    def rows_of(s: Any, v: Any, table: Any) -> list[tuple]:
+        captured = [(maker(columns), row) for columns, rows in s.insert_exec.sets for row in rows]
+        if top is not None:
+            captured = captured[: top(s, v, (), len(captured))]
+        return [make(s, v, row, table) for make, row in captured]
+
+    def run(s: Any, v: list) -> int | None:
+        owned = s.insert_exec.transaction
+        if owned is not None and s.transaction is owned:
+            s.auto, s.trancount = True, 0  # this step ends the statement, and commits
+        result = write(s, v, rows_of)
+        s.insert_exec = None
+        return result
+
+    return run

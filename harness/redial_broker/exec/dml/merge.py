@@ -1,0 +1,220 @@
+"""MERGE: one join of source and target, one action per joined row, one set of writes.
+
+Source: "MERGE (Transact-SQL)" page. The target is read with update locks, kept, as any target of a
+data change; HOLDLOCK makes them key-range locks. A target that is compared with every source row
+(WHEN NOT MATCHED BY SOURCE) is read from end to end first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.dml.firing import cascaded, start, statement_triggers
+from redial_broker.exec.dml.insert import check_identity_insert
+from redial_broker.exec.dml.matching import Matching
+from redial_broker.exec.dml.merge_actions import (
+    DELETE,
+    INSERT,
+    UPDATE,
+    Action,
+    Actions,
+    check_clauses,
+)
+from redial_broker.exec.dml.output import Outputs
+from redial_broker.exec.dml.references import Effect, references
+from redial_broker.exec.dml.rows import changed_row, note_identity
+from redial_broker.exec.dml.targets import Writes, checker, lock_for_write
+from redial_broker.exec.dml.update import moves_keys
+from redial_broker.exec.dml.update import write as write_updates
+from redial_broker.exec.program import SWITCH
+from redial_broker.exec.query.hints import NO_HINTS
+from redial_broker.exec.query.permissions import check_permission
+
+MERGE = 0x117
+"""Command code of a MERGE in its DONE token."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What one run of a MERGE is going to do. changes: (action, row read, key, old, new).
+
+    effects: what cascades did.
+    """
+
+    changes: list[tuple[Action, tuple, tuple | None, tuple, tuple]] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+
+    def of(self, kind: str) -> list[tuple[tuple, tuple | None, tuple, tuple]]:
+        """(row read, key, old, new) of the changes of one kind."""
+        return [
+            (row, key, old, new)
+            for action, row, key, old, new in self.changes
+            if action.kind == kind
+        ]
+
+
+@compiles(ast.Merge)
+def compile_merge(node: ast.Merge, context: Context) -> Run:
+    """MERGE: join, choose an action per row, then write deletes, updates and inserts."""
+    check_clauses(node, context)
+    matching = Matching(node, context)
+    target = matching.target
+    actions = Actions(node, matching, context)
+    plan = _Plan(node, matching, actions, context)
+    outputs = Outputs(
+        node.outputs,
+        target,
+        context,
+        matching.others,
+        matching.width,
+        inserted=True,
+        deleted=True,
+        action=True,
+    )
+    permissions = sorted(actions.kinds)
+    slots = actions.slots
+
+    def run(s: Any, v: list) -> int | None:
+        if s.user is not None:
+            for securable in target.securables:
+                for permission in permissions:
+                    check_permission(s, permission, securable)
+        if INSERT in actions.kinds:
+            check_identity_insert(s, target.at(v), actions.chosen, target.table.name)
+            lock_for_write(s, target.at(v), NO_HINTS, INSERT, target.securables)
+        work = v[:] if slots else v
+        found = plan.find(s, work)
+        if plan.instead:
+            plan.fire(s, found, instead=True)
+            return SWITCH
+        plan.write(s, v, found)
+        for slot in slots:
+            v[slot] = work[slot]
+        if outputs:
+            outputs.deliver(
+                s,
+                v,
+                [(*row, *new, *old, action.kind) for action, row, _, old, new in found.changes],
+            )
+        if plan.fire(s, found, instead=False):
+            return SWITCH
+        s.done(MERGE, len(found.changes))
+        return None
+
+    return run
+
+
+class _Plan:
+    """The steps of one MERGE: find what to do, write it, fire the triggers."""
+
+    def __init__(
+        self, node: ast.Merge, matching: Matching, actions: Actions, context: Context
+    ) -> None:
+        self.matching, self.actions, self.target = matching, actions, matching.target
+        self.nothing = (None,) * len(self.target.table.columns)
+        self.moves = moves_keys(self.target, actions.updated)
+        self.check_new = checker(self.target, INSERT, named="MERGE")
+        self.check_changed = checker(self.target, UPDATE, actions.updated, "MERGE")
+        self.keys = {
+            kind: references(
+                self.target.table,
+                kind,
+                actions.updated if kind == UPDATE else None,
+                changed_row,
+                "MERGE",
+            )
+            for kind in sorted(actions.kinds)
+        }
+        self.triggers = {
+            kind: triggers
+            for kind in (INSERT, UPDATE, DELETE)
+            if kind in actions.kinds
+            and (triggers := statement_triggers(node, self.target, kind, context, actions.updated))
+            is not None
+        }
+        replaced = {kind for kind, found in self.triggers.items() if found.instead is not None}
+        if replaced and replaced != actions.kinds:
+            raise context.fail(node, SqlError(5316, self.target.table.name, aborts="scope"))
+        self.instead = bool(replaced)
+
+    # ------------------------------------------------------------------ what to do
+    def find(self, s: Any, v: list) -> Found:
+        """Choose the action of each joined row. Raises 8672 for a row changed twice."""
+        found = Found()
+        table = self.target.at(v)
+        seen: set[tuple] = set()
+        alone = self.matching.unmatched_targets(s, v)
+        joined = self.matching.rows(s, v)
+        for match, row, key, old in [*joined, *alone(joined)]:
+            action = self.actions.choose(s, v, match, row)
+            if action is None:
+                continue
+            if key is not None:
+                if key in seen:
+                    raise SqlError(8672)
+                seen.add(key)
+            found.changes.append((action, row, key, old, ()))
+        limit = self.matching.limit
+        if limit is not None:
+            del found.changes[limit(s, v, len(found.changes)) :]
+        found.changes = [
+            (action, row, key, old, self._new(s, v, action, row, old, table))
+            for action, row, key, old, _ in found.changes
+        ]
+        return found
+
+    def _new(self, s: Any, v: list, action: Action, row: tuple, old: tuple, table: Any) -> tuple:
+        return self.nothing if action.new is None else action.new(s, v, row, old, table)
+
+    # ------------------------------------------------------------------ writing
+    def write(self, s: Any, v: list, found: Found) -> None:
+        """Rows go before others take their keys: deletes, then updates, then inserts."""
+        inserts, updates = found.of(INSERT), found.of(UPDATE)
+        for _, _, _, new in updates:
+            if self.check_changed is not None:
+                self.check_changed(s, new)
+        writes = Writes(s, v, self.target)
+
+        def changes() -> None:
+            for _, key, _, _ in found.of(DELETE):
+                writes.delete(key)
+            write_updates(writes, updates, self.moves)
+            for _, _, _, new in inserts:
+                if self.check_new is not None:
+                    self.check_new(s, new)
+                writes.insert(new)
+
+        writes.all(changes)
+        self._refer(s, writes, found)
+        note_identity(s, self.target.at(v), [new for *_, new in inserts])
+
+    def _refer(self, s: Any, writes: Writes, found: Found) -> None:
+        """FOREIGN KEYs, of the rows that went first: cascades may change what others refer to."""
+        transaction = writes.transaction
+        for kind, keys in self.keys.items():
+            rows = found.of(kind)
+            if keys is None or not rows:
+                continue
+            if kind == DELETE:
+                found.effects += keys.deleted(s, transaction, [old for *_, old, _ in rows])
+            elif kind == UPDATE:
+                found.effects += keys.updated(s, transaction, [(o, n) for *_, o, n in rows])
+        if self.keys.get(INSERT) is not None:
+            self.keys[INSERT].inserted(s, transaction, [new for *_, new in found.of(INSERT)])
+
+    def fire(self, s: Any, found: Found, *, instead: bool) -> bool:
+        """Triggers of each action the statement names, rows or no rows; the order of actions is
+        not guaranteed (MERGE page): here INSERT, UPDATE, DELETE.
+        """
+        stages = cascaded(s, found.effects)
+        for kind, triggers in self.triggers.items():
+            rows = found.of(kind)
+            inserted = [] if kind == DELETE else [new for *_, new in rows]
+            deleted = [] if kind == INSERT else [old for *_, old, _ in rows]
+            chosen = (triggers.instead,) if instead else triggers.running_now(s)
+            stages.append((triggers, chosen, inserted, deleted))
+        return start(s, stages, MERGE, len(found.changes))

@@ -1,0 +1,240 @@
+"""What a data change writes to: a table, a #temp table or a table variable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.storage import Column, Table
+from redial_broker.engine.transactions import Transaction
+from redial_broker.engine.versions import MAY_TAKE
+from redial_broker.exec.dml.key_length import key_check
+from redial_broker.exec.dml.variables import VariableAccess
+from redial_broker.exec.objects import View
+from redial_broker.exec.query.bodies import Written
+from redial_broker.exec.query.hints import Hints
+from redial_broker.exec.query.permissions import check_permission
+from redial_broker.exec.query.sources import (
+    resolve_object,
+    table_variable,
+    template_table,
+)
+from redial_broker.exec.query.views import view_rowset
+from redial_broker.exec.triggers import EVENTS, triggers_on
+
+
+@dataclass(slots=True)
+class Target:
+    """A place to write to. table: for a table variable one like it; slot: of a table variable.
+
+    view: the view INSTEAD OF triggers write for; table is then its columns under its name.
+    written: what a view, derived or common table is written through to; name: as it was written.
+    securables: what permissions are asked on.
+    """
+
+    table: Table
+    slot: int = -1
+    view: View | None = None
+    written: Written | None = None
+    securables: list[Any] = field(default_factory=list)
+    name: str = ""
+
+    def ordinal(self, name: str) -> int | None:
+        """The column of the table a name assigns to; None when there is none of that name.
+
+        Raises 4406 for a computed column of a view.
+        """
+        if self.written is None:
+            return self.table.ordinals.get(name.lower())
+        place = self.place(name)
+        if place is None:
+            return None
+        found = self.written.ordinals[place]
+        if found < 0:
+            raise SqlError(4406, self.name, aborts="scope")
+        return found
+
+    def place(self, name: str) -> int | None:
+        """Where a column stands in the row read: in the view's order, where there is one."""
+        if self.written is None:
+            return self.table.ordinals.get(name.lower())
+        names = [known.lower() for known in self.written.names]
+        return names.index(name.lower()) if name.lower() in names else None
+
+    def at(self, v: Any) -> Table:
+        """The table itself, at run time."""
+        return self.table if self.slot < 0 else v[self.slot]
+
+    @property
+    def shown(self) -> str:
+        """The name error texts print."""
+        table = self.table
+        if self.slot >= 0:
+            return table.name
+        database = table.database.name if table.database is not None else "tempdb"
+        return f"{database}.{table.schema}.{table.name}"
+
+
+def resolve_target(node: ast.ObjectName | ast.Variable, context: Any, event: str = "") -> Target:
+    """The target a statement names. Raises 208, 1087 for what cannot be written to.
+
+    event: INSERT, UPDATE or DELETE, where the INSTEAD OF trigger of a view would run.
+    """
+    if isinstance(node, ast.Variable):
+        slot, definition = table_variable(node, context)
+        return Target(template_table(definition, context), slot)
+    if len(node.parts) == 1 and node.name.lower() in context.table_variables:
+        raise context.fail(node, SqlError(286))
+    found = resolve_object(node, context)
+    if isinstance(found, View) and any(
+        triggers_on(found, one) for one in EVENTS if event in {"", one}
+    ):
+        table = view_table(found, context)
+        return Target(table, view=found, securables=[table])
+    if not isinstance(found, Table):
+        kind = getattr(found, "kind", None) or "system view"
+        raise context.not_supported(node, f"changing rows of a {kind.lower()}")
+    return Target(found, securables=[] if found.temporary else [found])
+
+
+def view_table(view: View, context: Any) -> Table:
+    """A table that is never filled, with the columns of a view and its name and id."""
+    names = view.node.columns
+    columns = [
+        Column(names[i] if names else c.name, c.type, c.nullable)
+        for i, c in enumerate(view_rowset(view, context).columns)
+    ]
+    return Table(
+        context.session.engine.journal,
+        view.name,
+        columns,
+        database=view.database,
+        schema=view.schema,
+        object_id=view.object_id,
+    )
+
+
+class Writes:
+    """One run of a data change: where it writes, and what it must undo if it fails half way.
+
+    ``insert``, ``delete`` and ``update`` are those of the engine's row access.
+    """
+
+    __slots__ = ("access", "table", "transaction")
+
+    def __init__(self, s: Any, v: Any, target: Target) -> None:
+        self.table = target.at(v)
+        self.transaction: Transaction = s.transaction or s.work()
+        if target.slot >= 0:
+            self.access: Any = VariableAccess(s.engine.journal)
+        else:
+            if self.transaction.doomed:
+                raise SqlError(3930)
+            self.access = s.engine.access
+
+    def insert(self, row: tuple) -> None:
+        """Insert one row."""
+        self.access.insert(self.transaction, self.table, row)
+
+    def delete(self, key: tuple) -> None:
+        """Delete the row at a clustered key."""
+        self.access.delete(self.transaction, self.table, key)
+
+    def update(self, key: tuple, row: tuple) -> None:
+        """Replace the row at a clustered key."""
+        self.access.update(self.transaction, self.table, key, row)
+
+    def all(self, changes: Callable[[], None]) -> None:
+        """Run the changes; a table variable has no transaction, so its half is undone here."""
+        if not isinstance(self.access, VariableAccess):
+            changes()
+            return
+        try:
+            changes()
+        except BaseException:
+            self.access.undo()
+            raise
+
+
+def lock_for_write(
+    s: Any, table: Table, hints: Hints, permission: str, securables: list[Any] | None = None
+) -> Transaction:
+    """Permission and object lock of an INSERT; IX, or X under TABLOCK and TABLOCKX."""
+    transaction = s.transaction or s.work()
+    if table.temporary:
+        return transaction
+    if s.user is not None:
+        for securable in [table] if securables is None else securables:
+            check_permission(s, permission, securable)
+    mode = "X" if hints.names & {"TABLOCK", "TABLOCKX"} else "IX"
+    s.engine.access.lock_table(transaction, table, mode)
+    if s.isolation == "snapshot":
+        s.engine.transactions.versions.enter(transaction, table)
+    elif transaction.snapshot == MAY_TAKE:
+        s.engine.transactions.versions.touch(transaction)
+    return transaction
+
+
+def checker(
+    target: Target,
+    statement: str,
+    ordinals: set[int] | None = None,
+    named: str = "",
+    *,
+    constraints: bool = True,
+) -> Callable | None:
+    """check(s, row): NOT NULL, CHECK, length of keys; None when there is nothing to check.
+
+    ordinals: the columns that may have changed, None for all. Raises 515, 547 and 1946. named: what
+    547 calls the statement (MERGE), where that is not ``statement``. constraints: False for a bulk
+    load that leaves CHECK constraints out.
+    """
+    columns = target.table.columns
+    required = [
+        i
+        for i, column in enumerate(columns)
+        if not column.nullable
+        and (ordinals is None or i in ordinals)
+        and column.identity is None
+        and not column.rowversion
+    ]
+    checks = [c for c in target.table.checks if c.enabled] if constraints else []
+    too_long = key_check(target.table, ordinals)
+    visible = target.written.checks if target.written is not None else []
+    if not required and not checks and too_long is None and not visible:
+        return None
+
+    def refuse_null(row: tuple) -> None:
+        for i in required:
+            if row[i] is None:
+                raise SqlError(515, columns[i].name, target.shown, statement)
+
+    def check(s: Any, row: tuple) -> None:
+        for i in required:
+            if row[i] is None:
+                refuse_null(row)
+        if too_long is not None:
+            too_long(row)
+        for constraint in checks:
+            if constraint.accepts(s, row) is False:
+                table = target.table
+                where = f", column '{constraint.column}'" if constraint.column else ""
+                database = table.database.name if table.database is not None else "tempdb"
+                raise SqlError(
+                    547,
+                    named or statement,
+                    "CHECK",
+                    constraint.name,
+                    database,
+                    table.full_name,
+                    where,
+                    state=0,
+                )
+        for seen in visible:  # WITH CHECK OPTION of the view written through, or of one below
+            if not seen(s, (), row):
+                raise SqlError(550)
+
+    return check

@@ -1,0 +1,81 @@
+"""Data changes through views, derived tables and common tables: the base table behind them.
+
+Source: "CREATE VIEW" page, Updatable Views: all columns that are assigned must come from one base
+table, directly; a DELETE needs a query over one table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.dml.targets import Target
+from redial_broker.exec.query.bodies import Choice
+from redial_broker.exec.query.compile import QueryCompiler
+from redial_broker.exec.query.sources import Binder, Source
+
+
+def target_of(source: Source) -> Target:
+    """The target a bound source stands for: its own table or the base table behind it."""
+    written = source.behind
+    if written is None:
+        return Target(source.table, source.slot, securables=_own(source))
+    written.names = [column.name for column in source.columns]
+    return Target(
+        written.table,
+        written.slot,
+        written=written,
+        securables=written.securables,
+        name=source.body.shown,
+    )
+
+
+def _own(source: Source) -> list[Any]:
+    return [] if source.securable is None or source.table.temporary else [source.securable]
+
+
+def chosen(source: Source, names: list[str] | None, node: ast.Node, context: Any) -> Choice:
+    """What of a source is changed. names: of the columns assigned to, None for a DELETE.
+
+    Raises 207 for a column it does not have.
+    """
+    if names is None or source.table is not None:
+        return Choice()
+    known = {column.name.lower(): number for number, column in enumerate(source.columns)}
+    for name in names:
+        if name.lower() not in known:
+            raise context.fail(node, SqlError(207, name))
+    return Choice(tuple(known[name.lower()] for name in names))
+
+
+def assigned_names(assignments: list[ast.Node]) -> list[str]:
+    """The columns a SET clause assigns to."""
+    found = []
+    for node in assignments:
+        if isinstance(node, ast.Assignment) and node.column is not None:
+            found.append(node.column.name)
+        elif isinstance(node, ast.ColumnMethod):
+            found.append(node.call.target.parts[-1])
+    return found
+
+
+def view_target(
+    node: ast.ObjectName, names: list[str] | None, context: Any, common: dict | None = None
+) -> Target:
+    """A view or common table INSERT names, as its base table. names: of the column list, None
+    without one.
+    """
+    compiler = QueryCompiler(context)
+    binder = Binder(context, compiler.query, context.scope, common or {})
+    leaf = ast.TableRef(node.pos, node.end, node, None, [])
+    source = binder.leaf(leaf)
+    if names is None:
+        names = [column.name for column in source.columns if column.identity is None]
+    source = binder.written(leaf, source, chosen(source, names, node, context))
+    return target_of(source)
+
+
+def old_row(target: Target) -> Any:
+    """(s, v, key) -> the base row at a key that was read with an update lock."""
+    return lambda s, v, key: target.at(v).rows.entries[key]

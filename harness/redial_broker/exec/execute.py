@@ -1,0 +1,523 @@
+"""EXECUTE: procedures, dynamic text, and how arguments meet parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import NotSupported, SqlError
+from redial_broker.engine.types import INT, NVARCHAR_MAX, SqlType
+from redial_broker.exec import binding, impersonation
+from redial_broker.exec.compiler import (
+    Context,
+    ProgramCompiler,
+    Run,
+    compile_program,
+    compiles,
+    schema_of,
+)
+from redial_broker.exec.conversion import compile_assignment_conversion
+from redial_broker.exec.expressions import compile_expression
+from redial_broker.exec.flow import declared_type, find_table_type
+from redial_broker.exec.objects import SYSTEM_PROCEDURES, Function, Procedure
+from redial_broker.exec.program import SWITCH, Frame, ParameterInfo, Program
+from redial_broker.exec.tokens import enter
+
+if TYPE_CHECKING:
+    from redial_broker.exec.session import SessionState
+
+_NAME_PART = re.compile(r'\[((?:[^\]]|\]\])*)\]|"((?:[^"]|"")*)"|([^.\[\]"]+)')
+
+DYNAMIC_PROCEDURES: dict[str, Callable[[Any, list[Argument]], int | None]] = {}
+"""Procedures that push a frame themselves (sp_executesql and its kin), by lower-case name."""
+
+
+OWNER = -2
+"""execute_as of EXECUTE AS OWNER (sys.sql_modules page)."""
+
+
+@dataclass(slots=True)
+class Argument:
+    """One argument of a call. name: with @, or "" by position; set: takes an OUTPUT value back."""
+
+    name: str
+    value: Any
+    type: SqlType | None
+    output: bool = False
+    default: bool = False
+    set: Callable[[Any], None] | None = None
+
+
+@lru_cache(maxsize=4096)
+def conversion(source: SqlType, target: SqlType) -> Callable[[Any], Any] | None:
+    """The implicit conversion from one type to another, made once."""
+    return compile_assignment_conversion(source, target)
+
+
+def converted(value: Any, source: SqlType | None, target: SqlType) -> Any:
+    """``value`` as an assignment to ``target`` would store it."""
+    if value is None or source is None or source is target:
+        return value
+    change = conversion(source, target)
+    return value if change is None else change(value)
+
+
+# ---------------------------------------------------------------------- EXEC procedure
+@compiles(ast.ExecuteProcedure, shared=False)
+def execute_procedure(node: ast.ExecuteProcedure, context: Context) -> Run:
+    """EXEC [@rc =] procedure arguments. The name is resolved at each call, as the server does."""
+    if node.options:
+        for option in node.options:
+            if option.name != "RECOMPILE":
+                raise context.not_supported(node, f"EXECUTE ... WITH {option.name}")
+    arguments = [compile_argument(part, context) for part in node.arguments]
+    check_order(node, context)
+    if isinstance(node.procedure, ast.Variable):
+        name_of = context.expression(node.procedure).fn
+        fixed = None
+    else:
+        fixed = node.procedure
+        if fixed.server:
+            raise context.not_supported(node, "a linked server")
+        name_of = None
+    give_status = status_setter(node, context)
+    plain = binding.plain_arguments(node, context) if binding.cacheable(fixed) else None
+    known: binding.Prepared | None = None
+
+    def run(s: SessionState, v: list) -> int | None:
+        nonlocal known
+        if known is not None and binding.holds(known, s):
+            return binding.call(s, v, known, give_status(v) if give_status else None)
+        given = [make(s, v) for make in arguments]
+        name = fixed if fixed is not None else parse_name(name_of(s, v, ()))
+        database = s.database
+        switched = call_named(
+            s, name, given, give_status(v) if give_status else None, s.frames[-1].pc + 1
+        )
+        if plain is not None and switched == SWITCH and s.frames[-1].database is database:
+            known = binding.after(s, fixed, plain, conversion, module_principal)
+        return switched
+
+    return run
+
+
+def check_order(node: ast.ExecuteProcedure, context: Context) -> None:
+    """119: after @name = value only named arguments may follow."""
+    named = False
+    for position, part in enumerate(node.arguments, 1):
+        if part.name is not None:
+            named = True
+        elif named:
+            raise context.fail(node, SqlError(119, position, aborts="batch"))
+
+
+def compile_argument(
+    part: ast.ExecuteArgument, context: Context
+) -> Callable[[Any, list], Argument]:
+    """An argument as a function of the caller's frame."""
+    name = part.name or ""
+    if isinstance(part.value, ast.DefaultValue):
+        return lambda s, v: Argument(name, None, None, default=True)
+    table = (
+        context.table_variables.get(getattr(part.value, "name", "").lower())
+        if isinstance(part.value, ast.Variable)
+        else None
+    )
+    if table is not None:
+        slot = table[0]
+        return lambda s, v: Argument(name, v[slot], None)
+    known = (
+        context.scope.variables.get(getattr(part.value, "name", "").lower())
+        if isinstance(part.value, ast.Variable)
+        else None
+    )
+    if known is not None and known[1] is None:
+        return _cursor_argument(name, known[0], part)
+    value = context.expression(part.value)
+    evaluate, type_ = value.fn, value.type
+    if not part.output:
+        return lambda s, v: Argument(name, evaluate(s, v, ()), type_)
+    if not isinstance(part.value, ast.Variable):
+        raise context.fail(part, SqlError(179, aborts="batch"))
+    slot, target = context.scope.variables[part.value.name.lower()]
+
+    def make(s: SessionState, v: list) -> Argument:
+        def give(found: Any) -> None:
+            v[slot] = found
+
+        return Argument(name, evaluate(s, v, ()), target, output=True, set=give)
+
+    return make
+
+
+def _cursor_argument(
+    name: str, slot: int, part: ast.ExecuteArgument
+) -> Callable[[Any, list], Argument]:
+    """A cursor variable: it must not have a cursor yet (16951), and gets the procedure's."""
+    shown = part.value.name
+
+    def make(s: SessionState, v: list) -> Argument:
+        if v[slot] is not None and v[slot] in s.cursors:
+            raise SqlError(16951, shown)
+
+        def give(found: Any) -> None:
+            v[slot] = found
+
+        return Argument(name, None, None, output=part.output, set=give)
+
+    return make
+
+
+def status_setter(node: ast.ExecuteProcedure, context: Context) -> Any:
+    """For ``@rc = procedure``: makes the function that stores the return status."""
+    if node.return_variable is None:
+        return None
+    slot, type_ = context.scope.variables[node.return_variable.name.lower()]
+
+    def bind(v: list) -> Callable[[Any, int], None]:
+        def store(s: SessionState, status: int) -> None:
+            v[slot] = converted(status, INT, type_)
+
+        return store
+
+    return bind
+
+
+def parse_name(text: Any) -> ast.ObjectName:
+    """A procedure name held in a variable: parts in brackets, quotes or plain."""
+    return _parse_name(str(text or ""))
+
+
+@lru_cache(maxsize=1024)
+def _parse_name(text: str) -> ast.ObjectName:
+    parts = [
+        bracketed.replace("]]", "]") or quoted.replace('""', '"') or plain.strip()
+        for bracketed, quoted, plain in _NAME_PART.findall(text)
+    ]
+    return ast.ObjectName(0, 0, tuple(parts[:4]) or ("",))
+
+
+def call_named(
+    s: SessionState,
+    name: ast.ObjectName,
+    arguments: list[Argument],
+    on_return: Callable[[Any, int], None] | None,
+    next_pc: int | None,
+) -> int | None:
+    """Call a procedure by name. Returns SWITCH when a frame was pushed, else None.
+
+    Raises SqlError 2812 when there is none, 911 for an unknown database.
+    """
+    database = s.instance.database(name.database) if name.database else s.database
+    if name.name.startswith("#") and name.name.lower() in s.temp_procedures:
+        found = s.temp_procedures[name.name.lower()]
+        database = found.database
+    else:
+        found = database.follow(database.resolve(name.schema, name.name, s), s)
+    if s.auto:  # only a wait for somebody's uncommitted definition begins a transaction here
+        s.commit()
+    lowered = name.name.lower()
+    if isinstance(found, Function):
+        raise NotSupported(f"EXECUTE of the function {found.name}")
+    if not isinstance(found, Procedure):
+        dynamic = DYNAMIC_PROCEDURES.get(lowered)
+        if dynamic is not None:
+            if database is not s.database:
+                return elsewhere(s, database, lambda: dynamic(s, arguments, on_return, next_pc))
+            return dynamic(s, arguments, on_return, next_pc)
+        system = SYSTEM_PROCEDURES.get(lowered)
+        if system is not None:
+            try:
+                status = in_work(s, lambda: system(s, arguments)) or 0
+            except SqlError as error:
+                if error.raised and on_return is not None:  # it raises and returns 1 (F-361)
+                    on_return(s, 1)
+                raise
+            s.return_status = status
+            if on_return is not None:
+                on_return(s, status)
+            return None
+        if (
+            lowered.startswith(("sp_", "xp_"))
+            and name.schema in {None, "", "dbo", "sys"}
+            and found is None
+            and s.instance.known_system_procedure(lowered)
+        ):
+            raise NotSupported(f"the system procedure {name.name}")
+        raise SqlError(2812, ".".join(part for part in name.parts if part), state=62)
+    if s.options.fmtonly:
+        raise NotSupported("a procedure called under SET FMTONLY ON")
+    if found.object_id > 0:
+        s.check_permission("EXECUTE", found)
+    program = procedure_program(s, found, database)
+    frame = call_program(s, program, arguments, next_pc, user=module_principal(found, database, s))
+    frame.on_return = on_return
+    enter(s, database)
+    return SWITCH
+
+
+def elsewhere(s: SessionState, database: Any, call: Callable[[], int | None]) -> int | None:
+    """Dynamic text in the database that is named before the procedure (F-181). Raises 916."""
+    home = s.database, s.user
+    enter(s, database)
+    try:
+        switched = call()
+    except BaseException:
+        s.database, s.user = home
+        raise
+    s.frames[-1].database, s.frames[-1].saved_user = home
+    return switched
+
+
+def in_work(s: SessionState, call: Callable[[], Any]) -> Any:
+    """Run a system procedure like a statement: its own transaction where it begins one."""
+    s.mark = len(s.transaction.undo) if s.transaction is not None else 0
+    result = call()
+    if s.transaction is not None:
+        if s.transaction.short_locks or s.transaction.statement is not None:
+            s.engine.transactions.end_statement(s.transaction)
+        if s.auto:
+            s.commit()
+        else:
+            s.mark = len(s.transaction.undo)
+    return result
+
+
+def module_principal(procedure: Procedure, database: Any, s: SessionState) -> Any:
+    """Whom a module runs as: None for its caller, else the principal of its EXECUTE AS clause."""
+    if procedure.execute_as is None:
+        return None
+    number = procedure.execute_as
+    if number == OWNER:
+        number = database.owner_of(procedure)
+    principal = database.principal(number)
+    if not impersonation.usable(database, principal):
+        raise SqlError(15517, principal.name if principal is not None else number)
+    return principal
+
+
+def call_program(
+    s: SessionState,
+    program: Program,
+    arguments: list[Argument],
+    next_pc: int | None,
+    user: Any = None,
+) -> Frame:
+    """Bind arguments to parameters and push the frame."""
+    values: list[Any] = [None] * len(program.parameters)
+    bound = match(program, arguments)
+    outputs: list[tuple[int, Callable[[Any], None]]] = []
+    for slot, parameter in enumerate(program.parameters):
+        argument = bound[slot]
+        if argument is None or argument.default:
+            if parameter.table_type is not None:
+                continue
+            if parameter.default is None:
+                number = 201 if program.object_id else 8178
+                first = program.name if program.object_id else program.source.text
+                raise SqlError(number, first, parameter.name, state=4)
+            values[slot] = parameter.default(s)
+            continue
+        if parameter.table_type is not None:
+            values[slot] = table_argument(s, parameter, argument)
+            continue
+        if parameter.cursor:
+            if argument.output and argument.set is not None:
+                outputs.append((slot, argument.set))
+            continue
+        values[slot] = converted(argument.value, argument.type, parameter.type)
+        if argument.output:
+            if not parameter.output:
+                raise SqlError(8162, parameter.name, state=2)
+            outputs.append((slot, output_setter(parameter.type, argument)))
+    frame = s.instance.machine.call(s, program, values, next_pc=next_pc, user=user)
+    frame.outputs = outputs
+    return frame
+
+
+def output_setter(type_: SqlType, argument: Argument) -> Callable[[Any], None]:
+    """Hands a parameter's final value back, converted to the caller's type."""
+    target, give = argument.type, argument.set
+    return lambda value: give(converted(value, type_, target) if target else value)
+
+
+def table_argument(s: SessionState, parameter: ParameterInfo, argument: Argument) -> Any:
+    """A table-valued parameter: the caller's own table (READONLY), or rows from the wire."""
+    value = argument.value
+    if value is None or not hasattr(value, "rows") or hasattr(value, "journal"):
+        return value
+    return parameter.table_type.from_rows(s, value)
+
+
+def match(program: Program, arguments: list[Argument]) -> list[Argument | None]:
+    """Which argument belongs to which parameter; 8144 too many, 8145 unknown name."""
+    bound: list[Argument | None] = [None] * len(program.parameters)
+    for position, argument in enumerate(arguments):
+        if argument.name:
+            slot = program.parameter_slot(argument.name)
+            if slot is None:
+                raise SqlError(8145, argument.name, program.name, state=2)
+        else:
+            slot = position
+            if slot >= len(bound):
+                raise SqlError(8144, program.name, state=2)
+        bound[slot] = argument
+    return bound
+
+
+# ---------------------------------------------------------------------- compiling modules
+def procedure_program(s: SessionState, procedure: Procedure, database: Any) -> Program:
+    """The compiled procedure, compiled at its first call."""
+    program = procedure.program
+    if program is None:
+        node = procedure.node
+        program = Program(
+            procedure.name,
+            procedure.schema,
+            database,
+            procedure.source,
+            object_id=procedure.object_id,
+            quoted_identifier=procedure.options.get("quoted_identifier", True),
+            ansi_nulls=procedure.options.get("ansi_nulls", True),
+        )
+
+        def prepare(compiler: ProgramCompiler) -> None:
+            declare_parameters(compiler, node.parameters)
+
+        compile_program(program, node.body, s, prepare)
+        procedure.program = program
+    return program
+
+
+def declare_parameters(compiler: ProgramCompiler, parameters: list[ast.Parameter]) -> None:
+    """Parameters are the first variables of a program."""
+    context = compiler.context
+    for part in parameters:
+        name = part.variable.name
+        if part.data_type is None:  # CURSOR VARYING, always OUTPUT
+            compiler.declare(name, None)
+            compiler.program.parameters.append(
+                ParameterInfo(name, INT, True, default=lambda s: None, cursor=True)
+            )
+            continue
+        definition = find_table_type(context, part.data_type)
+        if definition is not None:
+            compiler.declare_table(name, definition)
+            compiler.program.parameters.append(
+                ParameterInfo(name, INT, readonly=True, table_type=definition)
+            )
+            continue
+        type_ = declared_type(context, part.data_type)
+        default = None
+        if part.default is not None:
+            default = parameter_default(part, type_, context)
+        compiler.declare(name, type_)
+        compiler.program.parameters.append(
+            ParameterInfo(name, type_, part.output, part.readonly, default)
+        )
+
+
+def parameter_default(part: ast.Parameter, type_: SqlType, context: Context) -> Any:
+    """The default as a function of the session (``= @@SPID`` is read at call time)."""
+    value = compile_expression(part.default, context.scope)
+    evaluate, source = value.fn, value.type
+    return lambda s: converted(evaluate(s, [], ()), source, type_)
+
+
+# ---------------------------------------------------------------------- dynamic text
+@compiles(ast.ExecuteString, shared=False)
+def execute_string(node: ast.ExecuteString, context: Context) -> Run:
+    """EXEC (N'text'): its own scope for variables and SET options."""
+    if node.server or node.arguments:
+        raise context.not_supported(node, "EXECUTE ... AT a linked server")
+    command = context.expression(node.command)
+    who = context.expression(node.as_name) if node.as_name is not None else None
+
+    def run(s: SessionState, v: list) -> int | None:
+        text = converted(command.fn(s, v, ()), command.type, NVARCHAR_MAX)
+        if not text:
+            return None
+        become = impersonation.other(s, node.as_kind, who.fn(s, v, ())) if who else None
+        program = text_program(s, text, "")
+        s.instance.machine.call(s, program, [], next_pc=s.frames[-1].pc + 1)
+        if become is not None:
+            become()
+        return SWITCH
+
+    return run
+
+
+def text_program(s: SessionState, text: str, definitions: str) -> Program:
+    """The program of a batch or dynamic text, with sp_executesql's parameter definitions.
+
+    Kept by the instance: the same text in the same database is compiled once.
+    """
+    options = s.options
+    key = (
+        text,
+        definitions,
+        s.database.id,
+        schema_of(s.user),
+        options.quoted_identifier,
+        options.fmtonly,
+    )
+    program = s.instance.programs.get(key)
+    if program is None or program.database is not s.database:
+        batch = s.instance.parse(text, s.options.quoted_identifier)
+        program = Program("", "", s.database, batch.source)
+
+        def prepare(compiler: ProgramCompiler) -> None:
+            if definitions.strip():
+                declare_parameters(compiler, parse_definitions(s, definitions))
+
+        compile_program(program, batch.statements, s, prepare)
+        s.instance.programs.put(key, program)
+    return program
+
+
+def parse_definitions(s: SessionState, definitions: str) -> list[ast.Parameter]:
+    """sp_executesql's second argument, read as the parameter list of a procedure."""
+    batch = s.instance.parse(f"CREATE PROCEDURE p {definitions} AS RETURN")
+    return batch.statements[0].parameters
+
+
+def argument_value(arguments: list[Argument], position: int, name: str) -> Argument | None:
+    """An argument of a system procedure, by position or name."""
+    for argument in arguments:
+        if argument.name and argument.name.lower() == name.lower():
+            return argument
+    if position < len(arguments) and not arguments[position].name:
+        return arguments[position]
+    return None
+
+
+def _text(argument: Argument | None) -> str:
+    if argument is None or argument.value is None:
+        return ""
+    return str(converted(argument.value, argument.type, NVARCHAR_MAX))
+
+
+def sp_executesql(
+    s: SessionState,
+    arguments: list[Argument],
+    on_return: Callable[[Any, int], None] | None,
+    next_pc: int | None,
+) -> int | None:
+    """sp_executesql @stmt, @params, values...: by position or by the parameters' own names."""
+    text = _text(
+        argument_value(arguments, 0, "@stmt") or argument_value(arguments, 0, "@statement")
+    )
+    definitions = _text(
+        argument_value(arguments, 1, "@params") or argument_value(arguments, 1, "@parameters")
+    )
+    program = text_program(s, text, definitions)
+    frame = call_program(s, program, arguments[2:], next_pc)
+    frame.on_return = on_return
+    return SWITCH
+
+
+DYNAMIC_PROCEDURES["sp_executesql"] = sp_executesql

@@ -1,0 +1,102 @@
+"""Conditions built from conditions: three-valued AND, OR and NOT, and IS NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from redial.tsql import ast
+from redial_broker.exec.expressions.expr import Fn, closure
+from redial_broker.exec.expressions.registry import (
+    compile_condition,
+    compile_expression,
+    condition,
+)
+from redial_broker.exec.expressions.scope import Scope
+
+
+@condition(ast.And)
+def _and(node: ast.And, scope: Scope) -> Fn:
+    return conjunction([compile_condition(operand, scope) for operand in node.operands])
+
+
+def conjunction(parts: Sequence[Fn]) -> Fn:
+    """All of them: False as soon as one is False, else None if one is None."""
+    if len(parts) == 1:
+        return parts[0]
+    if len(parts) == 2:
+        return _and_two(*parts)
+
+    def run(s: object, v: object, r: object) -> bool | None:
+        result: bool | None = True
+        for part in parts:
+            value = part(s, v, r)
+            if value is False:
+                return False
+            if value is None:
+                result = None
+        return result
+
+    return run
+
+
+def _and_two(one: Fn, two: Fn) -> Fn:
+    def run(s: object, v: object, r: object) -> bool | None:
+        first = one(s, v, r)
+        if first is False:
+            return False
+        second = two(s, v, r)
+        return second if first or second is False else None
+
+    return run
+
+
+@condition(ast.Or)
+def _or(node: ast.Or, scope: Scope) -> Fn:
+    return disjunction([compile_condition(operand, scope) for operand in node.operands])
+
+
+def disjunction(parts: Sequence[Fn]) -> Fn:
+    """Any of them: True as soon as one is True, else None if one is None."""
+    if len(parts) == 1:
+        return parts[0]
+
+    def run(s: object, v: object, r: object) -> bool | None:
+        result: bool | None = False
+        for part in parts:
+            value = part(s, v, r)
+            if value:
+                return True
+            if value is None:
+                result = None
+        return result
+
+    return run
+
+
+@condition(ast.Not)
+def _not(node: ast.Not, scope: Scope) -> Fn:
+    return negation(compile_condition(node.operand, scope))
+
+
+def negation(part: Fn) -> Fn:
+    """NOT: unknown stays unknown."""
+
+    def run(s: object, v: object, r: object) -> bool | None:
+        value = part(s, v, r)
+        return None if value is None else not value
+
+    return run
+
+
+@condition(ast.IsNull)
+def _is_null(node: ast.IsNull, scope: Scope) -> Fn:
+    operand = compile_expression(node.operand, scope)
+    test = "x0 is not None" if node.negated else "x0 is None"
+    return closure(f"return {test}", [operand], strict=False)
+
+
+@condition(ast.UpdatedColumn)
+def _updated(node: ast.UpdatedColumn, scope: Scope) -> Fn:
+    if scope.updated_column is None:
+        raise scope.refuse("UPDATE(column) outside a trigger", node)
+    return scope.updated_column(node.column.text)

@@ -1,0 +1,63 @@
+"""The two entry points of compilation, and the table of who compiles which node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from redial.tsql.ast import Expression, Node, Predicate
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.scope import Scope
+
+_VALUES: dict[type, Callable[[Node, Scope], Expr]] = {}
+_CONDITIONS: dict[type, Callable[[Node, Scope], Fn]] = {}
+
+
+def compiles(*classes: type) -> Callable:
+    """Register the compiler of value nodes: (node, scope) -> Expr."""
+
+    def register(function: Callable[[Node, Scope], Expr]) -> Callable:
+        for cls in classes:
+            _VALUES[cls] = function
+        return function
+
+    return register
+
+
+def condition(*classes: type) -> Callable:
+    """Register the compiler of predicate nodes: (node, scope) -> closure of True, False or None."""
+
+    def register(function: Callable[[Node, Scope], Fn]) -> Callable:
+        for cls in classes:
+            _CONDITIONS[cls] = function
+        return function
+
+    return register
+
+
+def compile_expression(node: Expression, scope: Scope) -> Expr:
+    """Compile a value. Raises SqlError for names and types that do not fit, NotSupported."""
+    if scope.replaced is not None:
+        replaced = scope.replaced(node)
+        if replaced is not None:
+            return replaced
+    return _compile(_VALUES, node, scope)
+
+
+def compile_condition(node: Predicate, scope: Scope) -> Fn:
+    """Compile a condition to a closure of True, False or None (unknown)."""
+    return _compile(_CONDITIONS, node, scope)
+
+
+def _compile(table: dict[type, Callable], node: Node, scope: Scope) -> object:
+    compiler = table.get(type(node))
+    if compiler is None:
+        words = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(node).__name__)
+        raise scope.refuse(f"{words.upper()} here", node)
+    try:
+        return compiler(node, scope)
+    except SqlError as error:
+        if not error.line:
+            error.line = scope.line(node)
+        raise

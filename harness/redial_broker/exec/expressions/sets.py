@@ -1,0 +1,102 @@
+"""Conditions over several values: BETWEEN, IN, EXISTS, ANY and ALL."""
+
+from __future__ import annotations
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.expressions.comparison import aligned, compare
+from redial_broker.exec.expressions.expr import Expr, Fn, closure
+from redial_broker.exec.expressions.logic import conjunction, disjunction, negation
+from redial_broker.exec.expressions.operands import column_type, subquery
+from redial_broker.exec.expressions.registry import compile_expression, condition
+from redial_broker.exec.expressions.scope import Scope
+
+_SET_FROM = 4
+
+
+@condition(ast.Between)
+def _between(node: ast.Between, scope: Scope) -> Fn:
+    operand, low, high = (
+        compile_expression(part, scope) for part in (node.operand, node.low, node.high)
+    )
+    inside = conjunction([compare(">=", operand, low), compare("<=", operand, high)])
+    return negation(inside) if node.negated else inside
+
+
+@condition(ast.InList)
+def _in_list(node: ast.InList, scope: Scope) -> Fn:
+    operand = compile_expression(node.operand, scope)
+    items = [compile_expression(item, scope) for item in node.items]
+    found = _constant_set(operand, items) or disjunction(
+        [compare("=", operand, item) for item in items]
+    )
+    return negation(found) if node.negated else found
+
+
+def _constant_set(operand: Expr, items: list[Expr]) -> Fn | None:
+    """A hash look-up for long lists of constants of one type; None when the list is not such."""
+    if len(items) < _SET_FROM or not all(item.constant and not item.untyped for item in items):
+        return None
+    shapes = [aligned("=", operand, item) for item in items]
+    first, _, key = shapes[0]
+    if any(left.type.name != first.type.name or other is not key for left, _, other in shapes):
+        return None
+    values = [right.value for _, right, _ in shapes]
+    if any(value is None for value in values):
+        return None
+    if key is None:
+        return closure("return x0 in found", [first], found=frozenset(values))
+    return closure(
+        "return key(x0) in found", [first], key=key, found=frozenset(key(value) for value in values)
+    )
+
+
+@condition(ast.Exists)
+def _exists(node: ast.Exists, scope: Scope) -> Fn:
+    return subquery(node.query, scope, node).exists
+
+
+@condition(ast.InQuery)
+def _in_query(node: ast.InQuery, scope: Scope) -> Fn:
+    found = _quantified("=", "ANY", node.operand, node.query, scope, node)
+    return negation(found) if node.negated else found
+
+
+@condition(ast.QuantifiedComparison)
+def _quantified_comparison(node: ast.QuantifiedComparison, scope: Scope) -> Fn:
+    return _quantified(node.op, node.quantifier, node.left, node.query, scope, node)
+
+
+def _quantified(
+    op: str, quantifier: str, left: ast.Expression, query: ast.Query, scope: Scope, node: ast.Node
+) -> Fn:
+    """ANY is an OR over the rows, ALL an AND; no rows give False and True."""
+    operand = compile_expression(left, scope)
+    inner = subquery(query, scope, node)
+    if len(inner.columns) != 1:
+        raise SqlError(116)
+    rows, value = inner.rows, operand.fn
+    # The comparison sees the operand as local 0 and the row's value as column 0.
+    one = Expr(
+        lambda s, v, r: v[0],
+        operand.type,
+        slot=0,
+        collation=operand.collation,
+        explicit=operand.explicit,
+    )
+    two = Expr(lambda s, v, r: r[0], column_type(inner.columns[0]), index=0)
+    test = compare(op, one, two)
+    decisive = quantifier == "ANY"
+
+    def run(s: object, v: object, r: object) -> bool | None:
+        held = (value(s, v, r),)
+        result: bool | None = not decisive
+        for row in rows(s, v, r):
+            outcome = test(s, held, row)
+            if outcome is decisive:
+                return decisive
+            if outcome is None:
+                result = None
+        return result
+
+    return run

@@ -1,0 +1,420 @@
+"""Flow of control: blocks, IF, WHILE, TRY, GOTO, RETURN, DECLARE, SET @v, waits, messages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import THROWN, SqlError
+from redial_broker.engine.types import INT
+from redial_broker.exec.compiler import (
+    Context,
+    ProgramCompiler,
+    Run,
+    compiles,
+    flow,
+    jump,
+    lazy_step,
+    names_objects,
+    touches_data,
+)
+from redial_broker.exec.conversion import bare, compile_assignment_conversion, resolve_type
+from redial_broker.exec.expressions import compile_expression
+from redial_broker.exec.expressions.expr import Expr
+from redial_broker.exec.program import SWITCH
+from redial_broker.exec.switches import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redial_broker.exec.session import SessionState
+
+
+def end_of_program(s: SessionState, _: list) -> int:
+    """Leave the current frame; the machine does the rest."""
+    s.instance.machine.leave(s)
+    return SWITCH
+
+
+# ---------------------------------------------------------------------- blocks and loops
+@flow(ast.Block)
+def block(compiler: ProgramCompiler, node: ast.Block) -> None:
+    """BEGIN ... END."""
+    compiler.statements(node.statements)
+
+
+@flow(ast.If)
+def if_(compiler: ProgramCompiler, node: ast.If) -> None:
+    """IF: unknown counts as false. An error in the predicate leaves the whole statement."""
+    targets = [0]
+    pc = compiler.condition_step(node, node.condition, targets)
+    compiler.statement(node.then)
+    if node.otherwise is not None:
+        skip = compiler.emit(None, lambda s, v: None)
+        targets[0] = compiler.here()
+        compiler.statement(node.otherwise)
+        compiler.set_jump(skip, jump_only(compiler.here()), compiler.here())
+    else:
+        targets[0] = compiler.here()
+    compiler.program.infos[pc].resume = compiler.here()
+    compiler.program.infos[pc].targets = (pc + 1, targets[0])
+
+
+def jump_only(target: int) -> Run:
+    """A step that goes to ``target`` within the same blocks."""
+    return lambda s, v: target
+
+
+@flow(ast.While)
+def while_(compiler: ProgramCompiler, node: ast.While) -> None:
+    """WHILE with BREAK and CONTINUE."""
+    targets = [0]
+    start = compiler.condition_step(node, node.condition, targets)
+    breaks: list[int] = []
+    compiler.loops.append((start, breaks, compiler.try_depth, compiler.catch_depth))
+    compiler.statement(node.body)
+    compiler.loops.pop()
+    back = compiler.emit(None, jump_only(start))
+    targets[0] = compiler.here()
+    compiler.program.infos[back].targets = (start,)
+    compiler.program.infos[start].resume = targets[0]
+    compiler.program.infos[start].targets = (start + 1, targets[0])
+    for pc in breaks:
+        compiler.set_jump(
+            pc, jump(targets[0], compiler.try_depth, compiler.catch_depth), targets[0]
+        )
+
+
+@flow(ast.Break)
+def break_(compiler: ProgramCompiler, node: ast.Break) -> None:
+    """BREAK leaves the innermost loop."""
+    if not compiler.loops:
+        raise compiler.context.fail(node, SqlError(135, aborts="batch"))
+    compiler.loops[-1][1].append(compiler.emit(node, lambda s, v: None))
+
+
+@flow(ast.Continue)
+def continue_(compiler: ProgramCompiler, node: ast.Continue) -> None:
+    """CONTINUE tests the innermost loop again."""
+    if not compiler.loops:
+        raise compiler.context.fail(node, SqlError(136, aborts="batch"))
+    start, _, tries, catches = compiler.loops[-1]
+    compiler.set_jump(
+        compiler.emit(node, jump(start, tries, catches)), jump(start, tries, catches), start
+    )
+
+
+@flow(ast.Label)
+def label(compiler: ProgramCompiler, node: ast.Label) -> None:
+    """A GOTO target."""
+    key = node.name.lower()
+    if key in compiler.labels:
+        raise compiler.context.fail(node, SqlError(132, node.name, aborts="batch"))
+    compiler.labels[key] = (compiler.here(), compiler.try_depth, compiler.catch_depth)
+
+
+@flow(ast.Goto)
+def goto(compiler: ProgramCompiler, node: ast.Goto) -> None:
+    """GOTO; the label is found when the program is complete."""
+    pc = compiler.emit(node, lambda s, v: None)
+    compiler.gotos.append((pc, node, compiler.try_depth, compiler.catch_depth))
+
+
+@flow(ast.TryCatch)
+def try_catch(compiler: ProgramCompiler, node: ast.TryCatch) -> None:
+    """TRY ... CATCH: the handler's address is pushed, an error jumps to it."""
+    handler = [0]
+
+    def enter(s: SessionState, _: list) -> None:
+        s.frames[-1].handlers.append((handler[0], len(s.error_stack)))
+
+    start = compiler.emit(None, enter)
+    compiler.try_depth += 1
+    compiler.statements(node.body)
+    compiler.try_depth -= 1
+    leave = compiler.emit(None, lambda s, v: None)
+    handler[0] = compiler.here()
+    for info in compiler.program.infos[start:leave]:
+        if info.handler is None:  # an inner TRY has its own
+            info.handler = handler[0]
+    compiler.catch_depth += 1
+    compiler.statements(node.handler)
+    compiler.catch_depth -= 1
+    compiler.emit(None, leave_catch)
+    compiler.set_jump(
+        leave, jump(compiler.here(), compiler.try_depth, compiler.catch_depth), compiler.here()
+    )
+
+
+def leave_catch(s: SessionState, _: list) -> None:
+    """END CATCH: the error it handled is no longer current."""
+    s.error_stack.pop()
+
+
+@flow(ast.Return)
+def return_(compiler: ProgramCompiler, node: ast.Return) -> None:
+    """RETURN [status]. A NULL status is returned as 0 (RETURN page)."""
+    if node.value is not None:
+        compiler.check_variables(node.value)
+        type_ = compiler.returns_type
+        if touches_data(node.value):
+            step = lazy_step(
+                compiler.program,
+                compiler.here(),
+                node,
+                lambda part, context: return_value(part, context, type_),
+                compiler.context,
+                True,
+            )
+            compiler.returns.append(compiler.emit(node, step, names_objects(node.value)))
+        else:
+            compiler.returns.append(
+                compiler.emit(node, return_value(node, compiler.context, type_))
+            )
+        return
+    compiler.returns.append(compiler.emit(node, end_of_program))
+
+
+def return_value(node: ast.Return, context: Context, type_: Any) -> Run:
+    """RETURN value. type_: what a scalar function returns, None for a status."""
+    value = context.expression(node.value)
+    convert = compile_assignment_conversion(value.type, type_ or INT)
+    evaluate, empty = value.fn, None if type_ is not None else 0
+    change = None if convert is None else bare(convert)
+
+    def give(s: SessionState, v: list) -> int:
+        status = evaluate(s, v, ())
+        if status is not None and change is not None:
+            status = change(status)
+        s.frames[-1].status = empty if status is None else status
+        return end_of_program(s, v)
+
+    return give
+
+
+# ---------------------------------------------------------------------- variables
+@flow(ast.DeclareVariable)
+def declare(compiler: ProgramCompiler, node: ast.DeclareVariable) -> None:
+    """DECLARE: slots at compile time, initial values at run time."""
+    if value(compiler.context.session.engine, "rowcount_after_declare") == "zero":
+        compiler.emit(node, lambda s, v: s.set_rowcount(0))
+    for item in node.declarations:
+        if item.data_type is None:
+            compiler.declare(item.variable.name, None)
+            continue
+        table_type = find_table_type(compiler.context, item.data_type)
+        if table_type is not None:
+            compiler.declare_table(item.variable.name, table_type)
+            continue
+        type_ = declared_type(compiler.context, item.data_type)
+        if item.value is not None:
+            compiler.check_variables(item.value)
+        compiler.declare(item.variable.name, type_)
+        if item.value is not None:
+            set_node = ast.SetVariable(item.pos, item.end, item.variable, "=", item.value)
+            compiler.statement(set_node)
+
+
+def declared_type(context: Context, data_type: ast.DataType) -> Any:
+    """The type of a variable or parameter as declared, alias types included."""
+    return resolve_type(
+        data_type,
+        "declare",
+        user_type=alias_type(context),
+        position=context.program.source.line_column(data_type.pos),
+        xml_type=context.database.xml_type,
+    )
+
+
+def alias_type(context: Context) -> Any:
+    """Looks up alias types of the database: (schema, name) -> base type or None."""
+
+    def find(schema: str | None, name: str) -> Any:
+        found = context.database.resolve_type(schema, name, context.session)
+        return getattr(found, "type", None)
+
+    return find
+
+
+def find_table_type(context: Context, data_type: ast.DataType) -> Any:
+    """The table type a name stands for, or None."""
+    name = data_type.name
+    found = context.database.resolve_type(name.schema, name.name, context.session)
+    return getattr(found, "definition", None)
+
+
+@flow(ast.DeclareTableVariable)
+def declare_table(compiler: ProgramCompiler, node: ast.DeclareTableVariable) -> None:
+    """DECLARE @t TABLE (...)."""
+    from redial_broker.exec.query import table_definition
+
+    definition = table_definition(node.elements, compiler.context, node.variable.name)
+    compiler.declare_table(node.variable.name, definition)
+
+
+@compiles(ast.SetVariable, shared=False)
+def set_variable(node: ast.SetVariable, context: Context) -> Run:
+    """SET @v = value, and the compound forms."""
+    known = context.scope.variables[node.variable.name.lower()]
+    of_cursor = known[1] is None and node.variable.name.lower() not in context.table_variables
+    if of_cursor or isinstance(node.value, ast.CursorDefinition):
+        from redial_broker.exec.cursors import set_cursor_variable
+
+        return set_cursor_variable(node, context)
+    slot, type_ = context.scope.variables[node.variable.name.lower()]
+    value_node = node.value
+    if node.op != "=":
+        value_node = ast.BinaryOp(node.pos, node.end, node.op[:-1], node.variable, node.value)
+    value = compile_expression(value_node, context.scope)
+    return assignment(slot, value, compile_assignment_conversion(value.type, type_))
+
+
+def assignment(slot: int, value: Expr, convert: Callable[[Any], Any] | None) -> Run:
+    """v[slot] = value, converted; the commonest statement, so each kind has its own closure."""
+    evaluate, change = value.fn, None if convert is None else bare(convert)
+    if value.constant and (change is None or value.value is None):
+        found = value.value
+
+        def assign(s: SessionState, v: list) -> None:
+            v[slot] = found
+            s.rowcount = 1
+    elif change is None:
+
+        def assign(s: SessionState, v: list) -> None:
+            v[slot] = evaluate(s, v, ())
+            s.rowcount = 1
+    else:
+
+        def assign(s: SessionState, v: list) -> None:
+            found = evaluate(s, v, ())
+            v[slot] = None if found is None else change(found)
+            s.rowcount = 1
+
+    return assign
+
+
+# ---------------------------------------------------------------------- messages and errors
+@compiles(ast.Print, shared=False)
+def print_(node: ast.Print, context: Context) -> Run:
+    """PRINT: information message 0, at most 8,000 bytes (4,000 characters of Unicode)."""
+    value = context.expression(node.value)
+    convert = compile_assignment_conversion(value.type, resolve_text(value.type))
+
+    def run(s: SessionState, v: list) -> None:
+        text = value.fn(s, v, ())
+        if text is not None and convert is not None:
+            text = convert(text)
+        s.rowcount = 0
+        s.info("" if text is None else str(text)[:4000])
+
+    return run
+
+
+def resolve_text(type_: Any) -> Any:
+    """The type PRINT shows a value as."""
+    from redial_broker.engine.types import nvarchar
+
+    return type_ if type_.is_string else nvarchar(4000)
+
+
+@compiles(ast.Throw, shared=False)
+def throw(node: ast.Throw, context: Context) -> Run:
+    """THROW number, message, state, or the error being handled again."""
+    if node.number is None:
+
+        def rethrow(s: SessionState, _: list) -> None:
+            info = s.error_info
+            if info is None:
+                raise SqlError(10704, aborts="batch")
+            error = SqlError(
+                info.number,
+                text=info.message,
+                state=info.state,
+                severity=info.severity,
+                line=info.line,
+                aborts=THROWN,
+            )
+            error.procedure = info.procedure or ""
+            raise error
+
+        return rethrow
+    number, message, state = (
+        context.expression(part) for part in (node.number, node.message, node.state)
+    )
+
+    def run(s: SessionState, v: list) -> None:
+        code = number.fn(s, v, ())
+        if code is None or not 50000 <= code <= 2147483647:
+            raise SqlError(35100, code)
+        # A percent sign is written twice (throw-transact-sql, F-133).
+        raise SqlError(
+            code,
+            text=str(message.fn(s, v, ()) or "").replace("%%", "%"),
+            severity=16,
+            state=(state.fn(s, v, ()) or 0) & 255,
+            aborts=THROWN,
+        )
+
+    return run
+
+
+@compiles(ast.RaiseError, shared=False)
+def raiserror(node: ast.RaiseError, context: Context) -> Run:
+    """RAISERROR(text or number, severity, state, arguments...) WITH LOG, NOWAIT, SETERROR."""
+    from redial_broker.exec.functions.formatting import format_message
+
+    values = [context.expression(part) for part in node.arguments]
+    log = "LOG" in node.options
+    set_error = "SETERROR" in node.options
+
+    def run(s: SessionState, v: list) -> None:
+        given = [value.fn(s, v, ()) for value in values]
+        text, severity, state, *arguments = [*given, *([None] * (3 - len(given)))]
+        number, logged = 50000, log
+        if isinstance(text, int):
+            number = text
+            message = s.instance.user_message(number)
+            text, logged = message.text, logged or message.logged
+            if severity is not None and int(severity) == -1:
+                severity = message.severity
+        severity, state = max(0, int(severity or 0)), max(0, min(int(state or 0), 255))
+        if log and not s.instance.may_log(s):
+            raise SqlError(2778, line=0)
+        if severity > 18 and not log:
+            raise SqlError(2754)
+        text = format_message(str(text or ""), arguments)[:2047]
+        if logged:
+            s.instance.log_error(s, number, severity, state, text)
+        if severity <= 10:
+            s.error = number if set_error else 0
+            s.rowcount = 0
+            s.info(text, severity, number if number != 50000 else 50000, state)
+            return
+        error = SqlError(number, text=text, severity=severity, state=state)
+        error.raised = True
+        raise error
+
+    return run
+
+
+# ---------------------------------------------------------------------- waiting
+@compiles(ast.WaitForDelay, ast.WaitForTime, lazy=False, work=False)
+def wait_for_delay(node: Any, context: Context) -> Run:
+    """WAITFOR DELAY 'hh:mm:ss' by the instance's clock. WAITFOR TIME waits for a time of day."""
+    from redial_broker.exec.conversion import seconds_of_day
+
+    is_delay = isinstance(node, ast.WaitForDelay)
+    value = context.expression(node.delay if is_delay else node.time)
+
+    def run(s: SessionState, v: list) -> None:
+        if s.expired:
+            s.rowcount = 0
+            return
+        seconds = seconds_of_day(value.fn(s, v, ()))
+        if not is_delay:
+            now = s.now()
+            seconds -= now.hour * 3600 + now.minute * 60 + now.second + now.microsecond / 1e6
+            seconds %= 86400
+        s.wait_for("delay", seconds, int(seconds * 1000))
+
+    return run

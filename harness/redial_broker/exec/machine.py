@@ -1,0 +1,440 @@
+"""The machine that runs sessions: one statement after the other, errors and waits between them.
+
+A session is data; this is the only loop. A statement that must wait raises ``Wait``: its changes
+are undone, its locks stay, and the same statement runs again later. An error looks for a CATCH
+block up the frames, or ends statement, batch or connection by its class.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from redial.tsql import ast
+from redial_broker.engine.broker_messages import BROKER_MESSAGES
+from redial_broker.engine.errors import (
+    BATCH,
+    CONNECTION,
+    SCOPE,
+    THROWN,
+    NotSupported,
+    SqlError,
+    Wait,
+)
+from redial_broker.engine.types import Message
+from redial_broker.exec.cursor_references import drop_references, hand_over
+from redial_broker.exec.impersonation import become_user
+from redial_broker.exec.program import Frame, Program
+from redial_broker.exec.session import ErrorInfo
+from redial_broker.exec.switches import value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redial_broker.engine.locks import Resource
+    from redial_broker.exec.session import SessionState
+
+READY, WAITING, FINISHED = "ready", "waiting", "finished"
+NEST_LIMIT = 32
+TERMINATED_NOTE = frozenset({515, 547, 1222, 2601, 2627, 2628, 8115, 8152})
+"""Statement errors after which the server adds 3621, "The statement has been terminated."."""
+
+VERSIONED = frozenset({"KEY", "OBJECT"})
+"""Lock waits of statements that may read row versions."""
+
+
+DEAD_HANDLE = frozenset({8426, 8427, 8429})
+"""Errors of verbs on a conversation that is over (F-131)."""
+
+SEEN_STATES = frozenset({8433})
+"""Errors of broker verbs whose state a source has seen."""
+
+
+def _decide(s: SessionState, error: SqlError) -> None:
+    """What no page says of a broker verb's error: its state, and whether it dooms."""
+    if error.number not in SEEN_STATES and error.state == 1:
+        error.state = value(s.engine, "broker_error_state")
+    if error.number in DEAD_HANDLE and value(s.engine, "broker_error_dooms"):
+        error.aborts = BATCH
+
+
+def _keeps_its_moment(resource: Resource) -> bool:
+    """Whether a statement waiting for ``resource`` goes on with the row versions of its beginning.
+
+    One that waits for a redefinition of its table does not: it has not begun to read.
+    """
+    return resource.key[0] in VERSIONED and "Sch-M" not in {
+        *resource.granted.values(),
+        *(request.mode for request in resource.waiting),
+    }
+
+
+class Machine:
+    """Runs sessions. Holds no state of its own: everything is in the session."""
+
+    def __init__(self, finished: Callable[[Any], None]) -> None:
+        self.finished = finished
+        """Called with a session whose last frame has returned."""
+
+    # ------------------------------------------------------------------ running
+    def run(self, s: SessionState, budget: int = 1_000_000, *, single: bool = False) -> str:
+        """Run until the session waits, finishes, or ``budget`` statements are done.
+
+        single: the explorer's step: one statement others can see, with the local ones around it.
+        Returns READY, WAITING or FINISHED. An exception nobody foresaw ends this session
+        (``broken``) and goes no further: its neighbours have nothing to do with it.
+        """
+        locks = s.engine.locks
+        before, locks.running = locks.running, s
+        try:
+            return self._run(s, budget, single)
+        except Exception as error:
+            s.broken(error)
+            return FINISHED
+        finally:
+            locks.running = before
+
+    def _run(self, s: SessionState, budget: int, single: bool) -> str:
+        s.engine.journal.save(s)
+        if s.wait is not None:
+            return WAITING
+        done_shared = False
+        while s.frames:
+            frame = s.frames[-1]
+            code, v, pc = frame.program.code, frame.v, frame.pc
+            infos = frame.program.infos
+            try:
+                if s.pending is not None:
+                    error, s.pending = s.pending, None
+                    raise error
+                if s.options.noexec and self._skip(s, frame):
+                    continue
+                # Only a statement that is run again has them: a wait leaves this loop.
+                again = s.deadline is not None or s.expired or s.auto
+                while True:
+                    frame.pc = pc
+                    if budget <= 0:
+                        return READY
+                    budget -= 1
+                    if single and infos[pc].shared:
+                        if done_shared:
+                            return READY
+                        done_shared = True
+                    following = code[pc](s, v)
+                    if again:
+                        self._end_deadline(s)
+                        again = False
+                        if s.auto:  # begun by a wait for a definition, in no statement of its own
+                            s.commit()
+                    if following is None:
+                        pc += 1
+                        s.error = 0
+                    elif following >= 0:
+                        pc = following
+                        s.error = 0
+                    else:
+                        break
+            except Wait:
+                self._undo_statement(s)
+                return WAITING
+            except SqlError as error:
+                self._end_deadline(s)
+                self.fail(s, error)
+                if s.insert_exec is not None:
+                    s.insert_exec.failed(s)
+        self.finished(s)
+        return FINISHED
+
+    @staticmethod
+    def _skip(s: SessionState, frame: Frame) -> bool:
+        """SET NOEXEC ON: go on to the SET that ends it, or to the end of the frame.
+
+        False when that is the statement to run next ("SET NOEXEC" page: statements are compiled,
+        not executed; here they were compiled with their batch).
+        """
+        infos = frame.program.infos
+        last = len(infos) - 1
+        pc = frame.pc
+        while pc < last and not (
+            isinstance(infos[pc].node, ast.SetOption) and "NOEXEC" in infos[pc].node.names
+        ):
+            pc += 1
+        moved, frame.pc = pc != frame.pc, pc
+        return moved
+
+    @staticmethod
+    def _end_deadline(s: SessionState) -> None:
+        if s.deadline is not None:
+            s.engine.timers.cancel(None, "wait", s)
+            s.deadline = None
+        s.expired = False
+
+    @staticmethod
+    def _undo_statement(s: SessionState) -> None:
+        """Take the running statement's changes back; an autocommit transaction keeps its locks.
+
+        What it reads by row versions it reads again as of now when it goes on.
+        """
+        transaction = s.transaction
+        s.lock_mark = min(s.lock_mark, ~s.lock_mark)
+        if (
+            transaction is not None
+            and s.wait.kind == "lock"
+            and s.database.options["rcsi"]
+            and _keeps_its_moment(s.wait.resource)
+        ):
+            s.engine.transactions.versions.hold_statement(transaction)
+        if transaction is not None and len(transaction.undo) > s.mark:
+            s.engine.journal.undo(transaction, s.mark)
+
+    # ------------------------------------------------------------------ frames
+    def call(
+        self,
+        s: SessionState,
+        program: Program,
+        values: list,
+        *,
+        next_pc: int | None = None,
+        user: Any = None,
+    ) -> Frame:
+        """Push a frame. values: of the parameters, in order; the other locals start as NULL.
+
+        next_pc: where the calling frame goes on. Raises SqlError 217 beyond 32 levels.
+        """
+        if len(s.frames) > NEST_LIMIT:
+            raise SqlError(217)
+        v = values + [None] * (len(program.slots) - len(values))
+        for slot, definition in program.table_slots:
+            if v[slot] is None:
+                v[slot] = definition.new_table(s.engine)
+        if next_pc is not None:
+            s.frames[-1].pc = next_pc
+        frame = Frame(program, v, s)
+        if user is not None:
+            become_user(s, program.database, user)
+        if program.object_id:
+            options = s.options
+            if (
+                options.quoted_identifier != program.quoted_identifier
+                or options.ansi_nulls != program.ansi_nulls
+            ):
+                s.options = options.changed(
+                    quoted_identifier=program.quoted_identifier, ansi_nulls=program.ansi_nulls
+                )
+        s.frames.append(frame)
+        return frame
+
+    def leave(self, s: SessionState) -> None:
+        """The current frame has reached its end: hand results back, undo its SET options."""
+        frame = s.frames.pop()
+        if len(s.error_stack) > frame.errors:
+            del s.error_stack[frame.errors :]
+        if s.frames:
+            s.options = frame.saved_options
+            frame.restore_caller(s)
+        if s.cursors and frame.outputs:
+            hand_over(s, frame)
+        for slot, give in frame.outputs:
+            give(frame.v[slot])
+        if s.cursors or s.temp_tables:
+            self._drop_locals(s, frame)
+        if frame.on_return is not None:
+            frame.on_return(s, frame.status)
+        if frame.firing is not None:
+            self._leave_trigger(s, frame.firing)
+            return
+        # IMPLICIT_TRANSACTIONS: what the first statement inside opened stays open, no 266 (F-137)
+        implicit = (
+            frame.trancount == 0
+            and s.options.implicit_transactions
+            and not value(s.engine, "implicit_transactions_266")
+        )
+        if s.frames and frame.program.object_id and s.trancount != frame.trancount and not implicit:
+            error = SqlError(266, frame.trancount, s.trancount, state=2)
+            error.procedure = frame.program.name
+            self._next_pc_back(s)
+            self.fail(s, error)
+
+    def _leave_trigger(self, s: SessionState, firing: Any) -> None:
+        """A trigger is over: the next one starts, or its statement ends, or fails as a whole."""
+        error = firing.left(s)
+        if error is not None:
+            firing.abandon(s)
+            self._next_pc_back(s)
+            self.fail(s, error)
+
+    @staticmethod
+    def _next_pc_back(s: SessionState) -> None:
+        """The caller's counter already points behind the EXEC; an error belongs to the EXEC."""
+        s.frames[-1].pc -= 1
+
+    @staticmethod
+    def _drop_locals(s: SessionState, frame: Frame) -> None:
+        """Local cursors and the module's own #temp tables end with the frame."""
+        cursors = s.cursors
+        if not s.temp_tables and (not cursors or (len(cursors) == 1 and "@@" in cursors)):
+            return  # "@@" alone names the cursor opened last, which is gone
+        depth = len(s.frames) + 1
+        for name, cursor in list(s.cursors.items()):
+            if getattr(cursor, "frame", None) is frame:
+                del s.cursors[name]
+        drop_references(s, frame.v)
+        for name, table in list(s.temp_tables.items()):
+            if getattr(table, "depth", 0) == depth and depth > 1:
+                if table.shadowed is not None:
+                    s.temp_tables[name] = table.shadowed
+                else:
+                    del s.temp_tables[name]
+
+    # ------------------------------------------------------------------ errors
+    def fail(self, s: SessionState, error: SqlError) -> None:
+        """The running statement failed: find a handler, or end what the error ends."""
+        frame = s.frames[-1]
+        info = frame.program.infos[frame.pc]
+        if isinstance(error, NotSupported) and info.node is not None:
+            error.place(frame.program.source.line_column(info.node.pos))
+        if not error.line:
+            error.line = info.line
+        if not error.procedure and frame.program.object_id:
+            error.procedure = frame.program.name
+        if error.number in BROKER_MESSAGES:
+            _decide(s, error)
+        s.lock_mark = max(s.lock_mark, ~s.lock_mark)
+        self._undo_failed(s, error)
+        s.error = error.number
+        if error.severity < 20 and self._catch(s, error):
+            return
+        for part in (*error.before, error):
+            s.sink.message(
+                Message(
+                    part.number, part.severity, part.state, part.text, error.procedure, error.line
+                )
+            )
+        self._end_failed(s, error, info.resume)
+
+    def _undo_failed(self, s: SessionState, error: SqlError) -> None:
+        transaction = s.transaction
+        if transaction is None:
+            return
+        if error.number == 1205:
+            # A deadlock victim's work and locks are gone at once; the count stays until ROLLBACK.
+            self._undo_all(s, transaction)
+        elif s.auto:
+            s.rollback()
+        else:
+            if len(transaction.undo) > s.mark:
+                s.engine.journal.undo(transaction, s.mark)
+            s.engine.transactions.end_statement(transaction)
+            if value(s.engine, "failed_statement_locks") == "released":
+                s.engine.locks.release_since(transaction, s.lock_mark)
+
+    @staticmethod
+    def _undo_all(s: SessionState, transaction: Any) -> None:
+        if s.auto:
+            s.rollback()
+            return
+        s.engine.transactions.rollback(transaction)
+        transaction.doomed = True
+
+    def _catch(self, s: SessionState, error: SqlError) -> bool:
+        """Enter the innermost CATCH block that may see the error; False when there is none."""
+        position = len(s.frames) - 1
+        if error.compiling:
+            position -= 1  # name resolution errors pass the TRY blocks of their own scope
+        while position >= 0 and not s.frames[position].handlers:
+            position -= 1
+        if position < 0:
+            return False
+        # The setting where the error was raised decides: a procedure that has set XACT_ABORT ON (in
+        # a trigger it is) dooms what is left (set-xact-abort). Whether the one where it is caught
+        # does so too is unknown (F-400)
+        strict = s.options.xact_abort
+        while len(s.frames) - 1 > position:
+            self.unwind(s)
+        frame = s.frames[-1]
+        catch_pc, depth = frame.handlers.pop()
+        del s.error_stack[depth:]
+        s.error_stack.append(
+            ErrorInfo(
+                error.number,
+                error.severity,
+                error.state,
+                error.procedure or None,
+                error.line,
+                error.text,
+            )
+        )
+        frame.pc = catch_pc
+        transaction = s.transaction
+        strict = strict or (
+            s.options.xact_abort and value(s.engine, "xact_abort_counts") == "raised or caught"
+        )
+        if transaction is not None and (error.aborts == BATCH or strict):
+            s.engine.journal.save(transaction)
+            transaction.doomed = True
+        return True
+
+    def unwind(self, s: SessionState) -> None:
+        """Leave a frame because of an error: no output values, no return status."""
+        frame = s.frames.pop()
+        if s.frames:  # what a client's own batch has set stays, error or not
+            s.options = frame.saved_options
+            frame.restore_caller(s)
+        self._drop_locals(s, frame)
+        if frame.firing is not None:
+            frame.firing.abandon(s)
+
+    def _end_failed(self, s: SessionState, error: SqlError, resume: int) -> None:
+        if error.aborts == CONNECTION or error.severity >= 20:
+            self.end_batch(s, rollback=True)
+            s.instance.disconnect(s)
+            return
+        xact_abort = s.options.xact_abort and not error.raised and not error.compiling
+        in_trigger = error.aborts == SCOPE and s.frames[-1].firing is not None
+        if error.aborts == BATCH or xact_abort or in_trigger:
+            self.end_batch(s, rollback=True)
+            return
+        if error.aborts == THROWN:
+            self.end_batch(s, rollback=False)
+            return
+        if error.number in TERMINATED_NOTE:
+            s.sink.message(
+                Message(
+                    3621, 0, 0, "The statement has been terminated.", error.procedure, error.line
+                )
+            )
+        s.sink.done(0, None, True)
+        s.return_status = -6
+        if error.aborts == SCOPE and len(s.frames) > 1:
+            self.unwind(s)
+            return
+        if error.aborts == SCOPE:
+            self.end_batch(s, rollback=False)
+            return
+        s.frames[-1].pc = resume
+
+    def end_batch(self, s: SessionState, *, rollback: bool) -> None:
+        """End the whole batch after an error: every frame goes, the transaction too if asked."""
+        while s.frames:
+            self.unwind(s)
+        s.error_stack.clear()
+        if rollback and s.transaction is not None:
+            s.rollback()
+        s.sink.done(0, None, True)
+
+    @staticmethod
+    def settle(s: SessionState) -> None:
+        """End of a request: a doomed transaction is rolled back with 3998."""
+        if s.transaction is not None and s.transaction.doomed:
+            s.rollback()
+            s.sink.message(
+                Message(
+                    3998,
+                    16,
+                    1,
+                    "Uncommittable transaction is detected at the end "
+                    "of the batch. The transaction is rolled back.",
+                    "",
+                    1,
+                )
+            )
+            s.sink.done(0, None, True)

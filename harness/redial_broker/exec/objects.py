@@ -1,0 +1,369 @@
+"""What a database contains besides tables and Service Broker objects: modules, types, sequences...
+
+Definitions are immutable: ALTER puts a new object with the same id into ``Database.objects``, so a
+rollback and the explorer's rewind only have to put the old one back. What the catalog package adds
+(system views, system procedures, catalog functions) is registered here by name, because ``exec``
+may use it but must not import it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from redial_broker.engine.journal import Journal, Part
+from redial_broker.engine.storage import Column
+from redial_broker.engine.types import ResultColumn, SqlType
+
+TYPE_CODES = {
+    "TABLE": ("U ", "USER_TABLE"),
+    "PROCEDURE": ("P ", "SQL_STORED_PROCEDURE"),
+    "VIEW": ("V ", "VIEW"),
+    "SCALAR FUNCTION": ("FN", "SQL_SCALAR_FUNCTION"),
+    "INLINE FUNCTION": ("IF", "SQL_INLINE_TABLE_VALUED_FUNCTION"),
+    "TABLE FUNCTION": ("TF", "SQL_TABLE_VALUED_FUNCTION"),
+    "TRIGGER": ("TR", "SQL_TRIGGER"),
+    "SEQUENCE": ("SO", "SEQUENCE_OBJECT"),
+    "QUEUE": ("SQ", "SERVICE_QUEUE"),
+    "PRIMARY KEY": ("PK", "PRIMARY_KEY_CONSTRAINT"),
+    "UNIQUE": ("UQ", "UNIQUE_CONSTRAINT"),
+    "CHECK": ("C ", "CHECK_CONSTRAINT"),
+    "DEFAULT": ("D ", "DEFAULT_CONSTRAINT"),
+    "FOREIGN KEY": ("F ", "FOREIGN_KEY_CONSTRAINT"),
+    "TABLE TYPE": ("TT", "TYPE_TABLE"),
+    "SYNONYM": ("SN", "SYNONYM"),
+}
+"""(type, type_desc) of sys.objects by kind (sys.objects page)."""
+
+CONSTRAINT_KINDS = frozenset({"PRIMARY KEY", "UNIQUE", "CHECK", "DEFAULT", "FOREIGN KEY"})
+
+
+@dataclass(slots=True, eq=False)
+class DatabaseObject:
+    """Something with a name in a schema. parent_id: object id of the table of a constraint."""
+
+    name: str
+    schema: str
+    object_id: int
+    kind: str
+    parent_id: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Module(DatabaseObject):
+    """A procedure, view or function: what CREATE was given, and how it runs.
+
+    node: its syntax tree; text: the whole definition as sys.sql_modules shows it; source: text with
+    line numbers; options: quoted_identifier and ansi_nulls as they were at CREATE; execute_as: None
+    (CALLER) or the id of the principal it runs as (-2: its owner); program: the executor's cache.
+    """
+
+    node: Any = None
+    text: str = ""
+    source: Any = None
+    options: dict[str, bool] = field(default_factory=dict)
+    execute_as: int | None = None
+    program: Any = None
+    database: Any = None
+
+    @property
+    def full_name(self) -> str:
+        """schema.name, as error texts print it."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def encrypted(self) -> bool:
+        """WITH ENCRYPTION: nobody is shown the definition."""
+        return any(option.name == "ENCRYPTION" for option in self.node.options)
+
+    @property
+    def shown_text(self) -> str | None:
+        """The definition as the catalog shows it."""
+        return None if self.encrypted else self.text
+
+    def copy(self, database: Any) -> Module:
+        """The same definition, not yet compiled, for a database made from a template."""
+        return type(self)(
+            self.name,
+            self.schema,
+            self.object_id,
+            self.kind,
+            self.parent_id,
+            self.node,
+            self.text,
+            self.source,
+            self.options,
+            self.execute_as,
+            None,
+            database,
+        )
+
+
+class Procedure(Module):
+    """A stored procedure; its parameters are ``node.parameters``."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, eq=False)
+class View(Module):
+    """A view; ``node.query`` is its query, ``node.columns`` the names given or None.
+
+    query: the same with * written out as it was when the view was bound, None without *;
+    columns: as they were then.
+    """
+
+    query: Any = None
+    columns: tuple[Column, ...] = ()
+
+    def copy(self, database: Any) -> View:
+        """The same view for a database made from a template, bound as it is here."""
+        twin: Any = Module.copy(self, database)
+        twin.query, twin.columns = self.query, self.columns
+        return twin
+
+
+class Function(Module):
+    """A function of any of the three kinds."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, eq=False)
+class Trigger(Module):
+    """A trigger on the table or view ``parent_id``; ``node`` has its timing and events.
+
+    bound: the column list of the parent its program was compiled against. order: (event, First or
+    Last) of sp_settriggerorder.
+    """
+
+    disabled: bool = False
+    bound: Any = None
+    order: tuple[tuple[str, str], ...] = ()
+
+    def copy(self, database: Any) -> Trigger:
+        """The same trigger for a database made from a template, enabled or not as it is here."""
+        twin: Any = Module.copy(self, database)
+        twin.disabled, twin.order = self.disabled, self.order
+        return twin
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """What a FOREIGN KEY says. Columns by name: ordinals change when columns are dropped.
+
+    referenced_id: object id of the table referenced; index: name of the unique key there;
+    on_delete, on_update: NO ACTION, CASCADE, SET NULL or SET DEFAULT.
+    """
+
+    columns: tuple[str, ...]
+    referenced_id: int
+    referenced: tuple[str, ...]
+    index: str
+    on_delete: str = "NO ACTION"
+    on_update: str = "NO ACTION"
+
+
+@dataclass(slots=True, eq=False)
+class Constraint(DatabaseObject):
+    """A key, check, default or foreign key constraint as an object of its schema.
+
+    definition: text in parentheses; column: 1-based ordinal for a column's own constraint, else 0;
+    system_named: the server chose the name; foreign: of a FOREIGN KEY; disabled: by NOCHECK
+    CONSTRAINT; trusted: all rows are known to comply; uses: names of the functions and sequences in
+    its expression.
+    """
+
+    definition: str = ""
+    column: int = 0
+    system_named: bool = False
+    foreign: ForeignKey | None = None
+    disabled: bool = False
+    trusted: bool = True
+    uses: tuple[Any, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Synonym(DatabaseObject):
+    """Another name for an object. target: that object's name as written (``ast.ObjectName``)."""
+
+    target: Any = None
+    database: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class AliasType(DatabaseObject):
+    """CREATE TYPE name FROM type. user_type_id: of sys.types."""
+
+    type: SqlType | None = None
+    nullable: bool = True
+    user_type_id: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class TableType(DatabaseObject):
+    """CREATE TYPE name AS TABLE; definition.new_table(engine) gives an empty variable."""
+
+    definition: Any = None
+    type_table_id: int = 0
+    user_type_id: int = 0
+
+
+class Sequence(Part):
+    """A sequence. Values are given out once, rollback or not (CREATE SEQUENCE page)."""
+
+    __slots__ = (
+        "cache",
+        "cycle",
+        "increment",
+        "kind",
+        "maximum",
+        "minimum",
+        "name",
+        "next_value",
+        "object_id",
+        "parent_id",
+        "schema",
+        "start",
+        "type",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        schema: str,
+        object_id: int,
+        type_: SqlType,
+        start: int,
+        increment: int,
+        minimum: int,
+        maximum: int,
+        cycle: bool,
+    ) -> None:
+        super().__init__()
+        self.name, self.schema, self.object_id = name, schema, object_id
+        self.kind, self.parent_id, self.type = "SEQUENCE", 0, type_
+        self.start, self.increment = start, increment
+        self.minimum, self.maximum, self.cycle = minimum, maximum, cycle
+        self.cache: int | None = None
+        self.next_value: int | None = start
+
+    def take(self, journal: Journal) -> int | None:
+        """The next value, or None when the sequence has run out (error 11728 is the caller's)."""
+        value = self.next_value
+        if value is None:
+            return None
+        following: int | None = value + self.increment
+        if not self.minimum <= following <= self.maximum:  # type: ignore[operator]
+            wrapped = self.minimum if self.increment > 0 else self.maximum
+            following = wrapped if self.cycle else None
+        journal.assign(None, self, "next_value", following)
+        return value
+
+    def copy(self) -> Sequence:
+        """The same sequence, not yet used."""
+        twin = Sequence(
+            self.name,
+            self.schema,
+            self.object_id,
+            self.type,
+            self.start,
+            self.increment,
+            self.minimum,
+            self.maximum,
+            self.cycle,
+        )
+        twin.cache = self.cache
+        return twin
+
+    def content(self) -> Any:
+        """Only its name: the explorer ranks the numbers it gave out."""
+        return self.schema, self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema: id, name, and the id of the principal that owns it."""
+
+    schema_id: int
+    name: str
+    owner: int = 1
+
+
+@dataclass(slots=True, eq=False)
+class VirtualTable:
+    """A system view: rows computed from live state.
+
+    compute(session, database) gives all rows; every column carries its coverage mark in the
+    catalog's own description. permission: server permission a reader needs, or None. lookups:
+    column name -> function (session, database, value) that gives the rows with that value without
+    making all of them. settle: waits for uncommitted work a plain read must not pass. broker_names:
+    columns with names of services, contracts and message types (F-376).
+    """
+
+    name: str
+    schema: str
+    columns: list[ResultColumn]
+    compute: Callable[[Any, Any], list[tuple]]
+    object_id: int = 0
+    permission: str | None = None
+    database: Any = None
+    lookups: dict[str, Callable[[Any, Any, Any], list[tuple]]] = field(default_factory=dict)
+    settle: Callable[[Any, Any], None] | None = None
+    broker_names: frozenset[str] = frozenset()
+
+    def wait_for_others(self, session: Any) -> None:
+        """What a plain read does before it reads, and NOLOCK does not. Raises Wait, 1222, 1205."""
+        if self.settle is not None and session.isolation != "read uncommitted":
+            self.settle(session, self.database or session.database)
+
+    def rows_with(self, session: Any, column: str, value: Any) -> list[tuple]:
+        """The rows with a value in a column of ``lookups``, under the same permission."""
+        if self.permission is not None:
+            session.check_server_permission(self.permission)
+        return self.lookups[column](session, self.database or session.database, value)
+
+    def rows(self, session: Any) -> list[tuple]:
+        """Current rows, as this session may see them. Raises SqlError 300 without permission."""
+        if self.permission is not None:
+            session.check_server_permission(self.permission)
+        return self.compute(session, self.database or session.database)
+
+    def bound(self, database: Any) -> VirtualTable:
+        """This view of ``database``, whatever database the reader is in."""
+        return VirtualTable(
+            self.name,
+            self.schema,
+            self.columns,
+            self.compute,
+            self.object_id,
+            self.permission,
+            database,
+            self.lookups,
+            self.settle,
+            self.broker_names,
+        )
+
+
+SYSTEM_VIEWS: dict[tuple[str, str], VirtualTable] = {}
+"""(schema, name) in lower case -> view; filled by the catalog package when it is imported."""
+
+REFUSED_VIEWS: set[str] = set()
+"""Lower-case names of views the server has in schema sys and the broker has not: naming one is
+refused by name (60001), never answered with 208 as if the server did not have it."""
+
+SYSTEM_PROCEDURES: dict[str, Any] = {}
+"""Lower-case name -> system procedure; filled by the catalog package when it is imported."""
+
+CATALOG_FUNCTIONS: dict[str, Callable[[Any, list], Any]] = {}
+"""Upper-case name -> function (session, argument values) -> value; filled by the catalog."""
+
+
+TABLE_FUNCTIONS: dict[str, tuple[list[ResultColumn], Callable[[Any, list], Any]]] = {}
+"""Lower-case name -> (columns, function (session, argument values) -> rows); by the catalog."""
+
+
+def type_code(item: Any) -> tuple[str, str]:
+    """(type, type_desc) of an object for sys.objects; tables and queues included."""
+    return TYPE_CODES[getattr(item, "kind", None) or "TABLE"]

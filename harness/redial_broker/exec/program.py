@@ -1,0 +1,182 @@
+"""Programs: a batch or module as a flat array of statement closures, and frames that run it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redial_broker.engine.types import SqlType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redial.tsql.ast import Node, Source
+    from redial_broker.exec.session import SessionState
+
+    Step = Callable[[SessionState, list], int | None]
+
+SWITCH = -1
+"""A step returns this when it has pushed or popped a frame."""
+
+
+@dataclass(slots=True)
+class StatementInfo:
+    """What is known of the statement behind one program counter.
+
+    shared: it may read or change what other sessions see (the explorer yields before it).
+    resume: where to go on after an error that only ends the statement. targets: where the step may
+    go, None for just the next one. handler: the CATCH block an error in it goes to.
+    """
+
+    node: Node | None
+    line: int
+    shared: bool = False
+    resume: int = 0
+    targets: tuple[int, ...] | None = None
+    handler: int | None = None
+
+
+@dataclass(slots=True)
+class ParameterInfo:
+    """A parameter: its slot is its position. default: callable (session) -> value, or None."""
+
+    name: str
+    type: SqlType
+    output: bool = False
+    readonly: bool = False
+    default: Callable[[SessionState], Any] | None = None
+    table_type: Any = None
+    cursor: bool = False
+
+
+@dataclass(slots=True)
+class Program:
+    """A compiled batch, procedure or dynamic text. Shared by sessions; holds no state of a run.
+
+    deferred: (node, its compiler, context) of the statements compiled at their first run.
+    """
+
+    name: str
+    schema: str
+    database: Any
+    source: Source
+    object_id: int = 0
+    code: list[Step] = field(default_factory=list)
+    infos: list[StatementInfo] = field(default_factory=list)
+    parameters: list[ParameterInfo] = field(default_factory=list)
+    slots: list[tuple[str, SqlType | None]] = field(default_factory=list)
+    table_slots: list[tuple[int, Any]] = field(default_factory=list)
+    execute_as: Any = None
+    quoted_identifier: bool = True
+    ansi_nulls: bool = True
+    deferred: list[tuple[Any, Any, Any]] = field(default_factory=list)
+    _live: list[frozenset[int]] | None = None
+    _numbers: dict[str, int] | None = None
+
+    def parameter_slot(self, name: str) -> int | None:
+        """Slot of the parameter of that name (with @, any case); None when there is none."""
+        if self._numbers is None:
+            self._numbers = {p.name.lower(): slot for slot, p in enumerate(self.parameters)}
+        return self._numbers.get(name.lower())
+
+    def live(self, pc: int) -> frozenset[int]:
+        """Slots whose values can still be read from ``pc`` on (worked out when first asked)."""
+        if self._live is None:
+            from redial_broker.exec.liveness import live_slots
+
+            self._live = live_slots(self)
+        return self._live[pc]
+
+    @property
+    def full_name(self) -> str:
+        """database.schema.name of a module, "adhoc" for a batch."""
+        if not self.name:
+            return "adhoc"
+        return f"{self.database.name}.{self.schema}.{self.name}"
+
+
+NO_SIGNERS: frozenset[bytes] = frozenset()
+
+
+def signatures(program: Program, session: SessionState) -> frozenset[bytes]:
+    """Who signed what is about to run (ADD SIGNATURE page).
+
+    A module has its own signatures, and of its caller's those that countersigned it; dynamic text
+    keeps its caller's.
+    """
+    caller = session.frames[-1].signers if session.frames else NO_SIGNERS
+    if not program.object_id:
+        return caller
+    signed = program.database.signatures
+    if not signed:
+        return NO_SIGNERS
+    own = signed.get(program.object_id, ())
+    return frozenset(mark for mark, counter, _ in own if not counter or mark in caller)
+
+
+class Frame:
+    """One activation of a program: counter, local values, active TRY blocks.
+
+    handlers: (catch pc, depth of the session's error stack) per TRY block entered.
+    outputs: (parameter slot, setter) to run when a call returns. on_return: (session, status).
+    firing: of a trigger's frame, the statement that fired it (never changed afterwards).
+    saved_*, impersonations: of the caller, and how many EXECUTE AS were open there. signers:
+    thumbprints of the certificates whose rights the running code has.
+    """
+
+    __slots__ = (
+        "database",
+        "errors",
+        "firing",
+        "handlers",
+        "impersonations",
+        "on_return",
+        "outputs",
+        "pc",
+        "program",
+        "saved_identity",
+        "saved_options",
+        "saved_user",
+        "signers",
+        "status",
+        "trancount",
+        "v",
+    )
+
+    def __init__(self, program: Program, v: list, session: SessionState) -> None:
+        self.program = program
+        self.pc = 0
+        self.v = v
+        self.handlers: list[tuple[int, int]] = []
+        self.errors = len(session.error_stack)
+        self.outputs: list[tuple[int, Callable[[Any], None]]] = []
+        self.on_return: Callable[[SessionState, int], None] | None = None
+        self.firing: Any = None
+        self.status = 0
+        self.trancount = session.trancount
+        self.saved_options = session.options
+        self.saved_user = session.user
+        self.saved_identity = (session.login_name, session.sandbox)
+        self.impersonations = len(session.user_stack)
+        self.signers = signatures(program, session)
+        self.database = session.database
+
+    def copy(self) -> tuple:
+        """The mutable fields, for a memento."""
+        return (self, self.pc, self.v[:], self.handlers[:], self.status)
+
+    def restore_caller(self, session: SessionState) -> None:
+        """The session acts as the caller again, in the caller's database."""
+        session.user = self.saved_user
+        session.login_name, session.sandbox = self.saved_identity
+        if len(session.user_stack) > self.impersonations:
+            del session.user_stack[self.impersonations :]
+        session.database = self.database
+
+    @staticmethod
+    def back(saved: tuple) -> Frame:
+        """The frame as ``copy`` found it."""
+        frame, pc, v, handlers, status = saved
+        frame.pc, frame.handlers, frame.status = pc, handlers, status
+        frame.v[:] = v  # in place: output setters of a callee hold this list
+        return frame

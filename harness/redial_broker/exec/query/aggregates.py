@@ -1,0 +1,269 @@
+"""Aggregate functions: result types and how a group's values become one.
+
+Source: "Aggregate functions" pages. NULL values do not take part; COUNT(*) counts rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.collation import Collation
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import BIGINT, FLOAT, INT, MAX, SqlType, decimal_type, sql_type
+from redial_broker.exec.conversion.numbers import BOUNDS
+from redial_broker.exec.conversion.rules import group, shown_name
+from redial_broker.exec.expressions import compile_expression, key_of
+from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.operands import converted
+from redial_broker.exec.expressions.scope import Scope
+from redial_broker.exec.functions import AGGREGATES
+from redial_broker.exec.query.names import walk_here
+from redial_broker.exec.query.statistics import STATISTICS, checksum, statistic
+
+SUPPORTED = STATISTICS | {
+    "COUNT",
+    "COUNT_BIG",
+    "SUM",
+    "AVG",
+    "MIN",
+    "MAX",
+    "STRING_AGG",
+    "CHECKSUM_AGG",
+    "APPROX_COUNT_DISTINCT",
+}
+_WITHOUT_OVER = frozenset({"STRING_AGG", "APPROX_COUNT_DISTINCT"})
+_STRING_AGG_BYTES = 8000
+
+
+@dataclass(slots=True)
+class Aggregate:
+    """A compiled aggregate. compute(s, v, rows) -> value, over the rows of one group.
+
+    running() -> (add(s, v, row), value()) counts on from row to row; None where that is no gain.
+    """
+
+    compute: Callable[[Any, Any, list[tuple]], Any]
+    type: SqlType
+    nullable: bool = True
+    collation: Collation | None = None
+    running: Callable[[], tuple[Callable, Callable]] | None = None
+
+
+def is_windowed_aggregate(name: str) -> bool:
+    """Whether an aggregate may have an OVER clause."""
+    return name in SUPPORTED - _WITHOUT_OVER
+
+
+def is_aggregate(node: Any) -> bool:
+    """True for a call of an aggregate function that is not a window function."""
+    return (
+        isinstance(node, ast.FunctionCall)
+        and node.over is None
+        and len(node.name.parts) == 1
+        and node.name.name.upper() in AGGREGATES
+    )
+
+
+def has_aggregate(node: ast.Node | None) -> bool:
+    """True when an aggregate stands in the expression, subqueries not counted."""
+    return node is not None and any(is_aggregate(part) for part in walk_here(node))
+
+
+def comparison_key(of: SqlType, collation: Collation | None) -> Callable[[Any], Any]:
+    """The function that makes values of a type comparable; NULL stands first."""
+    key = collation.key if collation is not None and of.is_string else key_of(of)
+    if key is None:
+        return lambda value: (0,) if value is None else (1, value)
+    return lambda value: (0,) if value is None else (1, key(value))
+
+
+def compile_aggregate(node: ast.FunctionCall, scope: Scope) -> Aggregate:
+    """Compile a call over rows of ``scope``. Raises 8117 and kin for wrong types."""
+    name = node.name.name.upper()
+    if name not in SUPPORTED:
+        raise scope.refuse(f"aggregate {name}", node)
+    if name == "STRING_AGG":
+        return _string_agg(node, scope)
+    if len(node.arguments) != 1:
+        raise SqlError(174, node.name.name, 1, aborts="scope")
+    argument = node.arguments[0]
+    if isinstance(argument, ast.Star):
+        if name not in {"COUNT", "COUNT_BIG"}:
+            raise SqlError(102, "*", severity=15, aborts="scope")
+        return Aggregate(
+            lambda s, v, rows: len(rows),
+            _count_type(name),
+            False,
+            running=_counter(lambda s, v, row: 1),
+        )
+    # Over a window the argument may be an aggregate of the group: SUM(SUM(x)) OVER ().
+    nested = node.over is None and has_aggregate(argument)
+    if nested or any(isinstance(part, ast.Query) for part in argument.walk()):
+        raise SqlError(130, aborts="scope")
+    operand = compile_expression(argument, scope)
+    values = _values(operand, node.distinct or name == "APPROX_COUNT_DISTINCT")
+    if name in {"COUNT", "COUNT_BIG", "APPROX_COUNT_DISTINCT"}:
+        return Aggregate(
+            lambda s, v, rows: len(values(s, v, rows)),
+            _count_type(name),
+            False,
+            running=_counter(operand.fn),
+        )
+    if name in STATISTICS or name == "CHECKSUM_AGG":
+        made = checksum(operand) if name == "CHECKSUM_AGG" else statistic(name, operand)
+        return Aggregate(
+            lambda s, v, rows: made(values(s, v, rows)), INT if name == "CHECKSUM_AGG" else FLOAT
+        )
+    if name in {"MIN", "MAX"}:
+        return _extreme(name, operand, values)
+    return _sum(name, operand, values)
+
+
+def _counter(fn: Fn) -> Callable[[], tuple[Callable, Callable]]:
+    def begin() -> tuple[Callable, Callable]:
+        count = 0
+
+        def add(s: Any, v: Any, row: tuple) -> None:
+            nonlocal count
+            count += fn(s, v, row) is not None
+
+        return add, lambda: count
+
+    return begin
+
+
+def _count_type(name: str) -> SqlType:
+    return INT if name == "COUNT" else BIGINT
+
+
+def _values(operand: Expr, distinct: bool) -> Callable[[Any, Any, list[tuple]], list]:
+    fn = operand.fn
+    if not distinct:
+        return lambda s, v, rows: [x for row in rows if (x := fn(s, v, row)) is not None]
+    key = comparison_key(operand.type, operand.collation)
+
+    def run(s: Any, v: Any, rows: list[tuple]) -> list:
+        found: dict[Any, Any] = {}
+        for row in rows:
+            value = fn(s, v, row)
+            if value is not None:
+                found.setdefault(key(value), value)
+        return list(found.values())
+
+    return run
+
+
+def _extreme(name: str, operand: Expr, values: Callable) -> Aggregate:
+    of = operand.type
+    if of.name in {"bit", "xml", "text", "ntext", "image"}:
+        raise SqlError(8117, shown_name(of), name.lower(), aborts="scope")
+    key = comparison_key(of, operand.collation)
+    pick = min if name == "MIN" else max
+
+    def run(s: Any, v: Any, rows: list[tuple]) -> Any:
+        found = values(s, v, rows)
+        return pick(found, key=key) if found else None
+
+    return Aggregate(run, of, True, operand.collation)
+
+
+def _sum(name: str, operand: Expr, values: Callable) -> Aggregate:
+    of = operand.type
+    kind = group(of)
+    if kind not in {"int", "exact", "money", "float"} or of.name == "bit":
+        raise SqlError(8117, shown_name(of), name.lower(), aborts="scope")
+    result, divide = _result(name, of, kind)
+    low, high = BOUNDS.get(result.name, (None, None))
+    limit = Decimal(10) ** (result.precision - result.scale) if kind == "exact" else None
+    zero: Any = Decimal(0) if kind in {"exact", "money"} else 0
+
+    def run(s: Any, v: Any, rows: list[tuple]) -> Any:
+        found = values(s, v, rows)
+        if not found:
+            return None
+        return finish(sum(found, zero), len(found))
+
+    def finish(total: Any, count: int) -> Any:
+        if low is not None and not low <= total <= high:
+            raise SqlError(8115, "expression", result.name)
+        if limit is not None and abs(total) >= limit:
+            raise SqlError(8115, "expression", "numeric")
+        return divide(total, count) if name == "AVG" else total
+
+    def begin() -> tuple[Callable, Callable]:
+        total, count = zero, 0
+
+        def add(s: Any, v: Any, row: tuple) -> None:
+            nonlocal total, count
+            value = operand.fn(s, v, row)
+            if value is not None:
+                total, count = total + value, count + 1
+
+        return add, lambda: finish(total, count) if count else None
+
+    return Aggregate(run, result, running=begin)
+
+
+def _result(name: str, of: SqlType, kind: str) -> tuple[SqlType, Callable[[Any, int], Any]]:
+    if kind == "int":
+        return (BIGINT if of.name == "bigint" else INT), _divide_whole
+    if kind == "float":
+        return FLOAT, lambda total, n: total / n
+    if kind == "money":
+        return sql_type("money"), lambda total, n: _cut(total / n, 4)
+    scale = of.scale if name == "SUM" else max(of.scale, 6)
+    return decimal_type(38, scale), lambda total, n: _cut(total / n, scale)
+
+
+def _divide_whole(total: int, n: int) -> int:
+    return total // n if total >= 0 else -(-total // n)
+
+
+def _cut(value: Decimal, scale: int) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_DOWN)
+
+
+def _string_agg(node: ast.FunctionCall, scope: Scope) -> Aggregate:
+    if len(node.arguments) != 2:
+        raise SqlError(174, node.name.name, 2, aborts="scope")
+    operand = compile_expression(node.arguments[0], scope)
+    separator = compile_expression(node.arguments[1], scope)
+    of = operand.type
+    if of.length == MAX and of.is_string:
+        result = of
+    else:
+        name = "varchar" if of.name in {"varchar", "char"} else "nvarchar"
+        result = sql_type(name, 8000 if name == "varchar" else 4000)
+    text = converted(operand, sql_type(result.name, MAX)).fn
+    order = [
+        (compile_expression(item.value, scope), item.descending) for item in node.within_group or []
+    ]
+    limit = None if result.length == MAX else result.length
+
+    def run(s: Any, v: Any, rows: list[tuple]) -> Any:
+        rows = sort_rows(rows, order, s, v)
+        parts = [x for row in rows if (x := text(s, v, row)) is not None]
+        if not parts:
+            return None
+        joined = (separator.fn(s, v, rows[0]) or "").join(parts)
+        if limit is not None and len(joined) > limit:
+            raise SqlError(9829)
+        return joined
+
+    return Aggregate(run, result, True, operand.collation)
+
+
+def sort_rows(rows: list[tuple], order: list[tuple[Expr, bool]], s: Any, v: Any) -> list[tuple]:
+    """Rows in the order of (expression, descending) pairs; NULLs first, last when descending."""
+    for expr, descending in reversed(order):
+        key, fn = comparison_key(expr.type, expr.collation), expr.fn
+        rows = sorted(rows, key=_row_key(key, fn, s, v), reverse=descending)
+    return rows
+
+
+def _row_key(key: Callable[[Any], Any], fn: Fn, s: Any, v: Any) -> Callable[[tuple], Any]:
+    return lambda row: key(fn(s, v, row))

@@ -1,0 +1,193 @@
+"""FOR JSON PATH and AUTO ("Format query results as JSON with FOR JSON" pages, F-223)."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import NVARCHAR_MAX, SqlType
+from redial_broker.exec.conversion import explicit_conversion
+from redial_broker.exec.conversion.rules import group
+from redial_broker.exec.functions.jsontext import json_string
+from redial_broker.exec.query.forxml.values import float_text, moment_text
+from redial_broker.exec.query.levels import Level, keys_of, levels_of
+from redial_broker.exec.query.rowset import QueryColumn, Rowset
+
+TEXT_COLUMN = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B"
+"""Name of the one column of a FOR JSON result."""
+
+JSON_FUNCTIONS = frozenset({"JSON_QUERY", "JSON_MODIFY"})
+Value = Callable[[Any], str]
+
+
+def json_value(of: SqlType) -> Value:
+    """How a value of a type is written ("How FOR JSON converts SQL Server data types")."""
+    kind = group(of)
+    if of.name == "bit":
+        return lambda value: "true" if value else "false"
+    if kind in {"int", "exact", "money"}:
+        return explicit_conversion(of, NVARCHAR_MAX, 2 if kind == "money" else None)
+    if kind == "float":
+        return float_text(of)
+    if kind == "variant":
+        return lambda value: json_value(value.type)(value.value)
+    if kind in {"binary", "rowversion"}:
+        return lambda value: json_string(b64encode(value).decode())
+    if kind in {"datetime", "moment", "date", "time"}:
+        write = moment_text(of)
+        return lambda value: json_string(write(value))
+    return lambda value: json_string(str(value))
+
+
+def is_json(node: Any) -> bool:
+    """Whether an expression is JSON already, so that it is written as it is.
+
+    A subquery with WITHOUT_ARRAY_WRAPPER is plain text and is escaped ("Remove square brackets").
+    """
+    if isinstance(node, ast.ScalarSubquery):
+        clause = node.query.for_
+        return isinstance(clause, ast.ForJson) and not clause.without_array_wrapper
+    if isinstance(node, (ast.JsonObject, ast.JsonArray)):
+        return True
+    return (
+        isinstance(node, ast.FunctionCall)
+        and len(node.name.parts) == 1
+        and node.name.name.upper() in JSON_FUNCTIONS
+    )
+
+
+def for_json(node: ast.ForJson, rowset: Rowset, context: Any, block: Any) -> Rowset:
+    """The rowset of one row and one column that FOR JSON makes of a query."""
+
+    def fail(number: int, *args: object) -> SqlError:
+        return context.fail(node, SqlError(number, *args, aborts="scope"))
+
+    if node.root is not None and node.without_array_wrapper:
+        raise fail(13620)
+    columns = rowset.columns
+    for column in columns:
+        if not column.name:
+            raise fail(13605)
+    ready = (
+        [is_json(item.node) for item in block.items]
+        if block is not None
+        else [False] * len(columns)
+    )
+    writers = [str if done else json_value(column.type) for done, column in zip(ready, columns)]
+    if node.mode == "PATH":
+        objects = _path(node, columns, writers, fail)
+    else:
+        objects = _auto(node, columns, writers, block, fail, context)
+    rows_of, root = rowset.rows, node.root
+
+    def count_and_text(s: Any, v: Any, r: tuple) -> tuple[int, str | None]:
+        found = rows_of(s, v, r)
+        if not found:
+            return 0, None
+        text = ",".join(objects(found))
+        if not node.without_array_wrapper:
+            text = f"[{text}]"
+        return len(found), text if root is None else f"{{{json_string(root)}:{text}}}"
+
+    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+        _, text = count_and_text(s, v, r)
+        return [] if text is None else [(text,)]
+
+    made = Rowset([QueryColumn(TEXT_COLUMN, NVARCHAR_MAX)], rows, rowset.correlated, rowset.paths)
+    made.streamed = count_and_text
+    return made
+
+
+Objects = Callable[[list[tuple]], list[str]]
+
+
+# ---------------------------------------------------------------------- PATH
+def _path(
+    node: ast.ForJson,
+    columns: list[QueryColumn],
+    writers: list[Value],
+    fail: Callable[..., SqlError],
+) -> Objects:
+    """Dots in names make objects inside objects."""
+    tree: dict[str, Any] = {}
+    latest: list[str] = []
+    for place, column in enumerate(columns):
+        steps = column.name.split(".")
+        if "" in steps:
+            raise fail(13603, column.name)
+        inner = tree
+        for depth, step in enumerate(steps[:-1]):
+            held = inner.get(step)
+            reopened = held is not None and latest[: depth + 1] != steps[: depth + 1]
+            if isinstance(held, int) or reopened:
+                raise fail(13601, column.name)
+            inner = inner.setdefault(step, {})
+        if steps[-1] in inner:
+            raise fail(13601, column.name)
+        inner[steps[-1]] = place
+        latest = steps
+    nulls = node.include_null_values
+
+    def write(shape: dict[str, Any], row: tuple) -> str:
+        parts = []
+        for name, held in shape.items():
+            if isinstance(held, int):
+                value = row[held]
+                if value is not None or nulls:
+                    shown = "null" if value is None else writers[held](value)
+                    parts.append(f"{json_string(name)}:{shown}")
+            else:
+                inner = write(held, row)
+                if inner != "{}" or nulls:
+                    parts.append(f"{json_string(name)}:{inner}")
+        return "{" + ",".join(parts) + "}"
+
+    return lambda rows: [write(tree, row) for row in rows]
+
+
+# ---------------------------------------------------------------------- AUTO
+def _auto(
+    node: ast.ForJson,
+    columns: list[QueryColumn],
+    writers: list[Value],
+    block: Any,
+    fail: Callable[..., SqlError],
+    context: Any,
+) -> Objects:
+    if block is None:
+        raise context.not_supported(node, "FOR JSON AUTO over a set operation")
+    levels = levels_of(block, columns)
+    if levels is None:
+        raise fail(13600)
+    nulls = node.include_null_values
+    keys = [None if level.single else keys_of(level, columns) for level in levels]
+
+    def own(level: Level, row: tuple) -> list[str]:
+        return [
+            f"{json_string(columns[place].name)}:"
+            f"{'null' if row[place] is None else writers[place](row[place])}"
+            for place in level.columns
+            if row[place] is not None or nulls
+        ]
+
+    def nested(rows: list[tuple], depth: int) -> list[str]:
+        level = levels[depth]
+        if depth == len(levels) - 1:
+            return ["{" + ",".join(own(level, row)) + "}" for row in rows]
+        found, start = [], 0
+        while start < len(rows):
+            end = start + 1
+            key = keys[depth]
+            while key is not None and end < len(rows) and key(rows[end]) == key(rows[start]):
+                end += 1
+            inner = ",".join(nested(rows[start:end], depth + 1))
+            parts = own(level, rows[start])
+            parts.append(f"{json_string(levels[depth + 1].name)}:[{inner}]")
+            found.append("{" + ",".join(parts) + "}")
+            start = end
+        return found
+
+    return lambda rows: nested(rows, 0)

@@ -1,0 +1,127 @@
+"""SELECT INTO: a new table from a query's columns.
+
+Source: "SELECT - INTO clause" page. Keys, defaults and checks are not carried over; the identity
+property is, when one table is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.storage import Column, Table
+from redial_broker.exec.compiler import Run
+from redial_broker.exec.ddl.shape import TableDefinition
+from redial_broker.exec.ddl.tables import create_permanent
+from redial_broker.exec.ddl.temporary import create_temporary, is_temporary
+from redial_broker.exec.dml.targets import Target, Writes
+from redial_broker.exec.query.names import contains
+from redial_broker.exec.query.rowset import QueryColumn
+
+SELECT_INTO = 0xC2
+"""Command code of SELECT INTO in its DONE token."""
+
+
+def compile_into(query: ast.Query, compiler: Any, context: Any) -> Run:
+    """Read first, then make the table, then fill it."""
+    name = query.body.into
+    query, numbered = _without_identity(query, context)
+    rowset = compiler.query(replace(query, body=replace(query.body, into=None)), context.scope)
+    one_table = len(query.body.from_) == 1 and not contains(query.body.from_[0], ast.Join)
+    columns = [_column(c, n, one_table, context, name) for n, c in enumerate(rowset.columns, 1)]
+    for place, function in numbered:
+        for other in columns:
+            if other.identity:
+                raise context.fail(name, SqlError(8108, name.name, other.name))
+        columns[place].identity = (function.seed, function.increment)
+        columns[place].nullable = False
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            raise context.fail(name, SqlError(2705, column.name, name.name))
+        seen.add(column.name.lower())
+    context.uses_temp = True  # the table does not exist yet when this is compiled
+
+    def run(s: Any, v: list) -> None:
+        rows = rowset.rows(s, v, ())
+        for place, function in numbered:
+            rows = [
+                (*row[:place], function.seed + number * function.increment, *row[place + 1 :])
+                for number, row in enumerate(rows)
+            ]
+        fresh = [replace(column) for column in columns]
+        table = create(s, name, TableDefinition(name.name, fresh, [], []))
+        writes = Writes(s, v, Target(table))
+        for row in rows:
+            writes.insert(row)
+        _continue_identity(s, table, rows)
+        s.done(SELECT_INTO, len(rows))
+
+    return run
+
+
+def _without_identity(
+    query: ast.Query, context: Any
+) -> tuple[ast.Query, list[tuple[int, ast.IdentityFunction]]]:
+    """The query with IDENTITY(...) made a plain column, and (its place, the function).
+
+    Source: "IDENTITY (Function)" page. It must have a name, and stand behind no * here.
+    """
+    found: list[tuple[int, ast.IdentityFunction]] = []
+    items = []
+    for place, item in enumerate(query.body.items):
+        function = item.value
+        if isinstance(function, ast.IdentityFunction):
+            if any(isinstance(before.value, ast.Star) for before in items):
+                raise context.not_supported(function, "IDENTITY behind * in SELECT INTO")
+            found.append((place, function))
+            zero = ast.Literal(item.pos, item.end, "int", 0)
+            item = replace(
+                item, value=ast.Cast(item.pos, item.end, "CAST", zero, function.data_type)
+            )
+        items.append(item)
+    if len(found) > 1:
+        raise context.fail(query.body.into, SqlError(8108, query.body.into.name, "identity"))
+    if not found:
+        return query, found
+    return replace(query, body=replace(query.body, items=items)), found
+
+
+def _column(
+    column: QueryColumn, number: int, one_table: bool, context: Any, node: ast.Node
+) -> Column:
+    if not column.name:
+        raise context.fail(node, SqlError(1038))
+    if column.type.name == "rowversion":
+        raise context.not_supported(node, "a rowversion column in SELECT INTO")
+    identity = column.identity if one_table and column.identity else None
+    collation = column.collation.name if column.collation is not None else ""
+    return Column(
+        column.name,
+        column.type,
+        column.nullable and not identity,
+        identity,
+        case_sensitive=column.collation is not None and column.collation.case_sensitive,
+        collation=collation,
+    )
+
+
+def create(s: Any, name: ast.ObjectName, definition: TableDefinition) -> Table:
+    """The new, empty table. Raises 2714 when the name is taken."""
+    if is_temporary(name.name):
+        create_temporary(s, definition)
+        return s.temp_tables[name.name.lower()]
+    return create_permanent(s, name, definition)
+
+
+def _continue_identity(s: Any, table: Table, rows: list[tuple]) -> None:
+    """The identity goes on behind the last value copied."""
+    place = table.identity_column
+    if place is None or not rows:
+        return
+    step = table.columns[place].identity[1]
+    values = [row[place] for row in rows]
+    last = max(values) if step > 0 else min(values)
+    s.engine.journal.assign(None, table, "next_identity", int(last) + step)

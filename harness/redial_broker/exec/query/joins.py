@@ -1,0 +1,348 @@
+"""Running a FROM clause: each step turns the rows so far into longer rows.
+
+A source whose key comes from the rows so far is looked up once per row (nested loops); one that
+does not depend on them is read once and, where an equality allows it, matched through a hash table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.differences import differs
+from redial_broker.exec.expressions import compile_expression
+from redial_broker.exec.expressions.comparison import aligned
+from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.query.names import Names, column_refs, has_subquery
+from redial_broker.exec.query.reading import (
+    LockPlans,
+    compile_fetch,
+    compile_reader,
+    residual,
+    value_of,
+)
+from redial_broker.exec.query.rowset import QueryScope, Rows, fit
+from redial_broker.exec.query.sources import Source
+from redial_broker.exec.query.tree import (
+    Condition,
+    FilterStep,
+    FullStep,
+    OuterStep,
+    ReadStep,
+)
+
+differs(
+    "joins and correlated subqueries",
+    "Which side is read first, and what is searched by key, is a rule and not a cost. What "
+    "would be read again for each row is read once where that takes the same locks.",
+)
+
+Step = Callable[[Any, Any, list[tuple]], list[tuple]]
+
+
+class StepCompiler:
+    """Compiles the steps of one FROM clause in their final scope.
+
+    memo: one cell per thing that is computed once per run of the query block; enclosing: the same
+    of the block around a subquery, which runs it once per row.
+    """
+
+    def __init__(
+        self, names: Names, scope: QueryScope, memo: list, enclosing: list | None = None
+    ) -> None:
+        self.names = names
+        self.scope = scope
+        self.memo = memo
+        self.enclosing = enclosing
+
+    def compile(self, steps: list[Any]) -> list[Step]:
+        """One closure per step."""
+        return [self.step(step) for step in steps]
+
+    def step(self, step: Any) -> Step:
+        """The closure of one step."""
+        if isinstance(step, ReadStep):
+            return self._read(step)
+        if isinstance(step, OuterStep):
+            return _outer(self.compile(step.steps), sum(s.width for s in step.sources))
+        if isinstance(step, FullStep):
+            return self._full(step)
+        return self._filter(step.conditions)
+
+    # ------------------------------------------------------------------ reading one source
+    def _read(self, step: ReadStep) -> Step:
+        depends = self._depends(step)
+        if step.bound and not depends and not step.source.lateral:
+            return self._read_once(step)
+        if step.source.table is None:
+            return self._call(step)
+        reader = compile_reader(step.source, step.path, self.scope)
+        reader.limit = step.limit
+        fetch = compile_fetch(reader)
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            return [row + found for row in rows for found in fetch(s, v, row)]
+
+        run.fetch = fetch
+        return self._looked_up(step, run) or run
+
+    def _looked_up(self, step: ReadStep, scan: Step) -> Step | None:
+        """A scan that is repeated for every row of the block around, through a hash table.
+
+        Only where it takes the same locks (F-214): when reading holds none and nothing in the table
+        is uncommitted, a scan asks for no key lock, so one reading stands for all. Otherwise it is
+        done row by row.
+        """
+        source = step.source
+        if self.enclosing is None or step.path.kind != "SCAN" or source.write:
+            return None
+        local = [c for c in step.conditions if self._only_own(c)]
+        keys, others = self._hash_keys(source, [c for c in step.conditions if c not in local])
+        if not keys:
+            return None
+        path = replace(step.path, residual=[c.node for c in local])
+        read = compile_fetch(compile_reader(source, path, self.scope))
+        plans = LockPlans(source, key_only=False)
+        return self._matched(
+            read, (keys, others), source.offset, self.enclosing, plans.repeatable, scan
+        )
+
+    def _matched(
+        self,
+        read: Callable[[Any, Any, tuple], list],
+        conditions: tuple[list, list],
+        offset: int,
+        memo: list,
+        may: Callable[[Any, Any], bool] | None = None,
+        otherwise: Step | None = None,
+    ) -> Step:
+        """Rows so far with those of a source read once, by hash where there are keys.
+
+        conditions: (keys, others); memo: where the hash table is kept; may: whether it may be made
+        now, else ``otherwise`` runs.
+        """
+        keys, others = conditions
+        test = residual([c.node for c in others], self.scope)
+        left_key, right_key = _key_function(keys, 0), _key_function(keys, 1)
+        cell = len(memo)
+        memo.append(None)
+
+        def build(s: Any, v: Any, row: tuple) -> dict[Any, list[tuple]]:
+            base, table = fit(row, offset), {}
+            for found in read(s, v, base):
+                key = right_key(s, v, base + found)
+                if key is not None:
+                    table.setdefault(key, []).append(found)
+            return table
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            if not rows:
+                return []
+            table = memo[cell]
+            if table is None:
+                if may is not None and not may(s, v):
+                    return otherwise(s, v, rows)
+                table = memo[cell] = build(s, v, rows[0])
+            joined = [row + found for row in rows for found in table.get(left_key(s, v, row), ())]
+            return joined if test is None else [row for row in joined if test(s, v, row)]
+
+        return run
+
+    def _only_own(self, condition: Condition) -> bool:
+        """Whether a condition reads nothing but this source, variables and constants."""
+        return not has_subquery(condition.node) and all(
+            self.names.find(ref) for ref in column_refs(condition.node)
+        )
+
+    def _depends(self, step: ReadStep) -> bool:
+        """Whether the keys the path searches for come from the rows so far."""
+        path = step.path
+        searched = [step.lookup] if path is None else [*path.equal, path.low, path.high]
+        values = [value for sarg in searched if sarg is not None for value in sarg.values]
+        return any(self.names.mentioned(value) for value in values)
+
+    def _rows_of(self, step: ReadStep) -> Rows:
+        """The rows of a source that is no stored table, by key where it can be asked so."""
+        source, sarg = step.source, step.lookup
+        if sarg is None:
+            return source.rows
+        find = source.lookups[sarg.ordinal]
+        value_fn = value_of(sarg.values[0], source.columns[sarg.ordinal].type, self.scope)
+
+        def rows_of(s: Any, v: Any, r: tuple) -> list[tuple]:
+            value = value_fn(s, v, r)
+            return [] if value is None else find(s, value)
+
+        return rows_of
+
+    def _call(self, step: ReadStep) -> Step:
+        rows_of = self._rows_of(step)
+        test = residual([c.node for c in step.conditions], self.scope)
+
+        def fetch(s: Any, v: Any, r: tuple) -> list[tuple]:
+            found = rows_of(s, v, r)
+            return found if test is None else [row for row in found if test(s, v, row)]
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            found = [row + other for row in rows for other in rows_of(s, v, row)]
+            return found if test is None else [row for row in found if test(s, v, row)]
+
+        run.fetch = fetch
+        return run
+
+    def _read_once(self, step: ReadStep) -> Step:
+        """Read the source on its own, then match: by hash where a condition is an equality."""
+        source = step.source
+        own = [c for c in step.conditions if not c.mentions - {source}]
+        joining = [c for c in step.conditions if c.mentions - {source}]
+        # What depends on no row of the block around is read once for all of them.
+        free = (
+            self.enclosing is not None
+            and source.table is not None
+            and all(self._only_own(c) for c in own)
+        )
+        once = self._matched(
+            self._alone(step, own),
+            self._hash_keys(source, joining),
+            source.offset,
+            self.enclosing if free else self.memo,
+        )
+        if free or source.table is None:
+            return once
+        return self._looked_up(step, once) or once
+
+    def _alone(self, step: ReadStep, own: list[Condition]) -> Callable[[Any, Any, tuple], list]:
+        source = step.source
+        if source.table is None:
+            rows_of = self._rows_of(step)
+            test = residual([c.node for c in own], self.scope)
+            if test is None:
+                return rows_of
+            return lambda s, v, r: [x for x in rows_of(s, v, r) if test(s, v, r + x)]
+        mine = {id(c.node) for c in own}
+        path = replace(step.path, residual=[c for c in step.path.residual if id(c) in mine])
+        return compile_fetch(compile_reader(source, path, self.scope))
+
+    def _hash_keys(
+        self, source: Source, joining: list[Condition]
+    ) -> tuple[list[tuple[Expr, Expr, Any]], list[Condition]]:
+        """Equalities between the source and the rows so far, as (left, right, key function)."""
+        keys, others = [], []
+        for condition in joining:
+            node = condition.node
+            sides = self._sides(source, node) if isinstance(node, ast.Comparison) else None
+            if sides is None:
+                others.append(condition)
+                continue
+            left, right = (compile_expression(side, self.scope) for side in sides)
+            keys.append(aligned("=", left, right))
+        return keys, others
+
+    def _sides(
+        self, source: Source, node: ast.Comparison
+    ) -> tuple[ast.Expression, ast.Expression] | None:
+        if node.op != "=":
+            return None
+        for left, right in ((node.left, node.right), (node.right, node.left)):
+            if self.names.mentioned(right) == {source} and source not in self.names.mentioned(left):
+                return left, right
+        return None
+
+    def _full_keys(self, step: FullStep) -> tuple[list[tuple[Expr, Expr, Any]], list[Condition]]:
+        """Equalities between the two sides of a FULL JOIN, and the other conditions."""
+        left, right = set(step.left), set(step.sources)
+        keys, others = [], []
+        for condition in step.conditions:
+            node, pair = condition.node, None
+            if isinstance(node, ast.Comparison) and node.op == "=":
+                for one, two in ((node.left, node.right), (node.right, node.left)):
+                    names = self.names.mentioned(one), self.names.mentioned(two)
+                    if names[0] and names[1] and names[0] <= left and names[1] <= right:
+                        pair = one, two
+            if pair is None:
+                others.append(condition)
+            else:
+                one, two = (compile_expression(side, self.scope) for side in pair)
+                keys.append(aligned("=", one, two))
+        return keys, others
+
+    # ------------------------------------------------------------------ the rest
+    def _filter(self, conditions: list[Condition]) -> Step:
+        test = residual([c.node for c in conditions], self.scope)
+        if test is None:
+            return lambda s, v, rows: rows
+        return lambda s, v, rows: [row for row in rows if test(s, v, row)]
+
+    def _full(self, step: FullStep) -> Step:
+        steps = self.compile(step.steps)
+        keys, others = self._full_keys(step)
+        test = residual([c.node for c in others], self.scope)
+        left_key, right_key = _key_function(keys, 0), _key_function(keys, 1)
+        left_width = sum(s.width for s in step.left)
+        right_width = sum(s.width for s in step.sources)
+        offset = min(s.offset for s in step.sources)
+
+        def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+            outer = fit(rows[0] if rows else (), offset - left_width)
+            others = run_steps(steps, s, v, [fit(outer, offset)])
+            others = [row[offset:] for row in others]
+            matched: set[int] = set()
+            joined: list[tuple] = []
+            by_key: dict[Any, list[int]] = {}
+            for i, x in enumerate(others):
+                key = right_key(s, v, fit(outer, offset) + x)
+                if key is not None:
+                    by_key.setdefault(key, []).append(i)
+            for row in rows:
+                found = by_key.get(left_key(s, v, row), ())
+                hits = [i for i in found if test is None or test(s, v, row + others[i])]
+                matched.update(hits)
+                joined += [row + others[i] for i in hits] or [row + (None,) * right_width]
+            empty = outer + (None,) * left_width
+            return joined + [empty + x for i, x in enumerate(others) if i not in matched]
+
+        return run
+
+
+def run_steps(steps: list[Step], s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+    """All steps, one after the other."""
+    for step in steps:
+        rows = step(s, v, rows)
+    return rows
+
+
+def _outer(steps: list[Step], width: int) -> Step:
+    nothing = (None,) * width
+
+    def run(s: Any, v: Any, rows: list[tuple]) -> list[tuple]:
+        joined: list[tuple] = []
+        for row in rows:
+            joined += run_steps(steps, s, v, [row]) or [row + nothing]
+        return joined
+
+    return run
+
+
+def _key_function(keys: list[tuple[Expr, Expr, Any]], side: int) -> Fn:
+    """The hash key of one side: None when a part is NULL, () when there is nothing to match by."""
+    parts = [(key[side].fn, key[2]) for key in keys]
+    if not parts:
+        return lambda s, v, r: ()
+    if len(parts) == 1 and parts[0][1] is None:
+        return parts[0][0]
+
+    def run(s: Any, v: Any, r: tuple) -> tuple | None:
+        found = []
+        for fn, key in parts:
+            value = fn(s, v, r)
+            if value is None:
+                return None
+            found.append(value if key is None else key(value))
+        return tuple(found)
+
+    return run
+
+
+__all__ = ["FilterStep", "Step", "StepCompiler", "run_steps"]

@@ -1,0 +1,116 @@
+"""What a compiled query is: its columns and a closure that yields its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from redial.tsql.ast import ColumnRef
+from redial_broker.engine.collation import Collation
+from redial_broker.engine.errors import SqlError
+from redial_broker.engine.types import ResultColumn, SqlType
+from redial_broker.exec.conversion.rules import XML_NODES
+from redial_broker.exec.expressions.expr import Expr
+from redial_broker.exec.expressions.scope import Scope
+
+Rows = Callable[[Any, Any, tuple], list[tuple]]
+"""rows(session, locals, outer row) -> rows; correlated queries read the outer row."""
+
+
+@dataclass(slots=True)
+class QueryColumn:
+    """One output column.
+
+    identity: (seed, step) of a column that has it. untyped: the bare NULL, which takes any type.
+    stored: see ``ResultColumn``.
+    """
+
+    name: str
+    type: SqlType
+    nullable: bool = True
+    identity: Any = None
+    collation: Collation | None = None
+    untyped: bool = False
+    stored: bool = False
+
+    def result(self) -> ResultColumn:
+        """The column as a client sees it; 493 for what .nodes() returned, which is no value."""
+        if self.type is XML_NODES:
+            raise SqlError(493, self.name, aborts="batch")
+        return ResultColumn(self.name, self.type, self.nullable, bool(self.identity), self.stored)
+
+
+@dataclass(slots=True)
+class Rowset:
+    """A compiled query: ``rows`` may be called any number of times.
+
+    correlated: it reads columns of the query around it, so its rows differ from outer row to outer
+    row. paths: what was chosen per stored table, for tests and ``explain``. body: how it can be
+    compiled again, when it is a single block. streamed: of FOR XML and FOR JSON, (number of rows
+    written, text or None), which a client gets in pieces.
+    """
+
+    columns: list[QueryColumn]
+    rows: Rows
+    correlated: bool = False
+    paths: list[Any] = field(default_factory=list)
+    body: Any = None
+    streamed: Callable[[Any, Any, tuple], tuple[int, str | None]] | None = None
+
+
+@dataclass
+class QueryScope(Scope):
+    """The scope of one query level; ``width``: columns of its rows, the outer prefix included.
+
+    outside: set when a name was found in an enclosing query, that is when the query is correlated.
+    """
+
+    width: int = 0
+    outside: bool = False
+
+    def resolve_column(self, node: ColumnRef) -> Expr:
+        """Like ``Scope.resolve_column``, noting whether the name leads outside this query."""
+        name = node.parts[-1].lower()
+        qualifier = tuple(part.lower() for part in node.parts[:-1])
+        if not any(c.name.lower() == name and c.answers(qualifier) for c in self.columns):
+            self.outside = True
+            if self.parent is not None:
+                return self.parent.resolve_column(node)
+        return super().resolve_column(node)
+
+
+def scope_width(scope: Scope | None) -> int:
+    """How many columns the rows of a scope have."""
+    if scope is None:
+        return 0
+    if isinstance(scope, QueryScope):
+        return scope.width
+    own = max((column.index + 1 for column in scope.columns), default=0)
+    return max(own, scope_width(scope.parent))
+
+
+def query_scope(parent: Scope, columns: Sequence[Any], width: int) -> QueryScope:
+    """A query's scope inside ``parent``, with the parent's variables and hooks."""
+    return QueryScope(
+        variables=parent.variables,
+        columns=columns,
+        parent=parent,
+        source=parent.source,
+        namespaces=parent.namespaces,
+        compile_subquery=parent.compile_subquery,
+        scalar_function=parent.scalar_function,
+        user_type=parent.user_type,
+        xml_type=parent.xml_type,
+        updated_column=parent.updated_column,
+        next_value=parent.next_value,
+        width=width,
+    )
+
+
+def fit(row: tuple, width: int) -> tuple:
+    """``row`` as wide as a scope's rows: a partial row of a join is filled up, extras are cut."""
+    missing = width - len(row)
+    if missing > 0:
+        return row + (None,) * missing
+    return row[:width] if missing else row

@@ -1,0 +1,197 @@
+"""SELECT as a statement: a result set, variables, or a new table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.compiler import Context, Run, compiles
+from redial_broker.exec.conversion import compile_assignment_conversion
+from redial_broker.exec.conversion.declared import type_by_name
+from redial_broker.exec.expressions import binary_operation
+from redial_broker.exec.expressions.expr import Expr, Fn, variable
+from redial_broker.exec.expressions.registry import compiles as compiles_value
+from redial_broker.exec.query.blocks import Block, Item
+from redial_broker.exec.query.compile import QueryCompiler
+from redial_broker.exec.query.rowset import QueryColumn, Rowset
+
+CHUNK = 2033
+"""Characters of FOR XML and FOR JSON text in one row to the client ("Use FOR JSON output" page)."""
+
+SELECT = 0xC1
+"""Command code of a SELECT in its DONE token."""
+
+
+@compiles_value(ast.IdentityFunction)
+def _misplaced_identity(node: ast.IdentityFunction, scope: Any) -> Any:
+    """177: SELECT INTO takes its IDENTITY(...) out of the list before that is compiled."""
+    raise SqlError(177, aborts="scope")
+
+
+@compiles(ast.SelectStatement)
+def compile_select(node: ast.SelectStatement, context: Context) -> Run:
+    """SELECT: to the client, into variables, or into a new table."""
+    query = node.query
+    compiler = QueryCompiler(context)
+    if isinstance(query.body, ast.Select):
+        assigning = [item for item in query.body.items if item.variable is not None]
+        if assigning:
+            if len(assigning) != len(query.body.items):
+                raise context.fail(node, SqlError(141, severity=15, aborts="scope"))
+            if query.for_ is not None:
+                raise context.fail(
+                    query.for_, SqlError(6819, "ASSIGNMENT", state=3, aborts="scope")
+                )
+            return _assignment(compiler.block(query, context.scope), context)
+        if query.body.into is not None:
+            from redial_broker.exec.query.into import compile_into
+
+            refuse_for(query, context, "SELECT INTO")
+            return compile_into(query, compiler, context)
+    rowset = compiler.query(query, context.scope)
+    return _result(rowset) if rowset.streamed is None else _streamed(rowset)
+
+
+def refuse_for(query: Any, context: Context, statement: str) -> None:
+    """6819 or 13602: FOR XML and FOR JSON give rows to a client, not to a table."""
+    clause = getattr(query, "for_", None)
+    if isinstance(clause, (ast.ForXml, ast.ForJson)):
+        number = 6819 if isinstance(clause, ast.ForXml) else 13602
+        raise context.fail(clause, SqlError(number, statement, aborts="scope"))
+
+
+def _streamed(rowset: Rowset) -> Run:
+    """FOR XML and FOR JSON: the text in rows of 2033 characters; the rows written count (F-222).
+
+    An untyped FOR XML column goes out as ntext, FOR JSON as nvarchar(max).
+    """
+    (column,) = rowset.columns
+    of = type_by_name("ntext") if column.name.startswith("XML_") else column.type
+    columns = [QueryColumn(column.name, of).result()]
+    make = rowset.streamed
+
+    def run(s: Any, v: list) -> None:
+        count, text = make(s, v, ())
+        pieces = (
+            []
+            if text is None
+            else [(text[at : at + CHUNK],) for at in range(0, max(1, len(text)), CHUNK)]
+        )
+        s.result(columns, pieces)
+        s.done(SELECT, count)
+
+    return run
+
+
+def _result(rowset: Rowset) -> Run:
+    columns = [column.result() for column in rowset.columns]
+    rows = rowset.rows
+
+    def run(s: Any, v: list) -> None:
+        found = rows(s, v, ())
+        s.result(columns, found)
+        s.done(SELECT, len(found))
+
+    return run
+
+
+# ---------------------------------------------------------------------- SELECT @v = ...
+def _assignment(block: Block, context: Context) -> Run:
+    """Variables take the value of the last row; without a row they keep theirs."""
+    if (
+        block.sort
+        or block.select.distinct
+        or block.tail.offset is not None
+        or (block.select.top is not None and block.select.top.with_ties)
+    ):
+        pairs_of = _arranged(block)
+    else:
+        pairs_of = _plain(block)
+    setters = [_setter(item, context) for item in block.items]
+    order = [slot for slot, _ in setters]
+
+    if len(setters) == 1:
+        slot, fn = setters[0]
+
+        def run_one(s: Any, v: list) -> None:
+            rows = pairs_of(s, v)
+            if len(rows) == 1:
+                v[slot] = fn(s, v, rows[0])
+            elif rows:
+                _assign_all(s, v, rows, setters, order)
+            s.done(SELECT, len(rows))
+
+        return run_one
+
+    def run(s: Any, v: list) -> None:
+        rows = pairs_of(s, v)
+        if rows:
+            _assign_all(s, v, rows, setters, order)
+        s.done(SELECT, len(rows))
+
+    return run
+
+
+def _assign_all(
+    s: Any, v: list, rows: list[tuple], setters: list[tuple[int, Fn]], order: list[int]
+) -> None:
+    """Assign row by row, in a copy: a statement that waits half way leaves no trace."""
+    work = v[:]
+    for row in rows:
+        for slot, fn in setters:
+            work[slot] = fn(s, work, row)
+    for slot in order:
+        v[slot] = work[slot]
+
+
+def _plain(block: Block) -> Callable[[Any, list], list[tuple]]:
+    read, top = block.source_rows(), block.top
+    if top is None:
+        return lambda s, v: read(s, v, ())
+
+    def run(s: Any, v: list) -> list[tuple]:
+        found = read(s, v, ())
+        return found[: top(s, v, (), len(found))]
+
+    return run
+
+
+def _arranged(block: Block) -> Callable[[Any, list], list[tuple]]:
+    from redial_broker.exec.query.blocks import projection
+
+    read, arrange = block.source_rows(), block.arrange()
+    project = projection([item.expr for item in block.items])
+
+    def run(s: Any, v: list) -> list[tuple]:
+        pairs = [(row, project(s, v, row)) for row in read(s, v, ())]
+        return [row for row, _ in arrange(s, v, (), pairs)]
+
+    return run
+
+
+def _setter(item: Item, context: Context) -> tuple[int, Fn]:
+    """(slot, closure of the value to assign) of one ``@v = value`` or ``@v += value``."""
+    found = context.scope.resolve_variable(item.variable)
+    slot, of = found.slot, found.type
+    return slot, assigned(item.expr, item.op, slot, of)
+
+
+def assigned(expr: Expr, op: str, slot: int, of: Any) -> Fn:
+    """The value a variable takes: the operator applied, converted to the variable's type."""
+    if op != "=":
+        expr = binary_operation(op[0], variable(slot, of), expr)
+    if expr.untyped:
+        return expr.fn
+    convert = compile_assignment_conversion(expr.type, of)
+    if convert is None:
+        return expr.fn
+    inner = expr.fn
+    return lambda s, v, r: convert(inner(s, v, r))
+
+
+def explain(node: ast.SelectStatement, context: Context) -> list[str]:
+    """The access paths of a query, one line per stored table (for tests)."""
+    rowset = QueryCompiler(context).query(node.query, context.scope)
+    return [str(path) for path in rowset.paths]

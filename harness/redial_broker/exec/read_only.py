@@ -1,0 +1,55 @@
+"""Databases set READ_ONLY: which statements write to one (ALTER DATABASE SET options page, 3906).
+
+Definitions are refused where they are put into the database (``Database.put``); row changes and the
+verbs of Service Broker are refused here, when they are run.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+
+_ROWS = (ast.Insert, ast.Update, ast.Delete, ast.Merge)
+_VERBS = (
+    ast.BeginDialog,
+    ast.BeginTimer,
+    ast.Send,
+    ast.Receive,
+    ast.GetConversationGroup,
+    ast.MoveConversation,
+    ast.EndConversation,
+)
+
+
+def target_names(node: Any) -> list[ast.ObjectName | None]:
+    """Names of what a statement writes to; None stands for the current database."""
+    if isinstance(node, _VERBS):
+        return [None]
+    found: list[Any] = []
+    if isinstance(node, _ROWS):
+        found = [node.target, *(clause.into for clause in node.outputs or [])]
+    elif isinstance(node, ast.TruncateTable):
+        found = [node.name]
+    return [
+        name for name in found if isinstance(name, ast.ObjectName) and not name.name.startswith("#")
+    ]
+
+
+def guarded(run: Any, node: Any, database: Any) -> Any:
+    """The statement's run, refused when it writes to a database that is READ_ONLY."""
+    databases = database.server.databases if database.server is not None else {}
+    for name in target_names(node):
+        other = name.database if name is not None else None
+        target = database if not other else databases.get(other.lower())
+        if target is not None and target.options["read_only"]:
+            return _refusal(target.name)
+    return run
+
+
+def _refusal(name: str) -> Any:
+    def refuse(s: Any, v: list) -> None:
+        raise SqlError(3906, name)
+
+    return refuse

@@ -1,0 +1,268 @@
+"""User-defined functions: scalar, inline table-valued, multi-statement table-valued.
+
+A function changes nothing outside its own variables (443), so its body runs to its end inside the
+evaluation of the expression that calls it; when something in it must wait, the whole calling
+statement waits and starts again, the function with it. Sources: "CREATE FUNCTION" page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from redial.tsql import ast
+from redial_broker.engine.errors import SqlError
+from redial_broker.exec.compiler import Context, ProgramCompiler, compile_program
+from redial_broker.exec.conversion import compile_assignment_conversion
+from redial_broker.exec.execute import declare_parameters, module_principal
+from redial_broker.exec.expressions import compile_expression
+from redial_broker.exec.expressions.expr import Expr, Fn
+from redial_broker.exec.expressions.scope import Scope
+from redial_broker.exec.flow import declared_type
+from redial_broker.exec.objects import Function
+from redial_broker.exec.program import ParameterInfo, Program
+from redial_broker.exec.query.permissions import check_permission
+from redial_broker.exec.query.rowset import QueryColumn
+from redial_broker.exec.query.through import chained
+from redial_broker.exec.tokens import enter
+
+SCALAR, INLINE, TABLE = "SCALAR FUNCTION", "INLINE FUNCTION", "TABLE FUNCTION"
+
+
+class QuietSink:
+    """Where the row counts of statements inside a function go: nowhere."""
+
+    def done(self, *_: Any) -> None:
+        """Row counts of the body are nobody's business."""
+
+    def message(self, *_: Any) -> None:
+        """Warnings of the body are dropped."""
+
+    columns = row = env = done
+
+
+QUIET = QuietSink()
+
+
+# ---------------------------------------------------------------------- programs
+def function_program(s: Any, function: Function) -> Program:
+    """The compiled function of a scalar or multi-statement function, compiled when first needed."""
+    if function.program is None:
+        function.program = new_program(s, function)
+    return function.program
+
+
+def new_program(s: Any, function: Function) -> Program:
+    """Compile a function; its variables: parameters first, then the table it returns."""
+    options, node = function.options, function.node
+    program = Program(
+        function.name,
+        function.schema,
+        function.database,
+        function.source,
+        object_id=function.object_id,
+        quoted_identifier=options["quoted_identifier"],
+        ansi_nulls=options["ansi_nulls"],
+    )
+
+    def prepare(compiler: ProgramCompiler) -> None:
+        from redial_broker.exec.query import table_definition
+
+        declare_parameters(compiler, node.parameters)
+        if function.kind == TABLE:
+            definition = table_definition(node.elements, compiler.context, node.variable.name)
+            compiler.declare_table(node.variable.name, definition)
+        elif function.kind == SCALAR:
+            compiler.returns_type = declared_type(compiler.context, node.returns)
+
+    body = [] if function.kind == INLINE else node.body
+    return compile_program(program, body, s, prepare)
+
+
+# ---------------------------------------------------------------------- running
+def run_function(s: Any, function: Function, program: Program, values: list) -> Any:
+    """Run a function's body to its end and return its frame. Raises Wait: run the caller again."""
+    frames = s.frames
+    for frame in frames:
+        if frame.program is program:  # what a query remembers while it runs is not shared
+            program = new_program(s, function)
+            break
+    s.work()
+    saved = (
+        s.sink,
+        s.rowcount,
+        s.error,
+        s.mark,
+        s.auto,
+        s.scope_identity,
+        s.last_identity,
+        s.database,
+    )
+    depth = len(frames)
+    s.auto, s.sink = False, QUIET
+    machine = s.instance.machine
+    try:
+        home = function.database
+        user = None if function.execute_as is None else module_principal(function, home, s)
+        frame = machine.call(s, program, values, user=user)
+        if s.database is not home:
+            enter(s, home)
+        code, v, pc = program.code, frame.v, 0
+        while len(frames) > depth:
+            frame.pc = pc
+            following = code[pc](s, v)
+            pc = pc + 1 if following is None else following
+        return frame
+    except SqlError as error:
+        if len(frames) > depth and not error.procedure:
+            error.procedure = program.name
+            error.line = error.line or program.infos[frames[-1].pc].line
+        raise
+    finally:
+        while len(frames) > depth:
+            machine.unwind(s)
+        (
+            s.sink,
+            s.rowcount,
+            s.error,
+            s.mark,
+            s.auto,
+            s.scope_identity,
+            s.last_identity,
+            s.database,
+        ) = saved
+
+
+# ---------------------------------------------------------------------- calls
+def find_function(name: ast.ObjectName, context: Context, kinds: tuple[str, ...]) -> Any:
+    """The function a name means, None when there is none of these kinds."""
+    database = context.database
+    if name.database is not None and name.database.lower() != database.name.lower():
+        raise context.not_supported(name, "a function of another database")
+    session = context.session
+    found = database.follow(
+        database.resolve(name.schema, name.name, session, context.home), session
+    )
+    return found if isinstance(found, Function) and found.kind in kinds else None
+
+
+def bind_arguments(
+    function: Function,
+    parameters: list[ParameterInfo],
+    given: list[Any],
+    node: Any,
+    context: Context,
+) -> Callable[[Any, Any, tuple], list]:
+    """values(s, v, r) of a call. given: Expr per argument, or the DEFAULT node.
+
+    Raises SqlError 313 for too few arguments, 8144 for too many.
+    """
+    if len(given) < len(parameters):
+        shown = ".".join(part for part in node.name.parts if part)
+        raise context.fail(node, SqlError(313, shown, aborts="scope"))
+    if len(given) > len(parameters):
+        raise context.fail(node, SqlError(8144, function.name, state=2))
+    makers = [
+        _argument(part, item, function, node, context) for part, item in zip(given, parameters)
+    ]
+    return lambda s, v, r: [make(s, v, r) for make in makers]
+
+
+def _argument(
+    given: Any, parameter: ParameterInfo, function: Function, node: Any, context: Context
+) -> Fn:
+    if parameter.table_type is not None:
+        raise context.not_supported(node, "a table-valued parameter of a function")
+    if isinstance(given, ast.DefaultValue):
+        default = parameter.default
+        if default is None:
+            raise context.fail(node, SqlError(201, function.name, parameter.name, state=4))
+        return lambda s, v, r: default(s)
+    convert = compile_assignment_conversion(given.type, parameter.type)
+    fn = given.fn
+    if convert is None or given.untyped:
+        return fn
+
+    def make(s: Any, v: Any, r: tuple) -> Any:
+        value = fn(s, v, r)
+        return None if value is None else convert(value)
+
+    return make
+
+
+def scalar_function(name: ast.ObjectName, context: Context) -> Any:
+    """The hook of ``Scope``: build(arguments, call) -> Expr, None for an unknown name."""
+    function = find_function(name, context, (SCALAR,))
+    if function is None:
+        return None
+
+    def build(arguments: list[Any], node: ast.FunctionCall) -> Expr:
+        program = function_program(context.session, function)
+        values = bind_arguments(function, program.parameters, arguments, node, context)
+        null = any(o.name == "RETURNS NULL ON NULL INPUT" for o in function.node.options)
+        covered = chained(function, context)
+
+        def call(s: Any, v: Any, r: tuple) -> Any:
+            if not covered:
+                check_permission(s, "EXECUTE", function)
+            given = values(s, v, r)
+            if null and None in given:
+                return None
+            return run_function(s, function, program, given).status
+
+        type_ = declared_type(
+            Context(program, Scope(source=function.source), context.session), function.node.returns
+        )
+        return Expr(call, type_)
+
+    return build
+
+
+def table_function(
+    node: ast.FunctionTable, scope: Scope, context: Context
+) -> tuple[Function, list[QueryColumn], Any] | None:
+    """(function, columns, rows) of a table-valued function in FROM; None for an unknown name."""
+    function = find_function(node.call.name, context, (INLINE, TABLE))
+    if function is None:
+        return None
+    program = function_program(context.session, function)
+    given = [
+        part if isinstance(part, ast.DefaultValue) else compile_expression(part, scope)
+        for part in node.call.arguments
+    ]
+    values = bind_arguments(function, program.parameters, given, node.call, context)
+    columns, body = (_inline if function.kind == INLINE else _multi)(function, program, context)
+
+    covered = chained(function, context)
+
+    def rows(s: Any, v: Any, r: tuple) -> list[tuple]:
+        if not covered:
+            check_permission(s, "SELECT", function)
+        return body(s, values(s, v, r))
+
+    return function, columns, rows
+
+
+def _inline(function: Function, program: Program, context: Context) -> tuple[list, Any]:
+    """The query of an inline function, compiled where it is used, like a view's."""
+    from redial_broker.exec.query.compile import QueryCompiler
+
+    variables = {p.name.lower(): (i, p.type) for i, p in enumerate(program.parameters)}
+    inner = Context(program, Scope(source=function.source, variables=variables), context.session)
+    inner.chain = function.database.owner_of(function)
+    rowset = QueryCompiler(inner).query(function.node.query, inner.scope)
+    context.uses_temp = context.uses_temp or inner.uses_temp
+    return rowset.columns, lambda s, values: rowset.rows(s, values, ())
+
+
+def _multi(function: Function, program: Program, context: Context) -> tuple[list, Any]:
+    from redial_broker.exec.query.sources import table_columns, template_table
+
+    slot, definition = program.table_slots[0]
+    columns = table_columns(template_table(definition, context))
+
+    def body(s: Any, values: list) -> list[tuple]:
+        frame = run_function(s, function, program, values)
+        return list(frame.v[slot].rows.entries.values())
+
+    return columns, body

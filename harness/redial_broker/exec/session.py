@@ -1,0 +1,534 @@
+"""A session as data: frames, options, transaction, what it waits for.
+
+Nothing here runs by itself: ``machine.run`` executes it statement by statement, the instance gives
+it requests. All of it can be saved, rewound and hashed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from redial_broker.engine.errors import SqlError, Wait
+from redial_broker.engine.ids import TransactionNumber, stream_guid
+from redial_broker.engine.journal import Part
+from redial_broker.engine.kernel import Engine
+from redial_broker.engine.transactions import Transaction
+from redial_broker.engine.types import Message, ResultColumn
+from redial_broker.engine.versions import MAY_TAKE
+from redial_broker.exec import security
+from redial_broker.exec.options import Options
+from redial_broker.exec.switches import value
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from redial_broker.exec.program import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorInfo:
+    """What ERROR_NUMBER() and its kin answer inside a CATCH block."""
+
+    number: int
+    severity: int
+    state: int
+    procedure: str | None
+    line: int
+    message: str
+
+
+@dataclass(slots=True)
+class OtherWait:
+    """Wait record for anything but a lock. kind: delay, queue, group ...; what: its object."""
+
+    kind: str
+    what: Any
+    since: float
+
+
+class SessionState(Part):
+    """The executor's view of a session; the instance's Session adds login, requests and the sink.
+
+    stream: name of its id stream (commuting ids). sink: where results go (contract in
+    ``instance.results``).
+    """
+
+    __slots__ = (
+        "app_name",
+        "auto",
+        "background",
+        "bulk",
+        "context_info",
+        "cursors",
+        "database",
+        "deadline",
+        "engine",
+        "error",
+        "error_stack",
+        "expired",
+        "fetch_status",
+        "frames",
+        "guids",
+        "host_name",
+        "host_pid",
+        "id",
+        "identity_insert",
+        "input_buffer",
+        "insert_exec",
+        "instance",
+        "last_identity",
+        "lock_mark",
+        "login_name",
+        "mark",
+        "open_keys",
+        "options",
+        "original_login",
+        "pending",
+        "return_status",
+        "rowcount",
+        "sandbox",
+        "scope_identity",
+        "session_context",
+        "sink",
+        "statement_started",
+        "stream",
+        "temp_procedures",
+        "temp_tables",
+        "trancount",
+        "transaction",
+        "user",
+        "user_stack",
+        "wait",
+        "xml_documents",
+    )
+
+    local_offset = 0
+
+    def __init__(self, engine: Engine, instance: Any, session_id: int, stream: str) -> None:
+        super().__init__()
+        self.engine = engine
+        self.instance = instance
+        self.id = session_id
+        self.stream = stream
+        self.guids = 0
+        self.sink: Any = None
+        self.database: Any = None
+        self.user: Any = None
+        self.sandbox: Any = None  # (database, user) when it acts as a user of one database
+        self.user_stack: list[Any] = []
+        self.login_name = self.original_login = "sa"
+        self.app_name = self.host_name = ""
+        self.host_pid = 0
+        self.background = False
+        self.input_buffer = ""
+        self.options = Options()
+        self.frames: list[Frame] = []
+        self.transaction: Transaction | None = None
+        self.trancount = 0
+        self.auto = False
+        self.mark = 0
+        self.lock_mark = 0  # locks owned when the statement began; ~n while it waits
+        self.wait: Any = None
+        self.deadline: float | None = None
+        self.expired = False
+        self.pending: SqlError | None = None
+        self.error = 0
+        self.error_stack: list[ErrorInfo] = []
+        self.rowcount = 0
+        self.fetch_status = 0
+        self.last_identity: Any = None
+        self.scope_identity: Any = None
+        self.identity_insert: Any = None
+        self.insert_exec: Any = None
+        self.return_status = 0
+        self.context_info: bytes | None = None
+        self.session_context: dict[str, Any] = {}
+        self.temp_tables: dict[str, Any] = {}
+        self.temp_procedures: dict[str, Any] = {}
+        self.cursors: dict[str, Any] = {}
+        self.xml_documents: dict[Any, Any] = {}  # handle -> what OPENXML reads; "next": handle
+        self.open_keys: frozenset[int] = frozenset()  # databases whose master key is open
+        self.bulk: Any = None  # what INSERT BULK prepared for the next request
+        self.statement_started = 0.0  # of the running request, clock seconds
+
+    def __repr__(self) -> str:
+        """By its stream, which is the same in every run (timers are hashed by it)."""
+        return f"session {self.stream}"
+
+    # ------------------------------------------------------------------ simple questions
+    @property
+    def isolation(self) -> str:
+        """Isolation level in lower-case words."""
+        return self.options.isolation
+
+    @property
+    def lock_timeout(self) -> int:
+        """LOCK_TIMEOUT in milliseconds, -1 for ever."""
+        return self.options.lock_timeout
+
+    @property
+    def cursor_rows(self) -> int:
+        """@@CURSOR_ROWS: of the cursor opened last; -1 for a dynamic one, 0 when it is closed."""
+        cursor = self.cursors.get(self.cursors.get("@@"))
+        if cursor is None or cursor.rows is None:
+            return 0
+        return -1 if cursor.kind == "DYNAMIC" else len(cursor.rows)
+
+    @property
+    def deadlock_priority(self) -> int:
+        """-10..10."""
+        return self.options.deadlock_priority
+
+    @property
+    def error_info(self) -> ErrorInfo | None:
+        """The error the innermost CATCH block handles."""
+        return self.error_stack[-1] if self.error_stack else None
+
+    @property
+    def nest_level(self) -> int:
+        """@@NESTLEVEL: modules and dynamic batches on the stack (a plain batch counts 0)."""
+        return max(0, len(self.frames) - 1)
+
+    @property
+    def proc_id(self) -> int:
+        """@@PROCID."""
+        return self.frames[-1].program.object_id if self.frames else 0
+
+    @property
+    def user_name(self) -> str:
+        """Name of the current database principal."""
+        return self.user.name if self.user is not None else "dbo"
+
+    @property
+    def language(self) -> str:
+        """@@LANGUAGE."""
+        return self.options.language
+
+    @property
+    def textsize(self) -> int:
+        """@@TEXTSIZE."""
+        return self.options.textsize
+
+    @property
+    def server_name(self) -> str:
+        """@@SERVERNAME."""
+        return self.instance.server_name
+
+    @property
+    def version_text(self) -> str:
+        """@@VERSION."""
+        return self.instance.version_text
+
+    def now(self) -> datetime:
+        """The current moment, naive UTC."""
+        return self.engine.clock.utc()
+
+    def xact_state(self) -> int:
+        """XACT_STATE(): 1, 0 or -1."""
+        if self.trancount == 0 or self.transaction is None:
+            return 0
+        return -1 if self.transaction.doomed else 1
+
+    def new_guid(self) -> str:
+        """The next uniqueidentifier of this session's own stream."""
+        self.guids += 1
+        return stream_guid(self.engine.seed, self.stream, self.guids)
+
+    def catalog_function(self, name: str, args: tuple) -> Any:
+        """A catalog-dependent built-in function, answered by the catalog."""
+        return self.instance.catalog_function(self, name, args)
+
+    def check_permission(
+        self, permission: str, securable: Any, columns: tuple[int, ...] = ()
+    ) -> None:
+        """Raise 229, 230 for a column, and their kin when the current principal may not."""
+        security.check(self, permission, securable, columns)
+
+    def stack(self) -> list[tuple[str, int, int, int, str]]:
+        """(procedure, line, start, end, text) of each frame, innermost first, for reports.
+
+        The counter of a calling frame already stands behind its EXEC.
+        """
+        found = []
+        for depth, frame in enumerate(reversed(self.frames)):
+            program = frame.program
+            info = program.infos[max(0, frame.pc - 1) if depth else frame.pc]
+            if info.node is None:
+                continue
+            source, start, end = program.source.text, info.node.pos, info.node.end
+            end += source[end : end + 1] == ";"
+            found.append((program.full_name, info.line, start, end, source[start:end]))
+        return found
+
+    # ------------------------------------------------------------------ transactions
+    def work(self) -> Transaction:
+        """The transaction to work in; an autocommit one is begun where there is none."""
+        if self.transaction is None:
+            self.begin(user=self.options.implicit_transactions)
+        return self.transaction  # type: ignore[return-value]
+
+    def begin(self, *, user: bool, name: str = "user_transaction") -> None:
+        """Begin a transaction. user: @@TRANCOUNT counts it; otherwise it lasts one statement."""
+        transaction = Transaction(self, self.instance.next_descriptor(self), name)
+        transaction.begun = self.engine.clock.now()
+        transaction.user = user
+        if self.options.isolation == "snapshot" or (
+            user and value(self.engine, "snapshot_level_taken") == "first access"
+        ):
+            transaction.snapshot = MAY_TAKE
+        self.transaction = transaction
+        self.mark = 0
+        if user:
+            self.trancount = 1
+            if self.options.implicit_transactions:
+                transaction.name = "implicit_transaction"
+            self.sink.env("begin", transaction.descriptor, 0)
+        else:
+            self.auto = True
+
+    def commit(self) -> None:
+        """Commit the current transaction, whatever the count."""
+        transaction, self.transaction = self.transaction, None
+        self.trancount, self.auto = 0, False
+        self.engine.transactions.commit(transaction)
+        if transaction.user and self.cursors and self.options.cursor_close_on_commit:
+            self._close_cursors(static=True)
+        if transaction.user:
+            self.sink.env("commit", 0, transaction.descriptor)
+
+    def rollback(self) -> None:
+        """Roll the current transaction back, whatever the count."""
+        transaction, self.transaction = self.transaction, None
+        self.trancount, self.auto = 0, False
+        self.engine.transactions.rollback(transaction)
+        if transaction.user and self.cursors:
+            self._close_cursors(static=self.options.cursor_close_on_commit)
+        if transaction.user:
+            self.sink.env("rollback", 0, transaction.descriptor)
+
+    def _close_cursors(self, *, static: bool) -> None:
+        """Close open cursors; static ones live through a ROLLBACK unless CURSOR_CLOSE_ON_COMMIT
+        ("ROLLBACK TRANSACTION" page, Interoperability; "SET CURSOR_CLOSE_ON_COMMIT" page).
+        """
+        for key, cursor in list(self.cursors.items()):
+            open_now = getattr(cursor, "rows", None) is not None
+            if open_now and (static or cursor.kind != "STATIC"):
+                self.cursors[key] = replace(cursor, rows=None, position=0, current=None)
+
+    # ------------------------------------------------------------------ output
+    def result(self, columns: list[ResultColumn], rows: list[tuple]) -> None:
+        """One result set: to the client, to an INSERT..EXEC, or nowhere in an activated session."""
+        capture = self.insert_exec
+        if capture is not None and capture.active(self):
+            capture.add(columns, rows)
+            return
+        self.sink.columns(columns)
+        row = self.sink.row
+        for values in rows:
+            row(values)
+
+    def done(self, command: int, rowcount: int) -> None:
+        """A counting statement ended: sets @@ROWCOUNT and tells the client unless NOCOUNT."""
+        self.rowcount = rowcount
+        if self.insert_exec is None or not self.insert_exec.active(self):
+            self.sink.done(command, None if self.options.nocount else rowcount)
+
+    def set_rowcount(self, rowcount: int) -> None:
+        """Set @@ROWCOUNT alone."""
+        self.rowcount = rowcount
+
+    def info(self, text: str, severity: int = 0, number: int = 0, state: int = 1) -> None:
+        """PRINT and RAISERROR below severity 11."""
+        frame = self.frames[-1] if self.frames else None
+        line = frame.program.infos[frame.pc].line if frame else 1
+        name = frame.program.name if frame else ""
+        self.sink.message(Message(number, severity, state, text, name, line))
+
+    # ------------------------------------------------------------------ waiting
+    def begin_wait(self, record: Any) -> None:
+        """Record what the session waits for (the lock manager and ``wait_for`` call this)."""
+        self.engine.journal.save(self)
+        self.wait = record
+
+    def end_wait(self) -> None:
+        """The wait is over; ``wake`` makes the session run again."""
+        self.engine.journal.save(self)
+        self.wait = None
+
+    def wake(self) -> None:
+        """Put the session among the ready ones."""
+        self.instance.ready(self)
+
+    def interrupt(self, error: SqlError) -> None:
+        """Make the running statement fail with ``error`` instead of running again."""
+        self.engine.journal.save(self)
+        self.pending = error
+        self.wake()
+
+    def wait_for(self, kind: str, what: Any, timeout_ms: int) -> None:
+        """Wait for something that is not a lock; raises Wait.
+
+        timeout_ms below 0: for ever. The deadline counts from the statement's first attempt.
+        """
+        engine = self.engine
+        now = engine.clock.now()
+        engine.journal.save(self)
+        if timeout_ms >= 0:
+            if self.deadline is None:
+                self.deadline = now + timeout_ms / 1000
+            engine.timers.set(None, "wait", self, self.deadline)
+        self.wait = OtherWait(kind, what, now)
+        raise Wait
+
+    def time_out(self) -> None:
+        """The wait's time is over: a lock wait fails with 1222, another one is run again."""
+        if self.wait is None:
+            return
+        if self.wait.kind == "lock":
+            self.engine.locks.time_out(self)
+            return
+        self.end_wait()
+        self.expired = True
+        self.wake()
+
+    # ------------------------------------------------------------------ explorer
+    def memento(self) -> Any:
+        """Every field that a step may change."""
+        return (
+            [frame.copy() for frame in self.frames],
+            self.options,
+            self.transaction,
+            self.trancount,
+            self.auto,
+            self.mark,
+            self.wait,
+            self.deadline,
+            self.expired,
+            self.pending,
+            self.error,
+            self.error_stack[:],
+            self.rowcount,
+            self.fetch_status,
+            self.last_identity,
+            self.scope_identity,
+            self.identity_insert,
+            self.insert_exec,
+            self.return_status,
+            self.context_info,
+            dict(self.session_context),
+            dict(self.temp_tables),
+            dict(self.temp_procedures),
+            dict(self.cursors),
+            self.guids,
+            self.database,
+            self.user,
+            self.user_stack[:],
+            self.login_name,
+            self.sandbox,
+            self.bulk,
+            self.lock_mark,
+            self.open_keys,
+            dict(self.xml_documents),
+        )
+
+    def restore(self, memento: Any) -> None:
+        """Put the fields back."""
+        from redial_broker.exec.program import Frame
+
+        (
+            frames,
+            self.options,
+            self.transaction,
+            self.trancount,
+            self.auto,
+            self.mark,
+            self.wait,
+            self.deadline,
+            self.expired,
+            self.pending,
+            self.error,
+            self.error_stack,
+            self.rowcount,
+            self.fetch_status,
+            self.last_identity,
+            self.scope_identity,
+            self.identity_insert,
+            self.insert_exec,
+            self.return_status,
+            self.context_info,
+            self.session_context,
+            self.temp_tables,
+            self.temp_procedures,
+            self.cursors,
+            self.guids,
+            self.database,
+            self.user,
+            self.user_stack,
+            self.login_name,
+            self.sandbox,
+            self.bulk,
+            self.lock_mark,
+            self.open_keys,
+            self.xml_documents,
+        ) = memento
+        self.frames = [Frame.back(saved) for saved in frames]
+
+    def content(self) -> Any:
+        """What decides how the session goes on: dead locals are left out."""
+        wait = self.wait
+        return (
+            [
+                (
+                    frame.program.full_name,
+                    frame.pc,
+                    _live_values(frame, self.transaction),
+                    frame.handlers,
+                    frame.trancount,
+                )
+                for frame in self.frames
+            ],
+            self.trancount,
+            self.auto,
+            self.options.text,
+            self.error,
+            self.rowcount,
+            self.login_name,
+            self.sandbox[1].name if self.sandbox else "",
+            [info.number for info in self.error_stack],
+            (wait.kind, str(wait.resource.key) if wait.kind == "lock" else str(wait.what))
+            if wait is not None
+            else None,
+            self.pending.number if self.pending else 0,
+            self.expired,
+            self.guids,
+            self.transaction.hash() if self.transaction else None,
+            self.fetch_status if self.cursors else None,
+            [_cursor_content(key, cursor) for key, cursor in self.cursors.items()],
+        )
+
+
+def _cursor_content(key: Any, cursor: Any) -> Any:
+    """What decides what a cursor yields next: where it stands in what, its variables."""
+    if not hasattr(cursor, "rows"):
+        return key, cursor  # which one was opened last
+    rows = None if cursor.rows is None else [(row.values, row.keys) for row in cursor.rows]
+    current = None if cursor.current is None else (cursor.current.values, cursor.current.keys)
+    known = [value for value in cursor.locals if not isinstance(value, Part)]
+    return key, cursor.named, cursor.position, rows, current, known
+
+
+def _live_values(frame: Frame, transaction: Transaction | None) -> list[tuple[int, Any]]:
+    """The locals that can still be read; a table variable by its rows, a transaction's number by
+    whether it is the running one's."""
+    v = frame.v
+    found = []
+    for slot in sorted(frame.program.live(frame.pc)):
+        value = v[slot]
+        if isinstance(value, Part):
+            value = value.content()
+        elif isinstance(value, TransactionNumber):
+            running = transaction is not None and transaction.descriptor == value
+            value = "this transaction" if running else repr(value)
+        found.append((slot, value))
+    return found

@@ -1,0 +1,217 @@
+"""Reading and writing xml values.
+
+The xml type holds content, not only documents: several top elements, bare text or nothing at all
+are values. So content is parsed inside a wrapper element that is never serialized. White space
+between elements is dropped, as CAST does ("CAST and CONVERT" page, xml styles). Neither entities
+nor external files are ever resolved.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from html import escape
+
+from lxml import etree
+
+from redial_broker.engine.errors import SqlError
+
+_WRAPPER = "redial-xml-content"
+_OPEN, _CLOSE = f"<{_WRAPPER}>", f"</{_WRAPPER}>"
+_DECLARATION = re.compile(r"<\?xml\b[^>]*?\?>")
+_ENCODING = re.compile(r"""encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
+_BLANKS = re.compile(r">\s+<|^\s+<|>\s+$")
+_UTF16_NAMES = frozenset({"utf-16", "ucs-2", "utf-16le", "utf16", "unicode"})
+_BOM_8, _BOM_16, _BOM_16_BE = b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff"
+_XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
+_TREES_KEPT = 128
+_TREE_TEXT_LIMIT = 1 << 20
+
+_E = etree.ErrorTypes
+_NUMBER_OF_ERROR = {
+    _E.ERR_TAG_NAME_MISMATCH: 9436,
+    _E.ERR_ATTRIBUTE_REDEFINED: 9437,
+    _E.ERR_UNDECLARED_ENTITY: 9448,
+    _E.WAR_UNDECLARED_ENTITY: 9448,
+    _E.ERR_ATTRIBUTE_NOT_STARTED: 9413,
+    _E.ERR_ATTRIBUTE_WITHOUT_VALUE: 9414,
+    _E.ERR_SPACE_REQUIRED: 9410,
+    _E.ERR_GT_REQUIRED: 9412,
+    _E.ERR_NAME_REQUIRED: 9455,
+    _E.ERR_TAG_NOT_FINISHED: 9400,
+    _E.ERR_DOCUMENT_END: 9400,
+    _E.ERR_LT_IN_ATTRIBUTE: 9420,
+    _E.ERR_INVALID_CHAR: 9420,
+    _E.ERR_INVALID_CHARREF: 9420,
+    _E.ERR_ENTITYREF_SEMICOL_MISSING: 9411,
+    _E.ERR_EXTRA_CONTENT: 9422,
+    _E.NS_ERR_UNDEFINED_NAMESPACE: 9459,
+}
+
+
+_PARSER = etree.XMLParser(
+    resolve_entities=False,
+    no_network=True,
+    load_dtd=False,
+    huge_tree=True,
+    remove_blank_text=False,
+)
+
+
+def decode_bytes(value: bytes) -> str:
+    """The text of XML bytes: by byte order mark, by UTF-16 pattern, by declaration, else UTF-8."""
+    if value.startswith(_BOM_16):
+        return _decoded(value[2:], "utf-16-le")
+    if value.startswith(_BOM_16_BE):
+        return _decoded(value[2:], "utf-16-be")
+    if value.startswith(_BOM_8):
+        return _decoded(value[3:], "utf-8")
+    # An nvarchar body sent as it is has no mark: its every second byte is zero.
+    if len(value) >= 2 and value[1] == 0 and value[0] != 0:
+        return _decoded(value, "utf-16-le")
+    head = value[:200].decode("latin-1")
+    declared = _DECLARATION.match(head)
+    encoding = _ENCODING.search(declared[0]) if declared else None
+    return _decoded(value, _codec(encoding[1]) if encoding else "utf-8")
+
+
+def _codec(name: str) -> str:
+    lowered = name.lower()
+    if lowered in _UTF16_NAMES:
+        # Bytes that are not UTF-16 but say so: the server cannot switch either.
+        raise SqlError(9402, 1, 39)
+    return lowered
+
+
+def _decoded(value: bytes, codec: str) -> str:
+    try:
+        return value.decode(codec)
+    except (UnicodeDecodeError, LookupError):
+        raise SqlError(9420, 1, 1) from None
+
+
+def _content(text: str) -> tuple[str, int]:
+    """The text without its declaration, and how many characters of line one that removed."""
+    body = text[1:] if text.startswith("\ufeff") else text
+    declared = _DECLARATION.match(body.lstrip()) if body.lstrip().startswith("<?xml") else None
+    if not declared:
+        return body, 0
+    skipped = len(body) - len(body.lstrip()) + declared.end()
+    return body[skipped:], skipped
+
+
+def parse(text: str, *, keep_blanks: bool = False) -> etree._Element:
+    """The wrapper element around the content; raises 94xx or 6359 (both end the batch)."""
+    content, skipped = _content(text)
+    if "<!DOCTYPE" in content:
+        raise SqlError(6359)
+    try:
+        root = etree.fromstring(_OPEN + content + _CLOSE, _PARSER)
+    except etree.XMLSyntaxError as error:
+        raise _as_sql_error(error, content, skipped) from None
+    except ValueError:
+        # Python refuses NUL and control characters before libxml2 sees them.
+        raise SqlError(9420, 1, _first_control(content) + skipped) from None
+    if not keep_blanks and _BLANKS.search(content):
+        _drop_blanks(root)
+    return root
+
+
+def _first_control(content: str) -> int:
+    for at, char in enumerate(content):
+        if char < " " and char not in "\t\r\n":
+            return at + 1
+    return 1
+
+
+def _as_sql_error(error: etree.XMLSyntaxError, content: str, skipped: int) -> SqlError:
+    line, column = error.position
+    number = _NUMBER_OF_ERROR.get(error.code, 9422)
+    if number == 9436 and error.msg.split(",")[0].endswith(f"and {_WRAPPER}"):
+        # Our own end tag met an open element: for the server the input simply ended.
+        lines = content.split("\n")
+        line, column, number = len(lines), len(lines[-1]) + skipped, 9400
+    elif line == 1:
+        column = max(1, column - len(_OPEN) + skipped)
+    return SqlError(number, line, max(1, column))
+
+
+def _drop_blanks(root: etree._Element) -> None:
+    """Remove text of nothing but white space, except below xml:space="preserve"."""
+    for item in root.iter():
+        parent = item.getparent()
+        if isinstance(item.tag, str) and _blank(item.text) and not _preserved(item):
+            item.text = None
+        if _blank(item.tail) and not _preserved(parent):
+            item.tail = None
+
+
+def _blank(text: str | None) -> bool:
+    return text is not None and not text.strip()
+
+
+def _preserved(item: etree._Element) -> bool:
+    while item is not None:
+        space = item.get(_XML_SPACE) if isinstance(item.tag, str) else None
+        if space is not None:
+            return space == "preserve"
+        item = item.getparent()
+    return False
+
+
+@lru_cache(maxsize=_TREES_KEPT)
+def _cached_tree(text: str) -> etree._Element:
+    return parse(text, keep_blanks=True)
+
+
+def tree(text: str) -> etree._Element:
+    """The parsed form of an xml value; shared, so nobody may change it."""
+    return _cached_tree(text) if len(text) <= _TREE_TEXT_LIMIT else parse(text, keep_blanks=True)
+
+
+def serialize_content(root: etree._Element) -> str:
+    """The content of a wrapper element as an xml value."""
+    parts = [escape(root.text, quote=False)] if root.text else []
+    parts.extend(etree.tostring(child, encoding="unicode") for child in root)
+    return "".join(parts)
+
+
+def serialize_node(item: object) -> str:
+    """One node of a query result as an xml value, without the text that follows it."""
+    if isinstance(item, etree._Element):
+        return etree.tostring(item, encoding="unicode", with_tail=False)
+    return escape(str(item), quote=False)
+
+
+def xml_from_text(text: str, *, keep_blanks: bool = False) -> str:
+    """The xml value of a character string."""
+    content, _ = _content(text)
+    declared = text[: len(text) - len(content)]
+    encoding = _ENCODING.search(declared)
+    if encoding and encoding[1].lower() not in _UTF16_NAMES:
+        # A declaration inside an nvarchar must not contradict it.
+        raise SqlError(9402, 1, text.find(encoding[0]) + len(encoding[0]))
+    return serialize_content(parse(text, keep_blanks=keep_blanks))
+
+
+def xml_from_ansi(text: str, *, keep_blanks: bool = False) -> str:
+    """The xml value of a varchar: any single-byte declaration is fine, UTF-16 is not."""
+    content, _ = _content(text)
+    encoding = _ENCODING.search(text[: len(text) - len(content)])
+    if encoding and encoding[1].lower() in _UTF16_NAMES:
+        raise SqlError(9402, 1, text.find(encoding[0]) + len(encoding[0]))
+    return serialize_content(parse(text, keep_blanks=keep_blanks))
+
+
+def xml_from_bytes(value: bytes, *, keep_blanks: bool = False) -> str:
+    """The xml value of binary data, for example a message body."""
+    return serialize_content(parse(decode_bytes(value), keep_blanks=keep_blanks))
+
+
+def is_well_formed(value: bytes) -> bool:
+    """What VALIDATION = WELL_FORMED_XML asks of a message body."""
+    try:
+        parse(decode_bytes(value), keep_blanks=True)
+    except SqlError:
+        return False
+    return True

@@ -1,0 +1,329 @@
+"""The Service Broker of one database: definitions, conversations, and what follows a commit.
+
+Everything a transaction does is undone with it; what follows for others (messages become visible,
+the peer's state changes, readers wake) happens when it has committed, in ``transaction_ended``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from redial_broker.engine.ids import stream_guid
+from redial_broker.engine.journal import MISSING, Part
+from redial_broker.ssb import alarms, ends, names, notifications, options, timers
+from redial_broker.ssb.conversation import Endpoint, Group
+from redial_broker.ssb.counters import Counters
+from redial_broker.ssb.definitions import (
+    Contract,
+    MessageType,
+    Priority,
+    RemoteServiceBinding,
+    Route,
+    Service,
+)
+from redial_broker.ssb.notifications import EventNotification, SystemQueue
+
+if TYPE_CHECKING:
+    from redial_broker.engine.kernel import Engine
+    from redial_broker.engine.transactions import Transaction
+    from redial_broker.ssb.queue import Queue
+
+
+def _nobody(queue: Queue) -> None:
+    """Without an instance nobody starts procedures."""
+
+
+def _silent(who: str, text: str) -> None:
+    """Without an instance there is no ERRORLOG."""
+
+
+class Broker(Part):
+    """Service Broker of one database.
+
+    database: has ``id``, ``name``, ``server`` and ``objects``. senders: endpoints that may have
+    rows in the transmission queue (may list too many). sides: (conversation id, whether it is the
+    initiator's) -> endpoint, for all in ``endpoints``. missed: timers that came due while the
+    broker was disabled. raised: events of open transactions, to be posted at their commit.
+    activate(queue): starts an activated task; log(who, text): ERRORLOG; may_send(endpoint,
+    service): whether the owner of an endpoint's service has SEND on the target. no_entry(endpoint,
+    service): why the owner of an endpoint's service cannot enter the database of the service it
+    sends to, None when it can. has_certificate(principal id): for dialog security with a remote
+    service.
+    """
+
+    __slots__ = (
+        "_queues",
+        "activate",
+        "bindings",
+        "contracts",
+        "counters",
+        "database",
+        "enabled",
+        "endpoints",
+        "engine",
+        "groups",
+        "guid",
+        "has_certificate",
+        "has_master_key",
+        "log",
+        "may_send",
+        "message_types",
+        "missed",
+        "next_id",
+        "no_entry",
+        "notifications",
+        "priorities",
+        "raised",
+        "routes",
+        "senders",
+        "services",
+        "sides",
+    )
+
+    def __init__(self, engine: Engine, database: Any) -> None:
+        super().__init__()
+        self.engine = engine
+        self.database = database
+        self._queues: tuple[int | None, list[Queue]] = (None, [])
+        self.guid = stream_guid(engine.seed, f"broker/{database.id}/{database.name}", 0)
+        self.enabled = True
+        self.has_master_key = False
+        self.message_types = {
+            name: MessageType(number, name, validation)
+            for number, name, validation in names.MESSAGE_TYPES
+        }
+        self.contracts = {
+            name: Contract(number, name, usages) for number, name, usages in names.CONTRACTS
+        }
+        self.services: dict[str, Service] = {}
+        self.routes = {"AutoCreatedLocal": Route(names.FIRST_USER_ID, "AutoCreatedLocal")}
+        self.bindings: dict[str, RemoteServiceBinding] = {}
+        self.priorities: dict[str, Priority] = {}
+        self.notifications: dict[tuple[int, str], EventNotification] = {}
+        self.raised: dict[int, tuple] = {}
+        self.counters = Counters()
+        self.endpoints: dict[str, Endpoint] = {}
+        self.sides: dict[tuple[str, bool], Endpoint] = {}
+        self.groups: dict[str, Group] = {}
+        self.senders: dict[str, Endpoint] = {}
+        self.missed: dict[tuple[str, Any], bool] = {}
+        self.next_id = names.FIRST_USER_ID + 1
+        self.activate: Callable[[Queue], None] = _nobody
+        self.log: Callable[[str, str], None] = _silent
+        self.may_send: Callable[[Endpoint, Service], bool] = lambda endpoint, service: True
+        self.no_entry: Callable[[Endpoint, Service], str | None] = lambda endpoint, service: None
+        self.has_certificate: Callable[[int], bool] = lambda principal: False
+        for number, name, queue_id, queue, contracts in names.SYSTEM_SERVICES:
+            made = SystemQueue(self, "dbo", queue, queue_id)
+            database.objects["dbo", queue.lower()] = made
+            self.services[name] = Service(self, number, name, made, frozenset(contracts))
+        if ends.transaction_ended not in engine.transactions.watchers:
+            engine.transactions.watchers.append(ends.transaction_ended)
+
+    # ------------------------------------------------------------------ small things
+    def note(self, transaction: Transaction, event: tuple) -> None:
+        """Leave an event for ``ends.transaction_ended``."""
+        if self.engine.journal.recording:
+            self.engine.journal.save(transaction)
+        transaction.events.append(event)
+
+    @property
+    def awake(self) -> bool:
+        """Whether it delivers, activates and rings: enabled, in a database that can be written."""
+        options_ = getattr(self.database, "options", None)
+        return self.enabled and not (options_ and options_.get("read_only"))
+
+    def take_id(self) -> int:
+        """An id for a new message type, contract, service, route or priority."""
+        number = self.next_id
+        self.engine.journal.assign(None, self, "next_id", number + 1)
+        return number
+
+    def queues(self) -> list[Queue]:
+        """The database's queues, by object id."""
+        version = getattr(self.database, "schema_version", None)
+        if version is None or self._queues[0] != version:
+            found = [o for o in self.database.objects.values() if getattr(o, "kind", "") == "QUEUE"]
+            self._queues = (version, sorted(found, key=lambda queue: queue.object_id))
+        return self._queues[1]
+
+    def brokers(self) -> list[Broker]:
+        """Every broker of the instance: this one first, then by database id."""
+        server = getattr(self.database, "server", None)
+        if server is None:
+            return [self]
+        others = sorted(
+            (d for d in server.databases.values() if d.broker not in {None, self}),
+            key=lambda d: d.id,
+        )
+        return [self, *(d.broker for d in others)]
+
+    def priority(self, contract: str, local_service: str, remote_service: str) -> int:
+        """Priority of a new endpoint: the best match, 5 without one."""
+        found = [
+            p
+            for p in self.priorities.values()
+            if p.matches(contract, local_service, remote_service)
+        ]
+        return max(found, key=lambda p: p.rank).level if found else 5
+
+    # ------------------------------------------------------------------ endpoints
+    def add_endpoint(self, transaction: Transaction | None, endpoint: Endpoint) -> None:
+        """Enter a new endpoint and its group's membership."""
+        put, group = self.engine.journal.put, endpoint.group
+        endpoint.creator = transaction
+        put(transaction, self, self.endpoints, endpoint.handle, endpoint)
+        put(transaction, self, self.sides, _side(endpoint), endpoint)
+        if group.group_id not in self.groups:
+            put(transaction, self, self.groups, group.group_id, group)
+        put(transaction, group, group.members, endpoint.handle, endpoint)
+        if transaction is not None:
+            self.note(transaction, ("ssb.created", endpoint))
+        else:  # delivered outside any transaction: nobody's commit will arm it
+            alarms.arm(endpoint)
+
+    def remove_endpoint(self, endpoint: Endpoint) -> None:
+        """An endpoint's row is gone; its group has lost it before."""
+        put = self.engine.journal.put
+        put(None, self, self.endpoints, endpoint.handle, MISSING)
+        put(None, self, self.sides, _side(endpoint), MISSING)
+
+    def remove_member(self, endpoint: Endpoint) -> None:
+        """A conversation leaves its group; the last one takes the group with it."""
+        put, group = self.engine.journal.put, endpoint.group
+        put(None, group, group.members, endpoint.handle, MISSING)
+        if not group.members:
+            put(None, self, self.groups, group.group_id, MISSING)
+
+    def activation_needed(self, queue: Queue) -> None:
+        """Tell external readers of a queue that there is work for one more."""
+        notifications.activation_needed(queue)
+
+    # ------------------------------------------------------------------ what the instance calls
+    def timer_due(self, kind: str, key: tuple) -> None:
+        """One of our timers has come due. key: (database id, what)."""
+        timers.due(self, kind, key)
+
+    def task_ended(self, queue: Queue, session: Any, killed: bool = False) -> None:
+        """An activated task of ``queue`` has ended; its session must not have been reused yet.
+
+        killed: from outside, not by its procedure.
+        """
+        queue.monitor.task_ended(session, killed)
+
+    # ------------------------------------------------------------------ ALTER DATABASE SET
+    def enable(self, transaction: Transaction | None = None) -> None:
+        """ENABLE_BROKER. Takes effect at once, whatever the transaction. Raises SqlError 9772."""
+        options.enable(self)
+
+    def disable(self, transaction: Transaction | None = None) -> None:
+        """DISABLE_BROKER."""
+        options.disable(self)
+
+    def new_identity(self, transaction: Transaction | None = None) -> None:
+        """NEW_BROKER."""
+        options.new_broker(self)
+
+    def error_conversations(self, transaction: Transaction | None = None) -> None:
+        """ERROR_BROKER_CONVERSATIONS."""
+        options.error_conversations(self)
+
+    def parts(self) -> list[Part]:
+        """What the explorer hashes besides the queues, which are objects of the database."""
+        found: list[Part] = [self, *(self.services[name] for name in sorted(self.services))]
+        for handle in sorted(self.endpoints):
+            endpoint = self.endpoints[handle]
+            found += [endpoint, endpoint.inbox]
+        found += [self.groups[group_id] for group_id in sorted(self.groups)]
+        found += [queue.monitor for queue in self.queues()]
+        return found
+
+    def copy(self, database: Any) -> Broker:
+        """The same definitions for a database made from a template; no conversations.
+
+        The copied queues take the place of the template's in ``database.objects``.
+        """
+        twin = Broker(self.engine, database)
+        for name in (
+            "activate",
+            "enabled",
+            "log",
+            "may_send",
+            "no_entry",
+            "has_certificate",
+            "has_master_key",
+            "next_id",
+        ):
+            setattr(twin, name, getattr(self, name))
+        for name in ("message_types", "contracts", "routes", "priorities", "bindings"):
+            setattr(twin, name, dict(getattr(self, name)))
+        queues = {}
+        for key, item in database.objects.items():
+            if getattr(item, "kind", "") == "QUEUE":
+                queues[item.object_id] = database.objects[key] = _copy_queue(twin, item)
+        twin._queues = (None, [])
+        for service in self.services.values():
+            twin.services[service.name] = Service(
+                twin,
+                service.service_id,
+                service.name,
+                queues[service.queue.object_id],
+                service.contracts,
+                service.owner,
+            )
+        return twin
+
+    def content(self) -> Any:
+        """Definitions with what they say, and which conversations there are."""
+        return (
+            self.database.name,
+            self.guid,
+            self.enabled,
+            self.has_master_key,
+            self._definitions(),
+            sorted(self.services),
+            sorted(self.endpoints),
+            sorted(self.groups),
+            sorted(map(repr, self.missed)),
+            [(n.name, event, body) for _, (_, n, event, body) in sorted(self.raised.items())],
+        )
+
+    def _definitions(self) -> list:
+        """What can be created and altered, but for services, which hash themselves."""
+        return [
+            sorted(
+                (m.name, m.validation)
+                for m in self.message_types.values()
+                if m.message_type_id >= names.FIRST_USER_ID
+            ),
+            sorted(self.contracts),
+            sorted(
+                (
+                    r.name,
+                    r.service_name or "",
+                    r.broker_instance or "",
+                    r.address,
+                    r.mirror_address or "",
+                    r.expires or 0.0,
+                )
+                for r in self.routes.values()
+            ),
+            sorted((b.name, b.service_name, b.user, b.anonymous) for b in self.bindings.values()),
+            sorted(
+                (p.name, p.contract or "", p.local_service or "", p.remote_service or "", p.level)
+                for p in self.priorities.values()
+            ),
+            sorted((n.parent_id, n.name, n.events, n.handle) for n in self.notifications.values()),
+        ]
+
+
+def _side(endpoint: Endpoint) -> tuple[str, bool]:
+    return endpoint.conversation_id, endpoint.is_initiator
+
+
+def _copy_queue(broker: Broker, queue: Queue) -> Queue:
+    twin = type(queue)(broker, queue.schema, queue.name, queue.object_id)
+    for name in ("internal_id", "enabled", "retention", "poison_handling", "activation"):
+        setattr(twin, name, getattr(queue, name))
+    return twin

@@ -1,0 +1,29 @@
+"""Bodies of Error messages: XML in UTF-16LE; with a byte order mark by error logs (F-276)."""
+
+from __future__ import annotations
+
+import re
+from html import escape, unescape  # xml.sax.saxutils would load an HTTP client at start
+
+from redial_broker.ssb.names import ERROR
+
+_BOM = b"\xff\xfe"
+_FIELDS = re.compile(r"<Code>(-?\d+)</Code><Description>(.*)</Description>", re.DOTALL)
+
+
+def encode(code: int, description: str, *, bom: bool = True) -> bytes:
+    """The body. code: negative for the engine's own errors, positive for END .. WITH ERROR."""
+    shown = escape(description, quote=False).replace("'", "&apos;").replace('"', "&quot;")
+    text = (
+        f'<?xml version="1.0"?><Error xmlns="{ERROR}"><Code>{code}</Code>'
+        f"<Description>{shown}</Description></Error>"
+    )
+    return (_BOM if bom else b"") + text.encode("utf-16-le")
+
+
+def decode(body: bytes) -> tuple[int, str]:
+    """(code, description) of a body made by ``encode``; ValueError for any other."""
+    found = _FIELDS.search(body.removeprefix(_BOM).decode("utf-16-le"))
+    if found is None:
+        raise ValueError("not the body of a Service Broker Error message")
+    return int(found[1]), unescape(found[2])

@@ -1,0 +1,187 @@
+"""What a queue holds for one conversation.
+
+Numbered messages arrive in order from one sender, who holds its group's lock until it commits, and
+leave in order under the receiver's group lock: so what others cannot see yet is always a tail
+(from ``settled``, of ``writer``) and what was received but not committed always a head (up to
+``head``). A RECEIVE of any number of messages is one assignment. Timers and Error rows jump the
+order and stand apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from redial_broker.engine.journal import MISSING, Part
+from redial_broker.engine.switches import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from redial_broker.engine.transactions import Transaction
+    from redial_broker.ssb.conversation import Endpoint
+
+TIMER, FAULT = 0, 1
+"""Ranks of special rows: DialogTimer comes before Error, both before numbered messages
+(broker-system-messages page)."""
+
+Message = tuple
+"""(queuing_order, message_sequence_number, MessageType, body, enqueue time in clock seconds)."""
+
+
+class Inbox(Part):
+    """Messages of one endpoint.
+
+    rows: place in the order of arrival -> message (the place is its sequence number, unless END
+    has dropped some before it); base: the lowest place still there; head: the next to be received;
+    tail: the next to arrive. special: (rank, order) -> (message, transaction that may
+    still undo it or None). kept and sent: what RETENTION keeps, by queuing order. ready_key: where
+    the queue's ready list has this inbox. cut: set by END, the first number it has not found.
+    left: this side has ended for good, and rows from ``cut`` on have stayed (F-455).
+    """
+
+    __slots__ = (
+        "base",
+        "cut",
+        "endpoint",
+        "head",
+        "kept",
+        "left",
+        "ready_key",
+        "rows",
+        "sent",
+        "settled",
+        "special",
+        "tail",
+        "writer",
+    )
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        super().__init__()
+        self.endpoint = endpoint
+        self.rows: dict[int, Message] = {}
+        self.special: dict[tuple[int, int], tuple[Message, Transaction | None]] = {}
+        self.kept: dict[int, Message] = {}
+        self.sent: dict[int, Message] = {}
+        self.base = self.head = self.tail = self.settled = 0
+        self.writer: Transaction | None = None
+        self.ready_key: tuple | None = None
+        self.cut: int | None = None
+        self.left = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether this side has ended, so that nothing of it can be received."""
+        return bool(self.endpoint.own) and not self.left
+
+    def __repr__(self) -> str:
+        """By its endpoint."""
+        return f"Inbox {self.endpoint.handle}"
+
+    def end(self, transaction: Transaction | None, own: bool = True) -> int:
+        """The first number ``transaction`` cannot see. own: its own uncommitted ones count."""
+        if self.writer is None or (own and self.writer is transaction):
+            return self.tail
+        return self.settled
+
+    def visible_special(self, transaction: Transaction | None, own: bool = True) -> list:
+        """Keys of the special rows a transaction may receive, in order."""
+        return sorted(
+            key
+            for key, (_, writer) in self.special.items()
+            if writer is None or (own and writer is transaction)
+        )
+
+    def readable(self, transaction: Transaction | None, own: bool = True) -> bool:
+        """Whether there is something to receive for ``transaction``."""
+        if self.ended:
+            return False
+        return self.head < self.end(transaction, own) or bool(
+            self.special and self.visible_special(transaction, own)
+        )
+
+    def stored(self) -> Iterator[tuple[int, Message, Any]]:
+        """(status, message, open transaction that put it there or None) of every row.
+
+        Rows a transaction has received or ended away, but not committed, are still here.
+        """
+        head, settled, writer = self.head, self.settled, self.writer
+        for _, (message, owner) in sorted(self.special.items()):
+            yield 1, message, owner
+        for sequence in sorted(self.rows):
+            hidden = writer if writer is not None and sequence >= settled else None
+            yield (0 if sequence < head else 1), self.rows[sequence], hidden
+        for message in self.kept.values():
+            yield 0, message, None
+        for message in self.sent.values():
+            yield 3, message, None
+
+    def oldest(self) -> int | None:
+        """Queuing order of the first row not yet received; None without one."""
+        first = self.rows.get(self.head)
+        orders = [message[0] for message, _ in self.special.values()]
+        if first is not None:
+            orders.append(first[0])
+        return min(orders, default=None)
+
+    def settle_received(self) -> None:
+        """A transaction that received here has committed: its rows go, unless retained."""
+        queue = self.endpoint.service.queue
+        if self.base == self.head or (queue.retention and not self.left):
+            return
+        journal = self.endpoint.broker.engine.journal
+        rows = self.rows
+        if journal.recording:
+            for sequence in range(self.base, self.head):
+                journal.put(None, self, rows, sequence, MISSING)
+            journal.assign(None, self, "base", self.head)
+            return
+        for sequence in range(self.base, self.head):
+            rows.pop(sequence, None)
+        self.base = self.head
+
+    def clear(self) -> None:
+        """The conversation is over: nothing stays."""
+        self._drop(self.rows, list(self.rows))
+        self._drop_others()
+
+    def clear_to_cut(self) -> None:
+        """The conversation is over: only rows that END has not found stay, to be received."""
+        assign, cut = self.endpoint.broker.engine.journal.assign, self.cut
+        self._drop(self.rows, [sequence for sequence in self.rows if sequence < cut])
+        self._drop_others()
+        for name in ("base", "head"):
+            assign(None, self, name, cut)
+        assign(None, self, "left", True)
+
+    def _drop_others(self) -> None:
+        for mapping in (self.special, self.kept, self.sent):
+            self._drop(mapping, list(mapping))
+
+    def _drop(self, mapping: dict, keys: list) -> None:
+        for key in keys:
+            self.endpoint.broker.engine.journal.put(None, self, mapping, key, MISSING)
+
+    def content(self) -> Any:
+        """Messages in the conversation's own order, and who holds what uncommitted."""
+        writer = self.writer
+        return (
+            self.endpoint.handle,
+            self.head,
+            [(sequence, row[2].name, row[3]) for sequence, row in sorted(self.rows.items())],
+            [
+                (rank, row[2].name, row[3], str(owner.owner.id) if owner else "")
+                for (rank, _), (row, owner) in sorted(self.special.items())
+            ],
+            len(self.kept),
+            len(self.sent),
+            (str(writer.owner.id), self.settled) if writer else None,
+            *((self.cut, self.left) if self._cut_counts() else ()),
+        )
+
+    def _cut_counts(self) -> bool:
+        """Whether it makes a difference which rows END has found: only where it leaves others."""
+        return (
+            self.cut is not None
+            and self.tail > self.cut
+            and silent(self.endpoint.broker.engine, "end_over_open_send") == "leaves"
+        )

@@ -1,0 +1,236 @@
+"""What a message costs under each design that was compared: counted, not timed.
+
+``python -m redial_lab.bench.cost`` prints, for each of ``DESIGNS``, how many statements run, locks are
+taken, rows are written and read, and how often a body is written: per usp_Send, per message that
+lands, per message when its dialog is recycled, and once per batch and per dialog. The counts are
+the embedded broker's, the same in every run; a server has the same rows, and locks of its own
+beside these (pages, and short ones of plain reads).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any
+from unittest.mock import patch
+
+from redial_broker.engine.access import Access
+from redial_broker.engine.locks import LockManager
+from redial_broker.engine.storage import Table
+from redial_broker.exec.machine import READY, Machine
+from redial_broker.instance.instance import Instance
+from redial_broker.ssb import receive, transmission, verbs
+from redial_broker.ssb.inbox import Inbox
+from redial_broker.ssb.queue import Queue
+from redial_lab.proof.audit import DATABASE, EVENT, deployed, small_config
+from redial_lab.proof.designs import DESIGNS
+
+FEW, MANY = 10, 20
+"""Messages of two runs: what grows with their number is a message's, the rest is paid once."""
+
+BODY = bytes(range(1, 101))
+
+KINDS = (
+    "statements",
+    "locks",
+    "rows inserted",
+    "rows changed",
+    "rows deleted",
+    "rows read",
+    "queue rows inserted",
+    "queue rows deleted",
+    "queue rows read",
+    "bodies stored",
+    "bodies in table variables",
+)
+"""What is counted. Rows: of tables; bodies stored: in a table or a queue."""
+
+STAGES = ("send", "land", "recycle")
+
+
+@dataclass(slots=True)
+class Cost:
+    """Counts by kind of one stage. each: per message; once: per batch or per dialog."""
+
+    each: dict[str, float] = field(default_factory=dict)
+    once: dict[str, float] = field(default_factory=dict)
+
+
+def costs(design: str) -> dict[str, Cost]:
+    """The cost of each of ``STAGES`` under a design of ``redial_lab.proof.designs.DESIGNS``."""
+    instance = deployed(small_config(), mutant=DESIGNS[design])
+    with instance.snapshot() as snapshot:
+        few = _played(instance, FEW)
+        snapshot.restore()
+        many = _played(instance, MANY)
+    found = {}
+    for stage in STAGES:
+        each = {kind: (many[stage][kind] - few[stage][kind]) / (MANY - FEW) for kind in KINDS}
+        once = {kind: few[stage][kind] - FEW * each[kind] for kind in KINDS}
+        found[stage] = Cost(each, once)
+    return found
+
+
+def total(found: dict[str, Cost]) -> dict[str, float]:
+    """What a message costs in all stages, without what is paid per batch and per dialog."""
+    return {kind: sum(found[stage].each[kind] for stage in STAGES) for kind in KINDS}
+
+
+def _played(instance: Instance, messages: int) -> dict[str, Counter]:
+    """Counts by stage: a dialog with that many messages, landed in one batch, then recycled.
+
+    Raises RuntimeError when the dialog is not closed then.
+    """
+    session = instance.connect(DATABASE)
+    session.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = OFF);").ok()
+    send = (
+        "EXECUTE audit.usp_Send N'//redial/audit/initiator', N'//redial/audit/target', "
+        f"N'//redial/audit/contract', N'{EVENT}', 0x{BODY.hex()};"
+    )
+    session.execute(send).ok()  # the dialog is begun, and lands: neither is counted
+    session.execute("EXECUTE audit.usp_TargetActivation;").ok()
+    found = {}
+    with _counted() as found["send"]:
+        for _ in range(messages):
+            session.execute(send).ok()
+    with _counted() as found["land"]:
+        session.execute("EXECUTE audit.usp_TargetActivation;").ok()
+    session.execute("ALTER QUEUE audit.TargetQueue WITH ACTIVATION (STATUS = ON);").ok()
+    with _counted() as found["recycle"]:
+        instance.advance(small_config().timer.after_seconds + 1)
+    broker = instance.server.database(DATABASE).broker
+    if any(endpoint.state() != "CD" for endpoint in broker.endpoints.values()):
+        raise RuntimeError("a dialog that was recycled is not closed")
+    return found
+
+
+# ---------------------------------------------------------------------- counting
+@contextmanager
+def _counted() -> Iterator[Counter]:
+    """Counts of what the broker does meanwhile."""
+    counts: Counter = Counter()
+    with ExitStack() as stack:
+        for owner, name, before, after in _watched(counts):
+            wrapped = _after(getattr(owner, name), before, after)
+            stack.enter_context(patch.object(owner, name, wrapped))
+        stack.enter_context(patch.object(Machine, "run", _one_by_one(Machine.run, counts)))
+        yield counts
+
+
+def _after(original: Callable, before: Callable[..., Any], count: Callable[..., None]) -> Callable:
+    """The original between ``before`` and ``count``, which gets both results."""
+
+    @wraps(original)
+    def call(*given: Any, **named: Any) -> Any:
+        was = before(*given)
+        result = original(*given, **named)
+        count(result, was, *given)
+        return result
+
+    return call
+
+
+def _nothing(*_: Any) -> None:
+    """Nothing to remember."""
+
+
+def _one_by_one(run: Callable, counts: Counter) -> Callable:
+    """``Machine.run``, statement by statement."""
+
+    def call(
+        machine: Machine, session: Any, budget: int = 1_000_000, *, single: bool = False
+    ) -> str:
+        state = READY
+        while budget > 0 and state == READY:
+            counts["statements"] += 1
+            state = run(machine, session, 1, single=single)
+            budget -= 1
+        return state
+
+    return call
+
+
+def _watched(counts: Counter) -> list[tuple[Any, str, Callable[..., Any], Callable[..., None]]]:
+    """(class or module, name of a function, what to do before and after each call of it)."""
+    from redial_broker.exec.dml.variables import VariableAccess  # not before the instance is there
+
+    def body(row: tuple, temporary: bool) -> None:
+        kind = "bodies in table variables" if temporary else "bodies stored"
+        counts[kind] += sum(BODY in value for value in row if isinstance(value, bytes))
+
+    def rows(kind: str) -> Callable[..., None]:
+        def count(_: Any, __: Any, table: Table, *given: Any) -> None:
+            if not table.temporary:
+                counts[f"rows {kind}"] += 1
+            if kind != "deleted":
+                body(given[-1], table.temporary)
+
+        return count
+
+    def remembered(_: Any, __: Any, ___: Any, ____: Any, _____: Table, row: tuple) -> None:
+        body(row, True)
+
+    def read(found: list, _: Any, __: Access, ___: Any, index: Any, *rest: Any) -> None:
+        if not index.table.temporary:
+            counts["rows read"] += len(found)
+
+    def queued(_: Any, __: Any, *given: Any) -> None:
+        counts["queue rows inserted"] += 1
+        body(given, False)
+
+    def granted(_: Any, held: bool, *given: Any) -> None:
+        counts["locks"] += not held
+
+    def taken(_: Any, before: int, *given: Any) -> None:
+        counts["queue rows deleted"] += len(given[-1]) - before
+
+    def cleared(_: Any, before: int, *given: Any) -> None:
+        counts["queue rows deleted"] += before
+
+    def selected(found: list, *_: Any) -> None:
+        counts["queue rows read"] += len(found)
+
+    plain = [
+        (Table, "insert", rows("inserted")),
+        (Table, "replace", rows("changed")),
+        (Table, "delete", rows("deleted")),
+        (Access, "read", read),
+        (Queue, "put", queued),
+        (Queue, "put_special", queued),
+        (verbs, "_retain", queued),
+        (transmission, "_keep", queued),
+        (Queue, "select_rows", selected),
+        (VariableAccess, "insert", remembered),
+    ]
+    return [(owner, name, _nothing, after) for owner, name, after in plain] + [
+        (
+            LockManager,
+            "_grant",
+            lambda _, resource, owner, mode: resource.key in owner.locks,
+            granted,
+        ),
+        (receive, "_take", lambda *given: len(given[-1]), taken),
+        (Inbox, "clear", lambda inbox: len(inbox.sent), cleared),
+    ]
+
+
+def main(tell: Callable[[str], None] = print, designs: Iterable[str] = DESIGNS) -> dict[str, float]:
+    """Every figure by name; ``tell`` hears which design is being counted."""
+    found = {}
+    for design in designs:
+        tell(f"counting {design} (embedded broker, not SQL Server)")
+        for stage, cost in costs(design).items():
+            for how, counts in (("each", cost.each), ("once", cost.once)):
+                for kind, count in counts.items():
+                    name = kind.replace(" ", "_")
+                    found[f"cost.{design}.{stage}_{how}.{name}"] = count
+    return found
+
+
+if __name__ == "__main__":
+    for figure, value in main().items():
+        if value:
+            print(f"{figure} {value:.3f}")

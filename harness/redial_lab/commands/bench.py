@@ -1,0 +1,85 @@
+"""``invoke bench``: figures of the embedded broker."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from redial.cli.errors import UserError, command
+from redial.cli.server import LABEL
+from redial_lab.bench.peers import PEERS
+from redial_lab.bench.run import FIGURES, LONG, measure_all, measure_long
+
+QUICK = "quick"
+
+
+@command
+def bench(what: str = QUICK, path: str | None = None, runs: int = 3) -> None:
+    """Measure ``quick`` figures ``runs`` times and show the medians, or play one long load.
+
+    what: ``quick`` or a name of ``LONG``. path: a JSON file for the figures.
+    """
+    if runs < 1:
+        raise UserError(f"--runs {runs}", "a figure needs a run", "pass 1 or more")
+    if what not in {QUICK, *LONG}:
+        raise UserError(
+            f"--what {what}", "there is no such load", f"use one of {', '.join((QUICK, *LONG))}"
+        )
+    console = Console()
+    try:
+        if what == QUICK:
+            with console.status("") as status:
+                found = measure_all(runs, lambda name: status.update(f"measuring {name}"))
+            _show(console, found, runs)
+        else:
+            found = measure_long(what, lambda line: console.print(line, highlight=False))
+            _show_long(console, what, found)
+    except RuntimeError as error:
+        raise UserError("bench", str(error), "invoke demo --quick, to see the cause") from error
+    console.print(
+        f"repeat: invoke bench{f' --runs {runs}' if what == QUICK else f' --what {what}'}"
+        f"{f' --json {path}' if path else ''}"
+    )
+    if path:
+        figures = {name: round(value, 3) for name, value in found.items()} | {
+            "what": LABEL,
+            "machine": f"{platform.machine()}, Python {platform.python_version()}",
+            "runs": runs if what == QUICK else 1,
+        }
+        Path(path).write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def _show(console: Console, found: dict[str, float], runs: int) -> None:
+    table = Table(title=f"medians of {runs} ({LABEL})", title_justify="left")
+    for column in ("figure", "value", "unit", "aim", "peer", "what the peer is"):
+        table.add_column(column, justify="right" if column in {"value", "peer"} else "left")
+    for figure in FIGURES:
+        peer = found.get(f"{figure.name}.peer")
+        table.add_row(
+            figure.name,
+            _number(found[figure.name]),
+            figure.unit,
+            figure.aim,
+            "" if peer is None else _number(peer),
+            PEERS[figure.peer][0] if figure.peer else "",
+        )
+    console.print(table)
+    ratio = found["protocol.null_server_odbc_1_per_s"] / found["send.odbc_1_per_s"]
+    console.print(f"one ODBC connection: the null server is {ratio:.2f} times as fast")
+
+
+def _show_long(console: Console, what: str, found: dict[str, float]) -> None:
+    table = Table(title=f"{what}, one run ({LABEL})", title_justify="left")
+    table.add_column("figure")
+    table.add_column("value", justify="right")
+    for name, value in found.items():
+        table.add_row(name, _number(value))
+    console.print(table)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"

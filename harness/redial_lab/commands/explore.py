@@ -1,0 +1,57 @@
+"""``invoke explore``: search the states of a scenario."""
+
+from __future__ import annotations
+
+from redial.cli.errors import UserError, command
+
+
+@command
+def explore(
+    scenario: str = "two_phase",
+    transitions: int = 2_000_000,
+    file: str = "",
+    setup: str = "",
+    walks: int = 0,
+    seed: int = 1,
+    changes: int = -1,
+    vary: bool = False,
+    orders: bool = False,
+    replay: str = "",
+    out: str = "",
+    fewer: bool = False,
+) -> int:
+    """Search or walk a scenario, a setup or a user's own file; 1 when a check is violated."""
+    from redial_broker.engine.switches import SwitchError
+    from redial_lab.explore.own import OwnError
+    from redial_lab.explore.seed import SeedError
+    from redial_lab.proof.cli import SCENARIOS, Wanted, main
+
+    if scenario not in SCENARIOS:
+        raise UserError(
+            f"--scenario {scenario}",
+            "there is none of that name",
+            f"use one of: {', '.join(SCENARIOS)}",
+        )
+    if transitions < 1:
+        raise UserError(f"--transitions {transitions}", "bounds the search", "pass 1 or more")
+    if fewer and (vary or orders or walks):
+        raise UserError("--fewer", "is a search of its own", "leave out --vary, --orders, --walks")
+    if walks < 0:
+        raise UserError(f"--walks {walks}", "counts schedules", "pass 1 or more, or 0 to search")
+    wanted = Wanted(
+        scenario, setup, file, transitions, walks, seed, changes, vary, orders, fewer, replay, out
+    )
+    try:
+        wanted.scenario()
+    except OwnError as error:
+        raise UserError(file, str(error), "docs/explorer.md describes the file") from error
+    except (SwitchError, ValueError) as error:
+        raise UserError(
+            f"--setup {setup}", str(error), "docs/explorer.md lists the names"
+        ) from error
+    try:
+        return main(wanted)
+    except SeedError as error:
+        raise UserError(
+            f"--replay {replay}", str(error), "take a word this very scenario has printed"
+        ) from error

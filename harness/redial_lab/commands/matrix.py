@@ -1,0 +1,33 @@
+"""``invoke matrix``: search every combination of our choices, make docs/answer-matrix.md."""
+
+from __future__ import annotations
+
+from redial.cli.errors import UserError, command
+
+
+@command
+def matrix(
+    only: str = "*",
+    limit: int = -1,
+    write: bool = False,
+    traces: bool = False,
+    check: bool = False,
+    workers: int = 2,
+    again: bool = False,
+    defaults: bool = False,
+) -> int:
+    """Search what is missing and print each cell's verdict; 1 when the page is wrong (check)."""
+    from redial_lab.proof.matrixing import check as check_page
+    from redial_lab.proof.matrixing import chosen, main
+
+    if check:
+        return check_page()
+    if not any(chosen(only)):
+        raise UserError(
+            f"--only {only}",
+            "no cell and no search has a name like it",
+            'write key recycle strategy hint isolation caller, such as "pool * rc *"',
+        )
+    if not 1 <= workers <= 16:
+        raise UserError(f"--workers {workers}", "counts processes", "pass 1 to 16")
+    return main(only, limit, write, traces, workers, again, defaults)

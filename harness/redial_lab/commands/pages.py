@@ -1,0 +1,117 @@
+"""``invoke pages``: make every generated page, or say which are stale."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from redial.cli.errors import UserError, command
+from redial.paths import ROOT
+
+SHOWN = 40
+"""Lines of a difference that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A file made from the sources alone."""
+
+    path: str
+    """From the checkout's root."""
+    text: Callable[[], str]
+    """Makes it; raises UserError when the sources contradict themselves."""
+
+
+def _coverage() -> str:
+    from redial_lab.pages.coverage.page import text
+
+    return text()
+
+
+def _features() -> str:
+    from redial_lab.pages.features.page import page, proofs, unproven, variants_line
+
+    found = proofs()
+    missing = unproven(found)
+    if missing:
+        raise UserError(
+            "docs/features.md", f"no test proves: {'; '.join(missing)}", "name the row in a test"
+        )
+    return page(found, variants_line())
+
+
+def _lint() -> str:
+    from redial.lint.page import page
+
+    return page()
+
+
+def _mutants() -> str:
+    from redial_lab.proof.hunting import text_now
+
+    return text_now()
+
+
+def _matrix() -> str:
+    from redial_lab.proof.matrix_kept import kept
+    from redial_lab.proof.matrix_page import text
+
+    return text(kept())
+
+
+PAGES = (
+    Page("docs/answer-matrix.md", _matrix),
+    Page("docs/coverage.md", _coverage),
+    Page("docs/features.md", _features),
+    Page("docs/lint.md", _lint),
+    Page("docs/mutants.md", _mutants),
+)
+
+ELSEWHERE = {
+    "docs/drivers.md": "python -m tests.drivers.page, with every driver installed",
+    "docs/parser-agreement.md": "tools/oracle_agreement.py, with Microsoft's parser and a corpus",
+    "docs/public-scripts.md": "tools/run_public_scripts.py, with other people's repositories",
+    "tests/sql/oracle_verdicts.txt": "tools/oracle_verdicts.py, with Microsoft's parser",
+}
+"""Generated files this command can't make or judge, and what makes them."""
+
+
+@command
+def pages(check: bool = False) -> int:
+    """Write each page that differs; with ``check`` show the differences: 1 when one is stale."""
+    right = [settle(page.path, ROOT / page.path, page.text(), check) for page in PAGES]
+    for name, how in ELSEWHERE.items():
+        print(f"{name}: not looked at; made by {how}")
+    if check and not all(right):
+        print("  Next: invoke pages, and commit what it changes")
+    return 1 if check and not all(right) else 0
+
+
+def settle(name: str, path: Path, made: str, check: bool) -> bool:
+    """Write a page that differs from what it is made of now, and say so; whether it was right.
+
+    name: as the user knows it. check: write nothing, show the difference.
+    """
+    old = path.read_text("utf-8") if path.exists() else ""
+    if made == old:
+        print(f"{name}: up to date")
+        return True
+    if check:
+        print(_difference(old, made))
+        print(f"{name}: stale")
+        return False
+    path.write_text(made, "utf-8")
+    print(f"{name}: written, {made.count(chr(10))} lines")
+    return False
+
+
+def _difference(old: str, made: str) -> str:
+    lines = list(
+        difflib.unified_diff(
+            old.splitlines(), made.splitlines(), "committed", "now", lineterm="", n=0
+        )
+    )
+    more = [f"... and {len(lines) - SHOWN} lines more"] if len(lines) > SHOWN else []
+    return "\n".join(lines[:SHOWN] + more)

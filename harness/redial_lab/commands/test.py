@@ -1,0 +1,33 @@
+"""``invoke test``: the suite."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from redial.cli.errors import command
+from redial.paths import ROOT
+
+
+@command
+def test(select: str | None = None, full: bool = False) -> int:
+    """Run pytest on all processors; its exit status is ours.
+
+    select: pytest's -k. full: every variant of the families that the suite samples (it takes
+    far longer); see ``tests/conftest.py``.
+    """
+    arguments = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "auto",
+        "--dist",
+        "worksteal",
+        "--durations=10",
+    ]
+    arguments += ["-k", select] if select else []
+    environment = os.environ | ({"REDIAL_FULL": "1"} if full else {})
+    return subprocess.run(arguments, cwd=ROOT, env=environment, check=False).returncode

@@ -1,0 +1,213 @@
+"""Kinds of fault, as data: what may strike whom, and what it does.
+
+A kind strikes a session (``KINDS``), or it is T-SQL an operator runs at any moment: each of its
+statements is a step of its own, so it waits, blocks and is blocked like anybody's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redial_broker.engine.switches import value
+
+if TYPE_CHECKING:
+    from redial_broker.instance.session import Session
+    from redial_lab.explore.world import World
+
+ROLLBACK = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One kind of fault of a scenario.
+
+    kind: one of ``KINDS``, or any name when there is sql. times: how often at most in one run.
+    who: only the session of that name (a client's, or ``reader`` for activated ones); '' for all
+    it can strike. sql, database: what an operator runs, and where; at_once: in one step, and what
+    follows a wait in another, so that nothing comes between what it looks at and what it does.
+    """
+
+    kind: str
+    times: int = 1
+    who: str = ""
+    sql: str = ""
+    database: str = ""
+    at_once: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a kind that nobody knows. Raises ValueError."""
+        if not self.sql and self.kind not in KINDS:
+            raise ValueError(
+                f"fault {self.kind!r}: there is none of that name and it has no sql; "
+                f"the kinds are {', '.join(KINDS)}"
+            )
+
+    def spares(self, world: World, session: Session) -> bool:
+        """Whether it is not meant for that session."""
+        if session in world.operators.values():
+            return True
+        if not self.who:
+            return False
+        if session.background:
+            return self.who != "reader"
+        return world.name_of(session) != self.who
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A fault that strikes a session. may: whether it can now; strike: what it does."""
+
+    meaning: str
+    may: Callable[[World, Session], bool]
+    strike: Callable[[World, Session], None]
+
+
+def _kill(world: World, session: Session) -> None:
+    if session in world.clients:
+        world.progress.killed |= {world.clients.index(session)}
+    session.killed()
+    world.client_progress()  # now, not with whoever runs next: the two would not commute
+
+
+def _waits_for_a_lock(world: World, session: Session) -> bool:
+    """Waits for a lock, and a time limit is heeded there.
+
+    An application may have set LOCK_TIMEOUT; a reader has one only where its procedure sets it.
+    """
+    if session.wait is None or session.wait.kind != "lock":
+        return False
+    engine = world.instance.engine
+    if session.background:
+        return ("wait", session) in engine.timers.entries
+    group = session.wait.resource.key[0] == "CONVERSATION_GROUP"
+    return not group or value(engine, "group_lock_timeout") == "1222"
+
+
+def _pause(world: World, session: Session) -> None:
+    world.progress.paused |= {session.id}
+
+
+KINDS: dict[str, Kind] = {
+    "kill": Kind("KILL of a session, at any yield point", lambda world, session: True, _kill),
+    "cancel": Kind(
+        "an application cancels its batch (attention), then runs its own on_cancel",
+        lambda world, session: not session.background,
+        lambda world, session: world.cancel(
+            session, world.scenario.clients[world.clients.index(session)].on_cancel
+        ),
+    ),
+    "rollback": Kind(
+        "an application cancels its batch and rolls its transaction back",
+        lambda world, session: not session.background,
+        lambda world, session: world.cancel(session, ROLLBACK),
+    ),
+    "lock_timeout": Kind(
+        "the wait for a lock ends with 1222, however short it was",
+        _waits_for_a_lock,
+        lambda world, session: session.time_out(),
+    ),
+    "reader_restart": Kind(
+        "an activated reader dies; the queue's monitor may start another",
+        lambda world, session: session.background,
+        _kill,
+    ),
+    "pause": Kind(
+        "an application's thread stands still until nobody else can go on, time limits "
+        "of others run out meanwhile",
+        lambda world, session: (
+            not session.background
+            and session.wait is None
+            and session.id not in world.progress.paused
+        ),
+        _pause,
+    ),
+}
+"""Faults that strike a session."""
+
+
+# ---------------------------------------------------------------------- what an operator runs
+def queue_off(queue: str, database: str, times: int = 1) -> Fault:
+    """A queue is switched off and stays so."""
+    return Fault(
+        "queue_off", times, sql=f"ALTER QUEUE {queue} WITH STATUS = OFF;", database=database
+    )
+
+
+def queue_on(queue: str, database: str, times: int = 1) -> Fault:
+    """A queue is switched on (one that five rollbacks have switched off, say)."""
+    return Fault("queue_on", times, sql=f"ALTER QUEUE {queue} WITH STATUS = ON;", database=database)
+
+
+def queue_off_and_on(queue: str, database: str, times: int = 1) -> Fault:
+    """A queue is switched off and, at any later moment, on again."""
+    return Fault(
+        "queue_off_and_on",
+        times,
+        database=database,
+        sql=f"ALTER QUEUE {queue} WITH STATUS = OFF; ALTER QUEUE {queue} WITH STATUS = ON;",
+    )
+
+
+def target_ends(database: str, queue: str, times: int = 1) -> Fault:
+    """The target ends a dialog first: one that has nothing unread in its queue, or END would delete
+    it (END CONVERSATION page), whatever the initiator is about to send.
+
+    A polite operator: his look at the queue waits for every sender that has not committed, and he
+    gives up when anything is there. So what END does to a message on its way is left out here;
+    ``ends_now`` has it.
+    """
+    return Fault(
+        "target_ends", times, sql=_end_of_a_target(queue, ""), database=database, at_once=True
+    )
+
+
+def error_message(database: str, queue: str, times: int = 1) -> Fault:
+    """As ``target_ends``, as polite, but with an error: the initiator gets an Error message. What
+    an error at any moment does, ``ends_now`` shows.
+    """
+    return Fault(
+        "error_message",
+        times,
+        sql=_end_of_a_target(queue, WITH_ERROR),
+        database=database,
+        at_once=True,
+    )
+
+
+WITH_ERROR = " WITH ERROR = 50001 DESCRIPTION = N'a fault'"
+WITH_CLEANUP = " WITH CLEANUP"
+
+
+def ends_now(kind: str, database: str, *, initiator: bool, how: str = "", times: int = 1) -> Fault:
+    """A side of a dialog is ended at any moment, whatever lies in its queue, committed or not: by
+    an operator who looks at nothing and waits for nobody but the holder of that side's group.
+
+    how: nothing, ``WITH_ERROR`` or ``WITH_CLEANUP`` (the other side is told nothing).
+    """
+    return Fault(
+        kind,
+        times,
+        database=database,
+        at_once=True,
+        sql=(
+            "DECLARE @h uniqueidentifier = (SELECT TOP (1) e.conversation_handle "
+            f"FROM sys.conversation_endpoints AS e WHERE e.is_initiator = {int(initiator)} "
+            "AND e.state = 'CO' ORDER BY e.conversation_handle); "
+            f"IF @h IS NOT NULL END CONVERSATION @h{how};"
+        ),
+    )
+
+
+def _end_of_a_target(queue: str, how: str) -> str:
+    """Setting a timer takes the conversation group, so the queue is looked at under its lock."""
+    return (
+        "BEGIN TRANSACTION; DECLARE @h uniqueidentifier = (SELECT TOP (1) "
+        "e.conversation_handle FROM sys.conversation_endpoints AS e WHERE e.is_initiator = 0 "
+        "AND e.state = 'CO' ORDER BY e.conversation_handle); "
+        "IF @h IS NOT NULL BEGIN CONVERSATION TIMER (@h) TIMEOUT = 3600; "
+        f"IF @h IS NULL OR EXISTS (SELECT 1 FROM {queue} WHERE conversation_handle = @h) "
+        "ROLLBACK TRANSACTION; "
+        f"ELSE BEGIN END CONVERSATION @h{how}; COMMIT TRANSACTION; END;"
+    )

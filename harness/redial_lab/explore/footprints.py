@@ -1,0 +1,539 @@
+"""What a step reads and changes, seen while it runs, in cells small enough to tell rows apart.
+
+Changes are what the journal says. Reads are seen by a look-out (``__getattribute__``) on the
+classes of the engine's parts while a step runs: whatever code asks a part for something that can
+change is noted, so no statement's meaning has to be known here. A cell is a row of an index (absent
+ones too), a lock, a timer, an endpoint, a field of a queue ... A look at many keys of a mapping is
+a read of the mapping, which every change of one of its keys touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from redial_broker.engine.clock import Timers
+from redial_broker.engine.locks import LockManager, Resource
+from redial_broker.engine.storage import Index, Table
+from redial_broker.engine.transactions import Transaction
+from redial_broker.engine.versions import Versions
+from redial_broker.exec.database import Rowversions
+from redial_broker.exec.session import SessionState
+from redial_broker.instance.errorlog import ErrorLog
+from redial_broker.instance.instance import Registry
+from redial_broker.instance.session import Session
+from redial_broker.ssb.broker import Broker
+from redial_broker.ssb.conversation import Endpoint, Group
+from redial_broker.ssb.counters import Counters
+from redial_broker.ssb.inbox import Inbox
+from redial_broker.ssb.monitor import QueueMonitor
+from redial_broker.ssb.queue import Queue
+from redial_lab.explore.known import Known, Reads
+from redial_lab.explore.progress import Incidents, Moment, Progress, RecordingSink
+from redial_lab.explore.scenario import Step
+from redial_lab.explore.world import World
+
+EVERYTHING = -1
+"""As a set of cells: all there are."""
+
+
+class Footprint(NamedTuple):
+    """Sets of cells, a bit each. member: mappings of which a key was changed."""
+
+    reads: int
+    writes: int
+    member: int
+
+    def touches(self, other: Footprint) -> bool:
+        """Whether the two steps depend on each other: their order may make a difference."""
+        return bool(
+            self.writes & (other.reads | other.writes)
+            or self.reads & other.writes
+            or self.member & other.reads
+            or self.reads & other.member
+        )
+
+    def __or__(self, other: Footprint) -> Footprint:  # type: ignore[override]
+        return Footprint(
+            self.reads | other.reads, self.writes | other.writes, self.member | other.member
+        )
+
+
+ALL = Footprint(EVERYTHING, EVERYTHING, EVERYTHING)
+
+WHOLE: dict[type, frozenset[str]] = {
+    Resource: frozenset({"granted", "waiting"}),
+    Endpoint: frozenset(
+        {
+            "own",
+            "said",
+            "arrivals",
+            "send_sequence",
+            "peer",
+            "pending",
+            "pending_writer",
+            "pending_settled",
+            "status",
+            "timer_due",
+            "alarm_writer",
+            "creator",
+            "dead",
+            "security_timestamp",
+            "lifetime",
+            "expires",
+            "group",
+            "owner",
+            "far_broker",
+            "encrypted",
+        }
+    ),
+    Inbox: frozenset(
+        {
+            "rows",
+            "special",
+            "kept",
+            "sent",
+            "base",
+            "head",
+            "tail",
+            "settled",
+            "writer",
+            "ready_key",
+            "cut",
+            "left",
+        }
+    ),
+    Group: frozenset({"members", "service"}),
+    QueueMonitor: frozenset({"state", "running", "receivers"}),
+    Versions: frozenset({"sequence", "readers", "altered", "kept"}),
+    Rowversions: frozenset({"last", "active"}),
+}
+"""Parts that are one cell each, and which of their fields change."""
+
+BY_KEY: dict[type, frozenset[str]] = {
+    LockManager: frozenset({"resources"}),
+    Index: frozenset({"entries", "writers", "ghosts", "versions"}),
+    Timers: frozenset({"entries"}),
+    Registry: frozenset({"sessions", "generations"}),
+    Broker: frozenset({"endpoints", "groups", "senders", "sides"}),
+    Queue: frozenset({"ready"}),
+}
+"""Mappings with a cell for each key."""
+
+BY_FIELD: dict[type, frozenset[str]] = {
+    LockManager: frozenset({"deadlocks"}),
+    Table: frozenset({"next_identity", "row_ids"}),
+    Broker: frozenset({"missed", "raised", "enabled"}),
+    Queue: frozenset(
+        {
+            "enabled",
+            "held",
+            "waiters",
+            "poison",
+            "started",
+            "activation",
+            "retention",
+            "poison_handling",
+            "watched",
+        }
+    ),
+}
+"""Fields that are a cell each."""
+
+FIXED_OF_SESSION = frozenset(
+    {
+        "id",
+        "engine",
+        "instance",
+        "stream",
+        "background",
+        "sink",
+        "queue",
+        "login",
+        "original_login",
+        "when_finished",
+        "app_name",
+    }
+)
+INTENT = frozenset({"IS", "IX", "Sch-S"})
+"""Modes of locks that are compatible with each other, all of them."""
+
+ASKING = frozenset({"acquire", "try_acquire", "would_wait"})
+
+NOT_OF_THE_STATE = (Counters, ErrorLog, Moment)
+"""Parts that count for no state: figures, logs, the time."""
+
+UNHASHED = {
+    QueueMonitor: frozenset({"last_empty", "last_activated"}),
+    Queue: frozenset({"next_order"}),
+}
+"""Fields that count for no state. A queue's order does where it is received in that order."""
+
+
+class _View:
+    """A mapping that is asked by key, while a look-out stands."""
+
+    __slots__ = ("_look", "_name", "real")
+
+    def __init__(self, look: Lookout, name: tuple, real: Any) -> None:
+        self._look, self._name, self.real = look, name, real
+
+    def _one(self, key: Any) -> None:
+        self._look.saw((*self._name, key))
+
+    def _all(self) -> Any:
+        self._look.saw(self._name)
+        return self.real
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        self._one(key)
+        return self.real.get(key, default)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        self._one(key)
+        return self.real.pop(key, *default)
+
+    def __getitem__(self, key: Any) -> Any:
+        self._one(key)
+        return self.real[key]
+
+    def __contains__(self, key: Any) -> bool:
+        self._one(key)
+        return key in self.real
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.real[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self.real[key]
+
+    def __bool__(self) -> bool:
+        return self._name[0] == "row" or bool(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __iter__(self) -> Iterator:
+        return iter(self._all())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._all(), name)
+
+
+class Lookout:
+    """Takes steps of a world and says what each read and changed."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.bits: dict[tuple, int] = {}
+        self.read: dict[Hashable, None] = {}
+        self.asked: set[tuple[tuple, str]] = set()
+        self.own: Session | None = None
+        self.tables = {
+            id(index): (table.database.id, table.object_id, index.name)
+            for database in world.instance.server.databases.values()
+            for table in database.objects.values()
+            if isinstance(table, Table)
+            for index in (table, table.rows, *table.indexes)
+        }
+        self.sinks = {id(sink): client.id for sink, client in zip(world.sinks, world.clients)}
+        self.known = Known(world, self.bit)
+
+    def bit(self, cell: tuple) -> int:
+        """The bit of a cell."""
+        found = self.bits.get(cell)
+        if found is None:
+            found = self.bits[cell] = 1 << len(self.bits)
+        return found
+
+    def set_of(self, cells: Any) -> int:
+        """Cells as bits."""
+        found = 0
+        for cell in cells:
+            found |= self.bit(cell)
+        return found
+
+    # ------------------------------------------------------------------ taking a step
+    def saw(self, cell: Hashable) -> None:
+        """The step under way reads a cell."""
+        self.read[cell] = None
+
+    def foresee(self, step: Step) -> Reads | None:
+        """What a step will read, where that is known."""
+        if step.kind != "run":
+            return None
+        return self.known.reads(self.world.instance.sessions[step.who])
+
+    def take(self, step: Step, reads: Reads) -> Footprint:
+        """Let a step happen of which it is known what it reads; the journal has a mark already."""
+        world = self.world
+        log = world.journal.log
+        start = len(log)
+        who = step.who if isinstance(step.who, int) else None
+        before = world.progress.memento()
+        world.take(step)
+        writes: set[Hashable] = set() if who is None else {("session", who)}
+        member: set[Hashable] = set()
+        if step.kind == "timer":
+            writes.add(("timer", step.who))
+        for entry in log[start:]:
+            if not self._changed(entry, writes, member):
+                self.known.changed(EVERYTHING)
+                return ALL
+        self._progress(before, writes)
+        intents = self._intents(log[start:], writes, reads.more)
+        writes.difference_update(intents)
+        member.update(intents)
+        found = Footprint(
+            reads.cells & ~self.set_of(intents), self.set_of(writes), self.set_of(member)
+        )
+        self.known.changed(found.writes | found.member)
+        return found
+
+    def watch(self, step: Step) -> Reads:
+        """Let a step happen, watched, and take it back: what it reads."""
+        world = self.world
+        self.own = world.instance.sessions.get(step.who) if isinstance(step.who, int) else None
+        self.read.clear()
+        self.asked.clear()
+        mark = world.journal.mark()
+        with self._watching():
+            world.take(step)
+        world.journal.rewind(mark)
+        found = Reads(
+            self.set_of(self.read), frozenset(key for key, mode in self.asked if mode not in INTENT)
+        )
+        if step.kind == "run":
+            self.known.keep(self.own, self.read, found)
+        return found
+
+    def possible(self, step: Step) -> Footprint:
+        """Of a step that only a spent budget forbids: what makes it possible."""
+        cells = [
+            ("budget", step.kind),
+            ("session", step.who) if isinstance(step.who, int) else ("timer", step.who),
+        ]
+        found = self.set_of(cells)
+        return Footprint(found, found, 0)
+
+    # ------------------------------------------------------------------ what was changed
+    def _changed(self, entry: tuple, writes: set, member: set) -> bool:
+        """Note what one record of the journal changed; False when nobody knows what it is."""
+        kind, part, mapping, key = entry[:4]
+        class_ = type(part)
+        if class_ in WHOLE:
+            if kind != 1 or key not in UNHASHED.get(class_, ()):
+                writes.add(self.whole(part))
+            return True
+        if isinstance(part, SessionState):
+            writes.add(("session", part.id))
+        elif isinstance(part, Transaction):
+            writes.add(("session", part.owner.id))
+        elif isinstance(part, RecordingSink):
+            writes.add(("session", self.sinks.get(id(part), 0)))
+        elif isinstance(part, (Index, Table)):
+            self._row(kind, part, key, writes, member)
+        elif isinstance(part, Incidents):
+            writes.add(("incidents",))
+        elif isinstance(part, (Progress, *NOT_OF_THE_STATE)):
+            pass
+        elif kind == 0 and class_ in BY_KEY:
+            return self._member(part, mapping, key, writes, member)
+        elif kind == 1 and (key in BY_FIELD.get(class_, ()) or key in UNHASHED.get(class_, ())):
+            if key not in UNHASHED.get(class_, ()) or getattr(part, "oldest_first", False):
+                writes.add(self.field(part, key))
+        else:
+            return False
+        return True
+
+    def _row(self, kind: int, part: Any, key: Any, writes: set, member: set) -> None:
+        name = self.tables.get(id(part))
+        if name is None:
+            return  # of a table variable or a temporary table: nobody else's
+        if isinstance(part, Table):
+            writes.add(("table", name, key))
+        else:
+            writes.add(("row", name, key))
+            member.add(("row", name))
+
+    def _member(self, part: Any, mapping: Any, key: Any, writes: set, member: set) -> bool:
+        mapping = getattr(mapping, "real", mapping)
+        for name in BY_KEY[type(part)]:
+            if getattr(part, name) is mapping:
+                prefix = self.mapping(part, name)
+                writes.add((*prefix, key))
+                member.add(prefix)
+                return True
+        for name in BY_FIELD.get(type(part), ()):
+            if getattr(part, name) is mapping:
+                writes.add(self.field(part, name))
+                return True
+        return False
+
+    def _progress(self, before: tuple, writes: set) -> None:
+        """What of the explorer's own notes has changed."""
+        now = self.world.progress.memento()
+        if now == before:
+            return
+        clients = self.world.clients
+        for old, new in zip(before[:2], now[:2]):
+            writes |= {("session", clients[n].id) for n, each in enumerate(new) if each != old[n]}
+        for old, new in zip(before[2:4], now[2:4]):
+            writes |= {("session", clients[n].id) for n in old ^ new}
+        _, _, _, _, firings, left, paused, struck, fired = before
+        if (firings, fired) != (now[4], now[8]):
+            writes.add(("budget", "timer"))
+        writes |= {
+            ("budget", fault.kind)
+            for fault, old, new in zip(self.world.faults, left, now[5])
+            if old != new
+        }
+        writes |= {("session", who) for who in paused ^ now[6]}
+        if struck != now[7]:
+            writes.add(("struck",))
+
+    def _intents(self, log: list[tuple], writes: set, more: frozenset) -> list[tuple]:
+        """Locks that were only ever held or asked for as an intent while the step lasted: their
+        holders are in nobody's way but that of one who wants more, so such changes commute.
+        """
+        resources = self.world.instance.engine.locks.resources
+        held = {
+            entry[1].key: entry[2]
+            for entry in reversed(log)
+            if entry[0] == 2 and type(entry[1]) is Resource
+        }
+        found = []
+        for cell in writes:
+            if cell[0] != "lock" or len(cell) != 2 or cell[1] in more:
+                continue
+            now = resources.get(cell[1])
+            states = [held.get(cell[1]), now and (now.granted, now.waiting)]
+            if all(
+                state is None or (INTENT.issuperset(state[0].values()) and not state[1])
+                for state in states
+            ):
+                found.append(cell)
+        return found
+
+    # ------------------------------------------------------------------ names of cells
+    @staticmethod
+    def whole(part: Any) -> tuple:
+        """The cell of a part that is one."""
+        class_ = type(part)
+        if class_ is Resource:
+            return ("lock", part.key)
+        if class_ is Endpoint:
+            return ("endpoint", part.handle)
+        if class_ is Inbox:
+            return ("inbox", part.endpoint.handle)
+        if class_ is Group:
+            return ("group", part.group_id)
+        if class_ is QueueMonitor:
+            return ("monitor", part.queue.object_id, part.queue.broker.database.id)
+        return (class_.__name__, 0 if class_ is Versions else id(part))
+
+    def mapping(self, part: Any, name: str) -> tuple:
+        """The beginning of the cells of a mapping; by itself the cell of all its keys."""
+        class_ = type(part)
+        if class_ is Index:
+            return ("row", self.tables.get(id(part)))
+        if class_ is LockManager:
+            return ("lock",)
+        if class_ is Timers:
+            return ("timer",)
+        if class_ is Registry:
+            return ("number",)
+        if class_ is Broker:
+            return (name[:-1],)
+        return ("ready", part.object_id, part.broker.database.id)
+
+    @staticmethod
+    def field(part: Any, name: str) -> tuple:
+        """The cell of a field."""
+        return (type(part).__name__, getattr(part, "object_id", 0), name)
+
+    # ------------------------------------------------------------------ the look-out
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        look = self._watchers()
+        try:
+            for class_, watch in look.items():
+                class_.__getattribute__ = watch  # type: ignore[method-assign]
+            yield
+        finally:
+            for class_ in look:
+                del class_.__getattribute__
+
+    def _watchers(self) -> dict[type, Any]:
+        made = getattr(self, "_made", None)
+        if made is None:
+            made = {class_: self._of_whole(fields) for class_, fields in WHOLE.items()}
+            for class_ in {*BY_KEY, *BY_FIELD}:
+                made[class_] = self._of_fields(
+                    BY_KEY.get(class_, frozenset()), BY_FIELD.get(class_, frozenset()), class_
+                )
+            made[Session] = self._of_session()
+            made[Transaction] = self._of_transaction()
+            self._made = made
+        return made
+
+    def _of_whole(self, fields: frozenset[str]) -> Any:
+        get, saw, whole = object.__getattribute__, self.saw, self.whole
+
+        def watch(part: Any, name: str) -> Any:
+            if name in fields:
+                saw(whole(part))
+            return get(part, name)
+
+        return watch
+
+    def _of_fields(self, by_key: frozenset[str], by_field: frozenset[str], class_: type) -> Any:
+        get, saw = object.__getattribute__, self.saw
+
+        asked = self.asked
+
+        def watch(part: Any, name: str) -> Any:
+            found = get(part, name)
+            if class_ is LockManager and name in ASKING:
+
+                def ask(transaction: Any, key: tuple, mode: str, **how: Any) -> Any:
+                    asked.add((key, mode))
+                    return found(transaction, key, mode, **how)
+
+                return ask
+            if name in by_key:
+                if class_ is Index and id(part) not in self.tables:
+                    return found
+                return _View(self, self.mapping(part, name), found)
+            if name in by_field:
+                if class_ is Table:
+                    if id(part) in self.tables:
+                        saw(("table", self.tables[id(part)], name))
+                else:
+                    saw(self.field(part, name))
+            return found
+
+        return watch
+
+    def _of_session(self) -> Any:
+        get, saw = object.__getattribute__, self.saw
+
+        def watch(part: Any, name: str) -> Any:
+            if part is not self.own and name not in FIXED_OF_SESSION:
+                saw(("session", get(part, "id")))
+            return get(part, name)
+
+        return watch
+
+    def _of_transaction(self) -> Any:
+        get, saw = object.__getattribute__, self.saw
+
+        def watch(part: Any, name: str) -> Any:
+            if name != "owner":
+                owner = get(part, "owner")
+                if owner is not self.own:
+                    saw(("session", get(owner, "id")))
+            return get(part, name)
+
+        return watch

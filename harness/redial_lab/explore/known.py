@@ -1,0 +1,304 @@
+"""What a step will read, known from an earlier time when it found everything as it finds it now.
+
+A step's reads follow from what it reads: from its session first, then from one cell after the
+other. So they are kept as a tree: at each node the next cell, at each branch how it was found. What
+has never been changed in this search need not be looked at; the tree is forgotten when it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redial_broker.engine.storage import Table
+
+if TYPE_CHECKING:
+    from redial_broker.instance.session import Session
+    from redial_lab.explore.effects import Effect
+    from redial_lab.explore.world import World
+
+
+@dataclass(slots=True)
+class Reads:
+    """What a step reads. cells: as bits; more: locks it asked for as more than an intent; effect:
+    what it does then, once that was seen.
+    """
+
+    cells: int
+    more: frozenset
+    effect: Effect | None = field(default=None, compare=False)
+
+
+class Unsure(Exception):
+    """How a cell is found cannot be said in a word: the step is watched every time."""
+
+
+class Known:
+    """Reads of steps met before."""
+
+    def __init__(self, world: World, bit: Callable[[Hashable], int]) -> None:
+        self.world = world
+        self.bit = bit
+        self.tree: dict[Hashable, Any] = {}
+        self.changing = 0
+        self.clock = world.instance.clock
+        self.cells = Cells(world)
+
+    def reads(self, session: Session) -> Reads | None:
+        """What the next step of a session reads; None when that is not known."""
+        node = self.tree.get(self._root(session))
+        value = self.cells.value
+        while type(node) is tuple:
+            try:
+                node = node[1].get(value(node[0]))
+            except Unsure:
+                return None
+        return node
+
+    def _root(self, session: Session) -> Hashable:
+        """Its own state, what names the conversations it begins, how far its client is, and the
+        time.
+        """
+        transaction = session.transaction
+        return (
+            session.id,
+            session.stream,
+            session.digest or session.hash(),
+            self.clock.seconds,
+            transaction and tuple(transaction.locks.items()),
+            self.world.progress_of(session),
+        )
+
+    def keep(self, session: Session, cells: Iterable[Hashable], found: Reads) -> None:
+        """Remember what a step will read that stands before ``session``. cells: in their order."""
+        bit, changing, value = self.bit, self.changing, self.cells.value
+        try:
+            way = [(cell, value(cell)) for cell in cells if bit(cell) & changing]
+        except Unsure:
+            return
+        place, branch = self.tree, self._root(session)
+        for cell, how in way:
+            node = place.get(branch)
+            if node is None:
+                node = place[branch] = (cell, {})
+            elif type(node) is not tuple or node[0] != cell:
+                raise AssertionError(
+                    f"session {session.id}: what it reads after the same reads "
+                    f"is now {cell}, it was {node}"
+                )
+            place, branch = node[1], how
+        place[branch] = found
+
+    def changed(self, cells: int) -> None:
+        """Cells that a step has changed."""
+        if cells & ~self.changing:
+            self.changing |= cells
+            self.tree.clear()
+
+
+class Cells:
+    """How the cells of a world are found: values that are equal where no step sees a difference."""
+
+    def __init__(self, world: World) -> None:
+        instance = world.instance
+        self.engine, self.registry = instance.engine, instance.registry
+        self.brokers = [
+            database.broker
+            for database in instance.server.databases.values()
+            if database.broker is not None
+        ]
+        self.queues = {
+            (queue.object_id, queue.broker.database.id): queue
+            for broker in self.brokers
+            for queue in broker.queues()
+        }
+        self.counted = [database.rowversions for database in instance.server.databases.values()]
+        tables = [
+            table
+            for database in instance.server.databases.values()
+            for table in database.objects.values()
+            if isinstance(table, Table)
+        ]
+        self.rows = {
+            (table.database.id, table.object_id, index.name): index
+            for table in tables
+            for index in (table.rows, *table.indexes)
+        }
+        self.tables = {(table.database.id, table.object_id, table.name): table for table in tables}
+
+    def value(self, cell: Any) -> Hashable:
+        """How a cell is found now. Raises Unsure."""
+        look = _LOOKS.get(cell[0])
+        if look is None:
+            raise Unsure
+        return look(self, cell)
+
+    def row(self, cell: tuple) -> Hashable:
+        """A row with its marks, or all rows."""
+        index = self.rows.get(cell[1])
+        if index is None:
+            raise Unsure
+        if len(cell) == 2:
+            return index.digest or index.hash()
+        key = cell[2]
+        writer = index.writers.get(key)
+        return (
+            repr(index.entries.get(key)),
+            writer and (writer[0].owner.id, repr(writer[1])),
+            key in index.ghosts,
+            index.versions.get(key),
+        )
+
+    def lock(self, cell: tuple) -> Hashable:
+        """A lock's holders and waiters."""
+        if len(cell) == 1:
+            raise Unsure
+        return _hash(self.engine.locks.resources.get(cell[1]))
+
+    def timer(self, cell: tuple) -> Hashable:
+        """When it is due."""
+        if len(cell) == 1:
+            raise Unsure
+        return self.engine.timers.entries.get(cell[1])
+
+    def number(self, cell: tuple) -> Hashable:
+        """Who has a session number."""
+        if len(cell) == 1:
+            return tuple(sorted(self.registry.sessions))
+        session = self.registry.sessions.get(cell[1])
+        return session and session.stream, self.registry.generations.get(cell[1])
+
+    def session(self, cell: tuple) -> Hashable:
+        """Another session."""
+        session = self.registry.sessions.get(cell[1])
+        if session is None:
+            return None
+        transaction = session.transaction
+        return _hash(session), transaction and tuple(transaction.locks.items())
+
+    def endpoint(self, cell: tuple) -> Hashable:
+        """One side of a conversation, or which there are."""
+        if len(cell) == 1:
+            return tuple(sorted(handle for broker in self.brokers for handle in broker.endpoints))
+        return _hash(self._endpoint(cell[1]))
+
+    def inbox(self, cell: tuple) -> Hashable:
+        """Its messages."""
+        endpoint = self._endpoint(cell[1])
+        return endpoint and (_hash(endpoint.inbox), endpoint.inbox.ready_key is None)
+
+    def _endpoint(self, handle: str) -> Any:
+        for broker in self.brokers:
+            found = broker.endpoints.get(handle)
+            if found is not None:
+                return found
+        for broker in self.brokers:  # one that is gone: its peer knows it still
+            for other in broker.endpoints.values():
+                if other.peer is not None and other.peer.handle == handle:
+                    return other.peer
+        return None
+
+    def group(self, cell: tuple) -> Hashable:
+        """A conversation group."""
+        return self._named("groups", cell)
+
+    def sender(self, cell: tuple) -> Hashable:
+        """Who has something in the transmission queue."""
+        if len(cell) == 1:
+            return tuple(sorted(handle for broker in self.brokers for handle in broker.senders))
+        return any(cell[1] in broker.senders for broker in self.brokers)
+
+    def side(self, cell: tuple) -> Hashable:
+        """Which endpoint is one side of a conversation."""
+        if len(cell) == 1:
+            raise Unsure
+        found = [broker.sides.get(cell[1]) for broker in self.brokers]
+        return tuple(endpoint and endpoint.handle for endpoint in found)
+
+    def _named(self, mapping: str, cell: tuple) -> Hashable:
+        if len(cell) == 1:
+            raise Unsure
+        return tuple(_hash(getattr(broker, mapping).get(cell[1])) for broker in self.brokers)
+
+    def ready(self, cell: tuple) -> Hashable:
+        """A queue's list of what may be received."""
+        queue = self.queues.get(cell[1:3])
+        if queue is None:
+            raise Unsure
+        return cell[3] in queue.ready if len(cell) == 4 else tuple(queue.ready)
+
+    def monitor(self, cell: tuple) -> Hashable:
+        """A queue's monitor."""
+        queue = self.queues.get(cell[1:])
+        if queue is None:
+            raise Unsure
+        return _hash(queue.monitor)
+
+    def queue(self, cell: tuple) -> Hashable:
+        """A field of the queues of that number."""
+        return tuple(
+            _plain(getattr(queue, cell[2]))
+            for (number, _), queue in self.queues.items()
+            if number == cell[1]
+        )
+
+    def broker(self, cell: tuple) -> Hashable:
+        """A field of the brokers."""
+        return tuple(_plain(getattr(broker, cell[2])) for broker in self.brokers)
+
+    def table(self, cell: tuple) -> Hashable:
+        """A field of a table."""
+        table = self.tables.get(cell[1])
+        if table is None:
+            raise Unsure
+        return getattr(table, cell[2])
+
+    def versions(self, cell: tuple) -> Hashable:
+        """Who reads the past."""
+        found = self.engine.transactions.versions
+        if found.readers:
+            raise Unsure
+        return found.sequence
+
+    def rowversions(self, cell: tuple) -> Hashable:
+        """The last one given out: a row's key may follow from it."""
+        return tuple(part.last for part in self.counted if id(part) == cell[1])
+
+    def nothing(self, cell: tuple) -> Hashable:
+        """What no step decides by."""
+        return None
+
+
+def _hash(part: Any) -> Hashable:
+    return part and (part.digest or part.hash())
+
+
+def _plain(value: Any) -> Hashable:
+    if isinstance(value, (dict, list, set)):
+        if value:
+            raise Unsure
+        return ()
+    return value
+
+
+_LOOKS: dict[str, Callable[[Cells, tuple], Hashable]] = {
+    "row": Cells.row,
+    "lock": Cells.lock,
+    "timer": Cells.timer,
+    "number": Cells.number,
+    "session": Cells.session,
+    "endpoint": Cells.endpoint,
+    "inbox": Cells.inbox,
+    "group": Cells.group,
+    "sender": Cells.sender,
+    "side": Cells.side,
+    "ready": Cells.ready,
+    "monitor": Cells.monitor,
+    "Queue": Cells.queue,
+    "Broker": Cells.broker,
+    "table": Cells.table,
+    "Versions": Cells.versions,
+    "Rowversions": Cells.rowversions,
+    "LockManager": Cells.nothing,
+}

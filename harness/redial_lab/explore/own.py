@@ -1,0 +1,288 @@
+"""Anybody's own T-SQL: a TOML file that names scripts, sessions, faults and what must hold.
+
+docs/explorer.md describes the file and shows two. Every wrong key is told at once.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from redial.tsql import TsqlSyntaxError, split_batches
+from redial_broker.engine.switches import SwitchError, known, shown
+from redial_broker.instance.instance import Instance
+from redial_lab.explore.accounting import Ledger, Places, balanced
+from redial_lab.explore.checks import Check, all_of, no_deadlock, nothing_left_behind
+from redial_lab.explore.faults import KINDS, Fault
+from redial_lab.explore.queries import QueryError, ask
+from redial_lab.explore.world import Client, Scenario, World
+
+LIVELOCK = "livelock"
+
+
+class OwnError(ValueError):
+    """A file cannot be searched; ``problems`` holds one line for each thing wrong in it."""
+
+    def __init__(self, source: str, problems: list[str]) -> None:
+        self.problems = problems
+        super().__init__(f"{source}:\n" + "\n".join(f"  - {line}" for line in problems))
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SessionPart(_Section):
+    """An application's session. warm: batches run before the search; on_cancel: what it runs after
+    a cancel; on_error: after a batch that raised an error; sends: for the accounting, the message
+    each batch sends ('' for none).
+    """
+
+    name: str = Field(min_length=1)
+    batches: tuple[str, ...] = Field(min_length=1)
+    warm: tuple[str, ...] = ()
+    on_cancel: str = ""
+    on_error: str = ""
+    sends: tuple[str, ...] = ()
+
+
+class InvariantPart(_Section):
+    """A query whose rows are violations. when: at rest (nobody can go on), or always: in every
+    state in which it need not wait for a lock.
+    """
+
+    name: str = Field(min_length=1)
+    sql: str = Field(min_length=1)
+    when: Literal["at rest", "always"] = "at rest"
+
+
+class FaultPart(_Section):
+    """A fault: a kind of the explorer's, or T-SQL an operator runs at any moment."""
+
+    kind: str = Field(min_length=1)
+    times: int = Field(1, ge=1, le=9)
+    who: str = ""
+    sql: str = ""
+
+
+class AccountingPart(_Section):
+    """Queries of one column: the messages that lie in a place. before: what was sent already."""
+
+    landed: str
+    pending: str = ""
+    dead_lettered: str = ""
+    before: tuple[str, ...] = ()
+
+
+class SearchPart(_Section):
+    """Bounds, and which generic checks are left out. timers: conversation timers that may fire;
+    lifetimes: dialogs whose lifetime may end. in_one_go: queues whose readers run in one step.
+    """
+
+    timers: int = Field(0, ge=0, le=9)
+    lifetimes: int = Field(0, ge=0, le=9)
+    in_one_go: tuple[str, ...] = ()
+    transitions: int = Field(500_000, ge=1)
+    deadlocks_allowed: bool = False
+    locks_may_stay: bool = False
+    livelocks_allowed: bool = False
+
+
+class OwnFile(_Section):
+    """The whole file. scripts: relative to it, run in order; the first creates the database."""
+
+    name: str = Field(min_length=1)
+    database: str = Field(min_length=1)
+    scripts: tuple[str, ...] = Field(min_length=1)
+    session: tuple[SessionPart, ...] = Field(min_length=1)
+    invariant: tuple[InvariantPart, ...] = ()
+    fault: tuple[FaultPart, ...] = ()
+    accounting: AccountingPart | None = None
+    search: SearchPart = SearchPart()
+    switches: dict[str, Any] = Field(default_factory=dict)
+
+
+def load(path: Path | str) -> tuple[Scenario, SearchPart]:
+    """The scenario a file describes, prepared once to see that it can be. Raises OwnError."""
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise OwnError(str(path), [f"cannot be read: {error}"]) from error
+    try:
+        own = OwnFile.model_validate(data)
+    except ValidationError as error:
+        raise OwnError(
+            str(path),
+            [f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in error.errors()],
+        ) from None
+    problems = _problems(own, path.parent)
+    if problems:
+        raise OwnError(str(path), problems)
+    scenario = _scenario(own, path.parent)
+    try:
+        world = World(scenario)
+        for invariant in own.invariant:
+            _asked(world, f"invariant {invariant.name!r}", invariant.sql)
+        if scenario.account is not None:
+            scenario.account(world)
+    except (AssertionError, QueryError, ValueError) as error:
+        raise OwnError(str(path), [str(error)]) from error
+    return scenario, own.search
+
+
+def _problems(own: OwnFile, folder: Path) -> list[str]:
+    """What is wrong between the fields."""
+    problems = [
+        f"scripts: {name}: there is no such file beside this one"
+        for name in own.scripts
+        if not (folder / name).is_file()
+    ]
+    names = [part.name for part in own.session]
+    problems += [
+        f"session: {name!r} is there twice" for name in sorted(set(names)) if names.count(name) > 1
+    ]
+    for part in own.session:
+        if part.sends and len(part.sends) != len(part.batches):
+            problems.append(f"session {part.name}: sends: one entry for each batch")
+        if part.sends and own.accounting is None:
+            problems.append(f"session {part.name}: sends needs [accounting]")
+    kinds = [fault.kind for fault in own.fault]
+    for fault in own.fault:
+        if kinds.count(fault.kind) > 1:
+            problems.append(f"fault {fault.kind}: each kind once; use times")
+        if not fault.sql and fault.kind not in KINDS:
+            problems.append(
+                f"fault {fault.kind}: allowed: {', '.join(KINDS)}, or another name with sql"
+            )
+        if fault.who not in ("", "reader", *names):
+            problems.append(
+                f"fault {fault.kind}: who: {fault.who!r} is no session; allowed: "
+                f"reader, {', '.join(names)}"
+            )
+    for name, value in own.switches.items():
+        try:
+            known(name).parse(shown(value))
+        except SwitchError as error:
+            problems.append(f"switches: {error}")
+    return problems
+
+
+def _scenario(own: OwnFile, folder: Path) -> Scenario:
+    search = own.search
+    limits = {"ssb.timer": search.timers, "ssb.lifetime": search.lifetimes}
+    always = [_held(part) for part in own.invariant if part.when == "always"]
+    rest = [_held(part) for part in own.invariant if part.when == "at rest"]
+    watched = None if always else _nothing  # deadlocks stay counted
+    if not search.deadlocks_allowed:
+        always.append(no_deadlock)
+    if not search.locks_may_stay:
+        rest.append(nothing_left_behind)
+    ledger = _ledger(own)
+    if ledger is not None:
+        rest.append(balanced(ledger))
+    return Scenario(
+        own.name,
+        lambda: _prepared(own, folder),
+        tuple(
+            Client(part.name, part.batches, own.database, part.warm, part.on_cancel, part.on_error)
+            for part in own.session
+        ),
+        on_every_state=all_of(*always),
+        at_the_end=all_of(*rest),
+        in_one_go=frozenset(search.in_one_go),
+        firings=search.timers + search.lifetimes,
+        timer_kinds=frozenset(kind for kind, times in limits.items() if times),
+        timer_limits=limits,
+        account=ledger,
+        asked=own.database,
+        faults=tuple(
+            Fault(part.kind, part.times, part.who, part.sql, own.database) for part in own.fault
+        ),
+        switches={name: known(name).parse(shown(value)) for name, value in own.switches.items()},
+        livelock="" if search.livelocks_allowed else LIVELOCK,
+        watched=watched,
+        notes=tuple(f"readers of {queue} run in one step" for queue in search.in_one_go),
+    )
+
+
+def _nothing(_: World) -> None:
+    """What checks look at that may change back."""
+
+
+def _ledger(own: OwnFile) -> Ledger | None:
+    part = own.accounting
+    if part is None:
+        return None
+    batches = {
+        (number, batch): (message,)
+        for number, session in enumerate(own.session)
+        for batch, message in enumerate(session.sends)
+        if message
+    }
+    return Ledger(
+        batches,
+        Places(
+            _listed("landed", part.landed),
+            _listed("pending", part.pending),
+            _listed("dead_lettered", part.dead_lettered),
+        ),
+        part.before,
+    )
+
+
+def _listed(place: str, sql: str) -> Callable[[World], list[str]]:
+    """What a place holds: the first column, bytes as hexadecimal digits."""
+
+    def look(world: World) -> list[str]:
+        found = _asked(world, f"accounting {place}", sql) if sql else None
+        return [
+            row[0].hex().upper() if isinstance(row[0], bytes) else str(row[0])
+            for row in found or ()
+            if row[0] is not None
+        ]
+
+    return look
+
+
+def _held(part: InvariantPart) -> Check:
+    """An invariant as a check: its name is the violation's."""
+
+    def check(world: World) -> list[str]:
+        return [part.name] if _asked(world, f"invariant {part.name!r}", part.sql) else []
+
+    return check
+
+
+def _asked(world: World, what: str, sql: str) -> list[tuple[Any, ...]] | None:
+    try:
+        return ask(world, sql)
+    except QueryError as error:
+        raise QueryError(f"{what}: {error}") from None
+
+
+def _prepared(own: OwnFile, folder: Path) -> Instance:
+    """An instance on a virtual clock with the scripts run. Raises AssertionError naming the place
+    of the first error.
+    """
+    instance = Instance(seed=1)
+    session = instance.connect()
+    for name in own.scripts:
+        try:
+            batches = split_batches((folder / name).read_text(encoding="utf-8"))
+        except TsqlSyntaxError as error:
+            raise AssertionError(f"{name}: {error}") from None
+        for sql, line, count in batches:
+            for _ in range(count):
+                error = session.execute(sql).error()
+                if error is not None:
+                    raise AssertionError(
+                        f"{name}, line {line + error.line - 1}: Msg {error.number}: {error.text}"
+                    )
+    session.close()
+    instance.run()
+    return instance

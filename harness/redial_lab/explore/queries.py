@@ -1,0 +1,39 @@
+"""Questions to a state in T-SQL, asked by a session of their own and taken back afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.results import Collector
+from redial_lab.explore.world import World
+
+STEPS = 100_000
+"""Bound of statements of one question."""
+
+
+class QueryError(ValueError):
+    """A question raised an error; the text says which."""
+
+
+def ask(world: World, sql: str) -> list[tuple[Any, ...]] | None:
+    """Rows of the last result set, in READ COMMITTED; None when it would have to wait for a lock.
+
+    The state is as before on return. Raises QueryError.
+    """
+    session = world.observer
+    if session is None:
+        raise QueryError("the scenario names no database to ask (Scenario.asked)")
+    collector = Collector()
+    mark = world.journal.mark()
+    session.sink = collector
+    session.submit(Batch(sql))
+    world.instance.machine.run(session, STEPS)
+    finished = collector.finished
+    world.journal.rewind(mark)
+    error = collector.error() if finished else None
+    if error is not None:
+        raise QueryError(f"Msg {error.number}, line {error.line}: {error.text}")
+    if not finished:
+        return None
+    return collector.result_sets[-1].rows if collector.result_sets else []

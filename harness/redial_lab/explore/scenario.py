@@ -1,0 +1,100 @@
+"""What to search, as data: applications, faults, checks, bounds. Nothing here runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from redial_lab.explore.faults import Fault
+
+if TYPE_CHECKING:
+    from redial_broker.instance.instance import Instance
+    from redial_lab.explore.world import World
+
+CANCELLED = -1
+"""Stands for an error number where the client cancelled: it knows of no outcome."""
+
+GOING_ON = frozenset({"run", "timer", "expire", "resume"})
+"""Kinds of step that are no faults: where none is possible, everything has come to rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """An application's session.
+
+    name: as traces show it. batches: run one after the other, searched. warm: run before the search
+    begins, each to quiescence (a dialog that exists already, say). on_cancel: what the application
+    runs after it cancelled a batch (a transaction it began itself is its own to roll back);
+    on_error: after a batch that raised an error.
+    """
+
+    name: str
+    batches: tuple[str, ...]
+    database: str = ""
+    warm: tuple[str, ...] = ()
+    on_cancel: str = ""
+    on_error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transition.
+
+    kind: run, timer, expire, resume, or a fault's; who: session id or timer key.
+    """
+
+    kind: str
+    who: Any
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.who}"
+
+
+@dataclass(slots=True)
+class Scenario:
+    """What to search.
+
+    prepare: makes the instance: databases, objects, data (before recording starts). clients: the
+    applications. in_one_go: names of queues whose activated readers run in a single step (their
+    inner interleavings are not searched; say so where the result is quoted). timer_kinds: which
+    timers may fire, at any moment. firings, kills, cancels: how many of each at most in one run.
+    faults: what else may go wrong (one of each kind). switches: values of the engine's switches.
+    timer_limits: of a kind of timer, how many may fire; firings bounds all. account: what became of
+    every message, at rest. livelock: name of the violation that states go round without time
+    passing; '' where nobody asks. asked: database in which checks put questions in T-SQL
+    (``queries.ask``).
+    listens: what applications are shown, rows and printed lines, is part of the state too.
+    watched: what of a state the checks of every state look at and that may change back, as a value
+    to compare; None where nobody knows: then the search of ``persistent`` leaves nothing out.
+    on_every_state and at_the_end: checks; each returns the names of what is violated.
+    """
+
+    name: str
+    prepare: Callable[[], Instance]
+    clients: tuple[Client, ...]
+    on_every_state: Callable[[World], list[str]] = lambda world: []
+    at_the_end: Callable[[World], list[str]] = lambda world: []
+    in_one_go: frozenset[str] = frozenset()
+    timer_kinds: frozenset[str] = frozenset({"ssb.timer"})
+    firings: int = 1
+    kills: int = 0
+    cancels: int = 0
+    notes: tuple[str, ...] = field(default=())
+    faults: tuple[Fault, ...] = ()
+    switches: Mapping[str, Any] = field(default_factory=dict)
+    timer_limits: Mapping[str, int] = field(default_factory=dict)
+    account: Callable[[World], Any] | None = None
+    livelock: str = ""
+    asked: str = ""
+    watched: Callable[[World], Any] | None = None
+    listens: bool = False
+
+    @property
+    def all_faults(self) -> tuple[Fault, ...]:
+        """Every fault that may strike. Raises ValueError when a kind is there twice."""
+        found = (Fault("kill", self.kills), Fault("cancel", self.cancels), *self.faults)
+        kept = tuple(fault for fault in found if fault.times > 0)
+        if len({fault.kind for fault in kept}) < len(kept):
+            raise ValueError(f"scenario {self.name}: a kind of fault is there twice")
+        return kept

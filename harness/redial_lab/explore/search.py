@@ -1,0 +1,273 @@
+"""Depth-first search of states with rewinds and a set of visited states.
+
+It counts states, never schedules: a state reached twice is searched once, unless it is reached by a
+shorter way while a shortest trace is wanted.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from redial_lab.explore.world import GOING_ON, Scenario, Step, World
+
+ALSO = "; "
+"""Between the names of what a replayed path meets at once; a name may have commas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a search stops. transitions and depth: at most so many; None: no bound.
+
+    until: stop when a violation of that name is found; first: of any name. Without either the
+    search goes on to the end.
+    """
+
+    transitions: int | None = 2_000_000
+    depth: int | None = 400
+    until: str | None = None
+    first: bool = False
+
+
+@dataclass(slots=True)
+class Violation:
+    """Something a check named, and the shortest way to it found so far. walk: its schedule's number
+    where it was met on a walk.
+    """
+
+    name: str
+    path: tuple[Step, ...]
+    walk: int | None = None
+
+
+@dataclass(slots=True)
+class Result:
+    """What a search did and found.
+
+    ends: states at rest. circles: steps that led back to a state they came from; none means that
+    every run is over after at most ``deepest`` steps (where the search is exhausted). taken: steps
+    by kind. accounts: of the states at rest, how many had each total. walks, seed: of walks.
+    fewer: states of the reduced graph (``persistent``), not of the whole one.
+    """
+
+    scenario: str
+    states: int = 0
+    transitions: int = 0
+    ends: int = 0
+    deepest: int = 0
+    seconds: float = 0.0
+    bounded_by: str = ""
+    circles: int = 0
+    walks: int = 0
+    fewer: bool = False
+    seed: int | None = None
+    taken: Counter = field(default_factory=Counter)
+    accounts: Counter = field(default_factory=Counter)
+    violations: dict[str, Violation] = field(default_factory=dict)
+
+    def meet(
+        self, world: World, path: list[Step], walk: int | None = None
+    ) -> tuple[list[str], list[Step]]:
+        """Check a state just reached and keep what is found there; returns the names of what is
+        violated and what may happen next.
+
+        path: the way to it. walk: number of the schedule it is on.
+        """
+        names, steps, at_rest = look(world)
+        if at_rest:
+            self.ends += 1
+            if world.scenario.account is not None:
+                self.accounts[str(world.scenario.account(world))] += 1
+        for name in names:
+            known = self.violations.get(name)
+            if known is None or len(path) < len(known.path):
+                self.violations[name] = Violation(name, tuple(path), walk)
+        return names, steps
+
+    def circle(self, world: World, path: list[Step], depth: int) -> None:
+        """The path has come back to the state it was in after ``depth`` steps. A livelock when
+        nobody who could run stood still on the way round and no time has passed.
+        """
+        self.circles += 1
+        name, way = world.scenario.livelock, path[depth:]
+        if not name or name in self.violations or any(step.kind != "run" for step in way):
+            return
+        able = {step.who for step in world.steps() if step.kind == "run"}
+        if able <= {step.who for step in way}:
+            self.violations[name] = Violation(name, tuple(path))
+
+    def enough(self, limits: Limits) -> bool:
+        """Whether a bound is reached; says which."""
+        if limits.until is not None and limits.until in self.violations:
+            self.bounded_by = f"the first {limits.until!r}"
+        elif limits.first and self.violations:
+            self.bounded_by = "the first violation"
+        elif limits.transitions is not None and self.transitions >= limits.transitions:
+            self.bounded_by = f"{limits.transitions} transitions"
+        else:
+            return False
+        return True
+
+    @property
+    def exhausted(self) -> bool:
+        """Every reachable state was seen."""
+        return not self.bounded_by
+
+    def __str__(self) -> str:
+        """One line for logs and test output."""
+        what = "exhausted" if self.exhausted else f"bounded by {self.bounded_by}"
+        kinds = ", ".join(f"{kind} {n}" for kind, n in sorted(self.taken.items()))
+        rate = self.transitions / self.seconds if self.seconds else 0
+        return (
+            f"{self.scenario}: {self.states} states, {self.transitions} transitions ({kinds}), "
+            f"{self.ends} ends, depth {self.deepest}, {what}, {self.seconds:.1f} s, "
+            f"{rate:.0f} transitions/s; violations: {', '.join(self.violations) or 'none'}"
+        )
+
+
+def look(world: World) -> tuple[list[str], list[Step], bool]:
+    """Of a world as it stands: names of what is violated, what may happen next, whether all is at
+    rest (then what must hold at the end is looked at too). A defect of the broker is a violation:
+    what is searched behind it proves nothing.
+    """
+    names, steps = world.scenario.on_every_state(world) + world.defects(), world.steps()
+    at_rest = not any(step.kind in GOING_ON for step in steps)
+    return names + world.scenario.at_the_end(world) if at_rest else names, steps, at_rest
+
+
+class _Searcher:
+    def __init__(self, world: World, limits: Limits) -> None:
+        self.world = world
+        self.limits = limits
+        self.result = Result(world.scenario.name)
+        self.visited: dict[bytes, int] = {}
+        self.path: list[Step] = []
+        self.keys: list[bytes] = []
+        self.depth_of: dict[bytes, int] = {}
+        self.bound = limits.depth
+
+    def run(self) -> Result:
+        """Search; the world is at its start again afterwards."""
+        started = time.perf_counter()
+        world, journal, result = self.world, self.world.journal, self.result
+        origin = journal.mark()
+        self._push(world.hash())
+        result.states = 1
+        stack = [(origin, iter(self._enter()))]
+        while stack:
+            step = next(stack[-1][1], None)
+            if step is None or self.result.enough(self.limits):
+                mark, _ = stack.pop()
+                journal.rewind(mark)
+                del self.depth_of[self.keys.pop()]
+                if self.path:
+                    self.path.pop()
+                continue
+            mark = journal.mark()
+            world.take(step)
+            result.transitions += 1
+            result.taken[step.kind] += 1
+            self.path.append(step)
+            if self._new():
+                stack.append((mark, iter(self._enter())))
+            else:
+                journal.rewind(mark)
+                self.path.pop()
+        result.seconds = time.perf_counter() - started
+        return result
+
+    def _push(self, key: bytes) -> None:
+        """The state just reached is searched now."""
+        self.visited[key] = self.depth_of[key] = len(self.path)
+        self.keys.append(key)
+
+    def _new(self) -> bool:
+        """Whether this state is to be searched: not seen, or seen only by a longer way."""
+        depth = len(self.path)
+        if self.bound is not None and depth > self.bound:
+            self.result.bounded_by = self.result.bounded_by or f"depth {self.bound}"
+            return False
+        key = self.world.hash()
+        known = self.visited.get(key)
+        if key in self.depth_of:
+            self.result.circle(self.world, self.path, self.depth_of[key])
+        if known is not None and (known <= depth or not self.result.violations):
+            return False
+        if known is None:
+            self.result.states += 1
+        self._push(key)
+        self.result.deepest = max(self.result.deepest, depth)
+        return True
+
+    def _enter(self) -> list[Step]:
+        """Check the state just entered; returns what may happen next."""
+        names, steps = self.result.meet(self.world, self.path)
+        return [] if names else steps
+
+
+def search(
+    scenario: Scenario, limits: Limits | None = None, read: set[str] | None = None
+) -> Result:
+    """Search a scenario. Deterministic: the same scenario gives the same result.
+
+    read: filled with the names of the engine's switches that were asked for.
+    """
+    searcher = _Searcher(World(scenario, read), limits or Limits())
+    with collecting_seldom():
+        return searcher.run()
+
+
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Garbage is collected in large heaps, and what is old is hardly looked at again: walking what
+    stays took a fifth of a search's time.
+    """
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    gc.freeze()
+    gc.set_threshold(max(before[0], 500_000), 10, 1000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        if not frozen:
+            gc.unfreeze()
+
+
+def shortest(scenario: Scenario, violation: Violation) -> Violation:
+    """The violation with every step left out that is not needed for it.
+
+    Steps are dropped one by one, and in runs, while what remains can still be played and still
+    ends in the same violation: no single step of the result can be left out.
+    """
+    world = World(scenario)
+    origin = world.journal.mark()
+    path = list(violation.path)
+    size = len(path) // 2
+    while size >= 1:
+        at = 0
+        while at < len(path):
+            shorter = path[:at] + path[at + size :]
+            played = _play(world, shorter, violation.name)
+            world.journal.rewind(origin)
+            if played is not None:
+                path = played
+            else:
+                at += size
+        size //= 2
+    return Violation(violation.name, tuple(path))
+
+
+def _play(world: World, steps: list[Step], name: str) -> list[Step] | None:
+    """Play steps as far as the violation; None when one is impossible or it does not come."""
+    for number, step in enumerate(steps):
+        possible = world.steps()
+        if step not in possible:
+            return None
+        world.take(step)
+        if name in look(world)[0]:
+            return steps[: number + 1]
+    return None

@@ -1,0 +1,541 @@
+"""A violation as a ``Trace``: its steps, the statements of each, who holds what and waits for what.
+
+The text form is here; ``picture`` draws it, ``windows`` makes query windows of it, ``seed`` names
+it in one word that replays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from redial_broker.catalog.deadlock_xml import find_index
+from redial_broker.exec.machine import READY, Machine
+from redial_broker.instance.session import Session
+from redial_lab.explore.search import Violation
+from redial_lab.explore.seed import encode
+from redial_lab.explore.world import GOING_ON, Scenario, Step, World
+
+SHORT = 90
+"""Characters of a statement in one line."""
+
+TIDIES = -2
+"""Stands for the number of a batch: what a client runs after it cancelled one."""
+
+QUIET = frozenset({"OBJECT", "DATABASE"})
+"""Kinds of locks left out of a list: intent locks that block nobody here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A statement. module: database.schema.name, "" in a client's batch or dynamic text; start and
+    end: offsets in ``source``; dynamic: the text of an EXECUTE or sp_executesql.
+    """
+
+    module: str
+    line: int
+    start: int
+    end: int
+    source: str = field(repr=False)
+    dynamic: bool = False
+
+    @property
+    def text(self) -> str:
+        """The statement in one line."""
+        return " ".join(self.source[self.start : self.end].split())
+
+    def __str__(self) -> str:
+        """Module, line and the beginning of the statement."""
+        name = self.module.rpartition(".")[2] or ("dynamic text" if self.dynamic else "batch")
+        return f"{name} line {self.line}: {self.text[:SHORT]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement a step ran. shared: others can see it; waited: it had to wait (and runs again
+    when it may); again: it is the one that had waited.
+    """
+
+    place: Place
+    shared: bool
+    waited: bool = False
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock held. kind: KEY, CONVERSATION_GROUP ...; name: of the resource, for a reader."""
+
+    mode: str
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.mode} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """What a session waits for. mode: of the lock, "" for anything else; holders: keys of lanes."""
+
+    mode: str
+    name: str
+    holders: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.mode} {self.name}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A session's locks, and what it waits for."""
+
+    locks: tuple[Lock, ...] = ()
+    waits: Waiting | None = None
+
+    def __str__(self) -> str:
+        held = ", ".join(map(str, self.locks)) or "nothing"
+        return held + (f"; waits for {self.waits}" if self.waits else "")
+
+
+@dataclass(slots=True)
+class Lane:
+    """A session of the trace. key: unique; kind: client, reader or operator; client: its number;
+    queue and procedure: of a reader; sql: what an operator runs; spid: its session id in the
+    search; one_go: it ran in one step.
+    """
+
+    key: str
+    name: str
+    kind: str
+    spid: int
+    client: int = -1
+    database: str = ""
+    queue: str = ""
+    procedure: str = ""
+    sql: str = ""
+    one_go: bool = False
+
+
+@dataclass(slots=True)
+class TraceStep:
+    """One transition.
+
+    lane: whose, "" for the server's own; statements: what ran; batch: number of the client's batch
+    under way before it; held: of every lane after it; errors: (lane, number, text) it raised.
+    starts: it is the first of its batch or of its reader's run; rank: of a timer that fires, among
+    the armed ones by due time; warm_rank: the same before the first step, 0 when it was not armed
+    then; at: where the lane stood when a fault struck it, None when it was waiting or not begun;
+    fault: somebody or something disturbs.
+    """
+
+    number: int
+    step: Step
+    lane: str
+    title: str
+    statements: tuple[Statement, ...] = ()
+    batch: int = -1
+    starts: bool = False
+    rank: int = 0
+    warm_rank: int = 0
+    held: dict[str, Held] = field(default_factory=dict)
+    errors: tuple[tuple[str, int, str], ...] = ()
+    began_waiting: tuple[str, ...] = ()
+    at: Place | None = None
+
+    @property
+    def fault(self) -> bool:
+        """Not a session going on, nor a timer or a wait whose time has come."""
+        return self.step.kind not in GOING_ON
+
+
+@dataclass(slots=True)
+class Trace:
+    """A violation, played. seed: the word that replays it. standing: the lanes when it is met, for
+    a deadlock those of the cycle before its victim was thrown out; victim: its lane. rest: where
+    each lane would go on.
+    """
+
+    scenario: Scenario
+    violation: str
+    seed: str
+    lanes: dict[str, Lane] = field(default_factory=dict)
+    steps: list[TraceStep] = field(default_factory=list)
+    standing: dict[str, Held] = field(default_factory=dict)
+    victim: str = ""
+    rest: dict[str, Place | None] = field(default_factory=dict)
+    activated: dict[str, str] = field(default_factory=dict)
+    """(database.schema.queue -> procedure) of every queue with activation on at the start."""
+
+    def turns(self) -> list[list[TraceStep]]:
+        """The steps by turns: what one session does until somebody else acts or something happens.
+        Nothing is left out, and nothing came between the steps of a turn.
+        """
+        return [
+            list(steps)
+            for _, steps in groupby(
+                self.steps, key=lambda step: step.lane if step.step.kind == "run" else step.number
+            )
+        ]
+
+    def lines(self) -> list[str]:
+        """Numbered turns, and their steps with who begins to wait, for what, holding what."""
+        found: list[str] = []
+        for number, turn in enumerate(self.turns(), 1):
+            if len(turn) == 1:
+                found += [f"{number:3}. {turn[0].title}", *self._seen(turn[0])]
+                continue
+            name = self.lanes[turn[0].lane].name
+            found.append(f"{number:3}. {name}, steps {turn[0].number} to {turn[-1].number}:")
+            for step in turn:
+                found += [f"      {step.title.removeprefix(name + ': ')}", *self._seen(step)]
+        found += [
+            f"  at the end {self.lanes[key].name} holds {held}"
+            for key, held in self.standing.items()
+            if held.locks or held.waits
+        ]
+        if self.victim:
+            found.append(f"  the victim is {self.lanes[self.victim].name}")
+        return [*found, f"  => {self.violation}"]
+
+    def _seen(self, step: TraceStep) -> list[str]:
+        """What somebody else would see of a step."""
+        return [
+            *(
+                f"        {self.lanes[key].name} waits; it holds {self.held(step, key)}"
+                for key in step.began_waiting
+            ),
+            *(
+                f"        {self.lanes[key].name} gets {number}: {text}"
+                for key, number, text in step.errors
+                if key in self.lanes
+            ),
+        ]
+
+    def held(self, step: TraceStep, key: str) -> Held:
+        """A lane's locks while it waits: the cycle's own, when its victim has lost them since."""
+        now = step.held.get(key, Held())
+        if now.waits is None and step is self.steps[-1]:
+            return self.standing.get(key, now)
+        return now
+
+
+class TracingMachine(Machine):
+    """A machine that notes every statement it runs. Runs what ``Machine`` would run."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine.finished)
+        self.noted: list[tuple[Session, Place, bool, bool]] = []
+
+    def run(self, s: Any, budget: int = 1_000_000, *, single: bool = False) -> str:
+        """As ``Machine.run``, one statement at a time."""
+        shared_done = False
+        status = READY
+        while s.frames and budget > 0:
+            if s.pending is not None:  # an error comes first: its handler runs, if there is one
+                status = super().run(s, 0)
+            else:
+                frame = s.frames[-1]
+                info = frame.program.infos[frame.pc]
+                if single and shared_done and info.shared:
+                    return READY
+                shared_done = shared_done or info.shared
+                place = place_of(frame)
+                status = super().run(s, 1)
+                budget -= 1
+                if place is not None:
+                    self.noted.append((s, place, info.shared, s.wait is not None))
+            if status != READY:
+                return status
+        return status
+
+
+def place_of(frame: Any) -> Place | None:
+    """The statement a frame is at; None where it has none."""
+    program = frame.program
+    info = program.infos[frame.pc]
+    if info.node is None:
+        return None
+    return Place(
+        program.full_name if program.name else "",
+        info.line,
+        info.node.pos,
+        info.node.end,
+        program.source.text,
+    )
+
+
+class _Recorder:
+    """Plays a path on a fresh world and writes the trace."""
+
+    def __init__(self, scenario: Scenario, violation: Violation) -> None:
+        self.world = world = World(scenario)
+        self.instance = world.instance
+        self.machine = self.instance.machine = TracingMachine(self.instance.machine)
+        self.trace = Trace(scenario, violation.name, encode(scenario, violation.path))
+        self.warm = self.armed()
+        self.keys: dict[Session, str] = {}
+        self.waited: dict[str, Place] = {}
+        self.told: dict[int, Any] = {}
+        self.begun: set[tuple[str, int]] = set()
+        self.cycle: dict[str, Held] = {}
+        self.victim: Session | None = None
+        locks = self.instance.engine.locks
+        self.on_deadlock, locks.on_deadlock = locks.on_deadlock, self.deadlock
+        for queue in queues(self.instance):
+            if queue.activation.procedure and queue.activation.enabled:
+                self.trace.activated[name_of_queue(queue)] = queue.activation.procedure
+        for number, session in enumerate(world.clients):
+            self.lane(session, number)
+
+    def deadlock(self, deadlock: Any) -> None:
+        """A cycle is closed: everybody's locks, before the victim loses its own."""
+        self.on_deadlock(deadlock)
+        self.victim = deadlock.victim.owner
+        self.cycle = self.held()
+
+    def lane(self, session: Session, client: int = -1) -> str:
+        """The key of a session's lane, made when it is first seen."""
+        if session not in self.keys:
+            key = f"s{len(self.keys) + 1}"
+            self.keys[session] = key
+            lane = Lane(key, "", "client", session.id, client, session.database.name)
+            operator = next((n for n, s in self.world.operators.items() if s is session), None)
+            if client >= 0:
+                lane.name = self.world.scenario.clients[client].name
+            elif operator is not None:
+                fault = self.world.faults[operator]
+                lane.kind, lane.sql = "operator", fault.sql
+                lane.name = f"operator: {fault.kind.replace('_', ' ')}"
+            else:
+                queue = session.queue
+                same = sum(
+                    other.queue == name_of_queue(queue) for other in self.trace.lanes.values()
+                )
+                lane.kind, lane.queue = "reader", name_of_queue(queue)
+                lane.procedure = queue.activation.procedure
+                lane.name = f"reader of {queue.name}" + (f" ({same + 1})" if same else "")
+                lane.one_go = queue.name in self.world.scenario.in_one_go
+            self.trace.lanes[key] = lane
+        return self.keys[session]
+
+    def play(self, path: tuple[Step, ...]) -> Trace:
+        """Take every step."""
+        for number, step in enumerate(path, 1):
+            self.take(number, step)
+        trace = self.trace
+        trace.standing = self.cycle or self.held()
+        if self.victim is not None:
+            trace.victim = self.lane(self.victim)
+        used = {step.lane for step in trace.steps}
+        for session in self.instance.sessions.values():
+            key = self.keys.get(session, "")
+            if session.frames and key in used and (key, self.progress(key)) in self.begun:
+                trace.rest[key] = place_of(session.frames[-1])
+        trace.standing = {key: held for key, held in trace.standing.items() if key in used}
+        trace.lanes = {key: lane for key, lane in trace.lanes.items() if key in used}
+        return trace
+
+    def take(self, number: int, step: Step) -> None:
+        """Take one step and note it."""
+        session = self.instance.sessions.get(step.who) if isinstance(step.who, int) else None
+        key = self.lane(session, -1) if session is not None else ""
+        batch = self.progress(key)
+        rank = warm = 0
+        if step.kind == "timer":
+            rank = self.armed().index(step.who) + 1
+            warm = self.warm.index(step.who) + 1 if step.who in self.warm else 0
+        title = self.world.describe(step)
+        stood = None
+        if (
+            step.kind not in GOING_ON
+            and session is not None
+            and session.frames
+            and session.wait is None
+            and (key, batch) in self.begun
+        ):
+            stood = place_of(session.frames[-1])
+        before = {s: s.wait for s in self.instance.sessions.values()}
+        self.machine.noted.clear()
+        self.world.take(step)
+        done = self.statements(key)
+        first = next((s.place for s in done if s.shared), done[0].place if done else None)
+        if step.kind == "run" and first is not None:
+            title = f"{self.trace.lanes[key].name}: {first}"
+        held = self.held()
+        began = tuple(
+            self.keys[s]
+            for s in before
+            if before[s] is None
+            and s in self.keys
+            and (
+                s.wait is not None or (s is self.victim and not self.trace.victim and s is session)
+            )
+        )
+        starts = (key, batch) not in self.begun and step.kind == "run"
+        self.begun.add((key, batch))
+        self.trace.steps.append(
+            TraceStep(
+                number,
+                step,
+                key,
+                title,
+                done,
+                batch,
+                starts,
+                rank,
+                warm,
+                held,
+                self.errors(),
+                began,
+                stood,
+            )
+        )
+
+    def armed(self) -> list[Any]:
+        """The timers that may fire, by due time, then in the order of arming."""
+        entries = self.instance.engine.timers.entries
+        return [
+            key
+            for _, key in sorted(
+                (
+                    (due, key)
+                    for key, due in entries.items()
+                    if key[0] in self.world.scenario.timer_kinds
+                ),
+                key=lambda entry: entry[0],
+            )
+        ]
+
+    def progress(self, key: str) -> int:
+        """The batch a client's lane is in; for an operator how often it struck; a reader: -1."""
+        if not key:
+            return -1
+        lane = self.trace.lanes[key]
+        if lane.kind == "operator":
+            return sum(step.lane == key and step.fault for step in self.trace.steps)
+        if lane.client < 0:
+            return -1
+        tidies = lane.client in self.world.progress.tidying
+        return TIDIES if tidies else self.world.progress.position[lane.client] - 1
+
+    def statements(self, key: str) -> tuple[Statement, ...]:
+        """What the step's session ran; a statement that had waited before is marked."""
+        found = []
+        for session, place, shared, waited in self.machine.noted:
+            if self.lane(session) != key:
+                continue
+            again = self.waited.pop(key, None) == place
+            found.append(Statement(place, shared, waited, again))
+            if waited:
+                self.waited[key] = place
+        return tuple(found)
+
+    def held(self) -> dict[str, Held]:
+        """Locks and waits of every session that has a lane."""
+        return {
+            self.keys[session]: held_by(session, self.keys)
+            for session in self.instance.sessions.values()
+            if session in self.keys
+        }
+
+    def errors(self) -> tuple[tuple[str, int, str], ...]:
+        """Errors the clients have been told since the step before."""
+        found = []
+        for number, sink in enumerate(self.world.sinks):
+            key = self.keys[self.world.clients[number]]
+            results = self.world.progress.results[number]
+            now = [(e.number, e.text) for e in sink.errors]
+            known = self.told.get(number, (0, 0))
+            if len(results) > known[0]:
+                found += [(key, e, "") for e in results[known[0]][known[1] :]]
+                known = (len(results), 0)
+            found += [(key, *error) for error in now[known[1] :]]
+            self.told[number] = (len(results), len(now))
+        return tuple(found)
+
+
+def queues(instance: Any) -> list[Any]:
+    """Every queue with an activation procedure."""
+    return [
+        item
+        for database in instance.server.databases.values()
+        for item in database.objects.values()
+        if getattr(getattr(item, "activation", None), "procedure", None)
+    ]
+
+
+def name_of_queue(queue: Any) -> str:
+    """database.schema.name of a queue."""
+    return f"{queue.broker.database.name}.{queue.schema}.{queue.name}"
+
+
+def held_by(session: Session, keys: dict[Session, str]) -> Held:
+    """What a session holds and waits for."""
+    locks: tuple[Lock, ...] = ()
+    server = session.instance.server
+    if session.transaction is not None:
+        locks = tuple(
+            Lock(mode, key[0], name_of_resource(server, key))
+            for key, mode in session.transaction.locks.items()
+            if key[0] not in QUIET
+        )
+    wait = session.wait
+    if wait is None:
+        return Held(locks)
+    if wait.kind != "lock":
+        return Held(locks, Waiting("", f"{wait.kind}"))
+    holders = tuple(
+        keys[t.owner]
+        for t in session.instance.engine.locks.blockers(wait.request.transaction)
+        if t.owner in keys
+    )
+    return Held(
+        locks,
+        Waiting(
+            wait.request.mode,
+            name_of_resource(server, wait.resource.key),
+            tuple(dict.fromkeys(holders)),
+        ),
+    )
+
+
+def name_of_resource(server: Any, key: tuple) -> str:
+    """A lock resource for a reader: KEY Orders.PK_Orders (51, 'a'), QUEUE q ..."""
+    kind, *rest = key
+    if kind == "KEY":
+        _, table, index = find_index(server, rest[0])
+        if table is None:
+            return f"KEY {rest[0]:x}"
+        return f"KEY {table.name}.{index.name or 'heap'} ({_values(table, index, rest[1])})"
+    if kind in {"QUEUE", "OBJECT"}:
+        database = server.database_by_id(rest[0])
+        found = database.object_by_id(rest[1]) if database is not None else None
+        return f"{kind} {found.name if found is not None else rest[1]}"
+    return f"{kind} {str(rest[-1])[:36]}"
+
+
+def _values(table: Any, index: Any, key: Any) -> str:
+    """The columns of the row behind a key; the key as it is ordered, when the row is gone."""
+    row = index.entries.get(key)
+    if row is not None and not index.clustered:
+        row = table.rows.entries.get(row)
+    values = (
+        [row[ordinal] for ordinal in index.columns]
+        if row is not None
+        else list(key)
+        if isinstance(key, tuple)
+        else [key]
+    )
+    return ", ".join(str(value) for value in values)[:60]
+
+
+def record(scenario: Scenario, violation: Violation) -> Trace:
+    """Play a violation's steps on a fresh world. The same scenario gives the same trace."""
+    return _Recorder(scenario, violation).play(violation.path)
+
+
+def replay(scenario: Scenario, violation: Violation) -> list[str]:
+    """A violation as numbered lines (see ``Trace.lines``)."""
+    return record(scenario, violation).lines()

@@ -1,0 +1,361 @@
+"""A scenario under way: an instance, the actors on it, the faults and firings still allowed."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from struct import pack
+
+from redial_broker.engine.clock import VirtualClock
+from redial_broker.engine.journal import Part
+from redial_broker.engine.locks import Deadlock
+from redial_broker.engine.switches import given
+from redial_broker.engine.types import Message
+from redial_broker.instance.requests import Batch
+from redial_broker.instance.session import Session
+from redial_lab.explore.faults import KINDS
+from redial_lab.explore.progress import Incidents, ListeningSink, Moment, Progress, RecordingSink
+from redial_lab.explore.scenario import CANCELLED, GOING_ON, Client, Scenario, Step
+from redial_lab.explore.timed import reads_clock
+
+__all__ = ["CANCELLED", "GOING_ON", "Client", "Scenario", "Step", "World"]
+
+OWN_TIMERS = frozenset({"ssb.monitor", "ssb.retry"})
+"""Timers of the instance itself: a queue monitor looks again, a delivery is tried again. They fire
+when nobody can run, as time passes only then, and cost no budget."""
+
+ACTIVATED_STEPS = 100_000
+"""Bound of statements when a reader runs in one go."""
+
+
+class World:
+    """A scenario under way. ``steps`` lists what may happen next, ``take`` lets it happen."""
+
+    def __init__(self, scenario: Scenario, read: set[str] | None = None) -> None:
+        """Prepare the instance and let every client come to the beginning of its first batch.
+
+        read: filled with the names of the engine's switches that are asked for, now and later.
+        Raises ValueError when the instance's clock is not virtual.
+        """
+        self.scenario = scenario
+        self.faults = scenario.all_faults
+        with given(scenario.switches, read):
+            self.instance = scenario.prepare()
+        if not isinstance(self.instance.clock, VirtualClock):
+            raise ValueError(f"scenario {scenario.name}: the instance needs a virtual clock")
+        self.instance.run()
+        self.journal = self.instance.engine.journal
+        self.progress = Progress(scenario)
+        self.clients: list[Session] = []
+        self.sinks: list[RecordingSink] = []
+        for client in scenario.clients:
+            session = self.instance.connect(client.database)
+            for text in client.warm:
+                session.execute(text).ok()
+            kind = ListeningSink if scenario.listens else RecordingSink
+            session.sink = kind(self.journal)
+            session.app_name = client.name
+            self.clients.append(session)
+            self.sinks.append(session.sink)
+        self.numbers = {session.id: number for number, session in enumerate(self.clients)}
+        self.operators: dict[int, Session] = {}
+        for number, fault in enumerate(self.faults):
+            if fault.sql:
+                session = self.operators[number] = self.instance.connect(fault.database)
+                session.sink = RecordingSink(self.journal)
+        self.observer = self.instance.connect(scenario.asked) if scenario.asked else None
+        self.incidents = Incidents(self.journal)
+        self.moment = Moment(self.journal, self.instance.clock)
+        self.timed = reads_clock(self.instance, scenario)
+        self._report_deadlock = self.instance.engine.locks.on_deadlock
+        self.instance.engine.locks.on_deadlock = self._deadlock
+        self.journal.recording = self.instance.searched = True
+        for number in range(len(self.clients)):
+            self._next_batch(number)
+
+    # ------------------------------------------------------------------ what may happen
+    def steps(self) -> list[Step]:
+        """Every transition that is possible now, in a fixed order."""
+        found: list[Step] = []
+        waiting: list[Session] = []
+        progress = self.progress
+        sessions = self.instance.sessions
+        for number in sorted(sessions):
+            session = sessions[number]
+            if not session.frames:
+                continue
+            if session.wait is not None:
+                waiting.append(session)
+            elif number not in progress.paused:
+                found.append(Step("run", number))
+        nobody_runs = not found
+        if progress.firings > 0:
+            found += [
+                Step("timer", key)
+                for key in sorted(self.instance.engine.timers.entries, key=repr)
+                if key[0] in self.scenario.timer_kinds and self._may_fire(key[0])
+            ]
+        if nobody_runs:  # time passes only then: waits with a time limit end
+            found += [
+                Step("expire", session.id)
+                for session in waiting
+                if ("wait", session) in self.instance.engine.timers.entries
+            ]
+            found += [
+                Step("timer", key)
+                for key in sorted(self.instance.engine.timers.entries, key=repr)
+                if key[0] in OWN_TIMERS and key[0] not in self.scenario.timer_kinds
+            ]
+            found += [Step("resume", number) for number in sorted(progress.paused)]
+        if any(progress.left):
+            found += self._faults()
+        return found
+
+    def _may_fire(self, kind: str) -> bool:
+        limit = self.scenario.timer_limits.get(kind)
+        return limit is None or self.progress.fired.count(kind) < limit
+
+    def _faults(self) -> list[Step]:
+        steps: list[Step] = []
+        sessions = [s for _, s in sorted(self.instance.sessions.items()) if s.frames]
+        for number, fault in enumerate(self.faults):
+            if not self.progress.left[number]:
+                continue
+            if fault.sql:
+                operator = self.operators[number]
+                if not operator.active and operator.id in self.instance.sessions:
+                    steps.append(Step(fault.kind, operator.id))
+                continue
+            may = KINDS[fault.kind].may
+            steps += [
+                Step(fault.kind, session.id)
+                for session in sessions
+                if not fault.spares(self, session) and may(self, session)
+            ]
+        return steps
+
+    def spent(self) -> list[Step]:
+        """What might happen now if its budget were not spent."""
+        progress, found = self.progress, []
+        for key in self.instance.engine.timers.entries:
+            if key[0] in self.scenario.timer_kinds and not (
+                progress.firings > 0 and self._may_fire(key[0])
+            ):
+                found.append(Step("timer", key))
+        if not all(progress.left):
+            sessions = [s.id for s in self.instance.sessions.values() if s.frames]
+            found += [
+                Step(fault.kind, who)
+                for fault, left in zip(self.faults, progress.left)
+                if not left
+                for who in sessions
+            ]
+        return found
+
+    # ------------------------------------------------------------------ letting it happen
+    def take(self, step: Step) -> None:
+        """Let one transition happen."""
+        instance = self.instance
+        if step.kind == "run":
+            session = instance.sessions[step.who]
+            if self.in_one_go(session):
+                instance.machine.run(session, ACTIVATED_STEPS)
+            else:
+                instance.machine.run(session, single=True)
+            self.client_progress()
+            return
+        self.journal.save(self.progress)
+        if step.kind == "timer":
+            if step.who[0] in self.scenario.timer_kinds:
+                self.progress.firings -= 1
+            else:
+                self.moment.come(instance.engine.timers.entries[step.who])
+            if step.who[0] in self.scenario.timer_limits:
+                self.progress.fired = tuple(sorted((*self.progress.fired, step.who[0])))
+            instance.engine.timers.cancel(None, *step.who)
+            instance.fire(*step.who)
+        elif step.kind == "expire":
+            waiting = instance.sessions[step.who]
+            self.moment.come(instance.engine.timers.entries["wait", waiting])
+            instance.engine.timers.cancel(None, "wait", waiting)
+            instance.sessions[step.who].time_out()
+        elif step.kind == "resume":
+            self.progress.paused -= {step.who}
+        else:
+            self._strike(step)
+
+    def _strike(self, step: Step) -> None:
+        """Let a fault happen."""
+        number = next(n for n, fault in enumerate(self.faults) if fault.kind == step.kind)
+        fault, progress = self.faults[number], self.progress
+        left = list(progress.left)
+        left[number] -= 1
+        progress.left = tuple(left)
+        progress.struck |= {fault.kind}
+        session = self.instance.sessions[step.who]
+        if fault.sql:
+            self.journal.save(session)
+            session.submit(Batch(fault.sql))
+            if fault.at_once:
+                self.instance.machine.run(session, ACTIVATED_STEPS)
+        else:
+            KINDS[fault.kind].strike(self, session)
+
+    def cancel(self, session: Session, tidy: str) -> None:
+        """A client cancels its batch; tidy: what it runs then, before it goes on."""
+        number = self.clients.index(session)
+        session.attention()
+        session.sink.message(Message(CANCELLED, 11, 1, "Operation cancelled by user."))
+        self.client_progress(number if tidy else None)
+        if tidy and not session.active:
+            self.progress.tidying |= {number}
+            session.submit(Batch(tidy))
+
+    def _deadlock(self, deadlock: Deadlock) -> None:
+        self._report_deadlock(deadlock)
+        self.incidents.note(self, deadlock)
+
+    def in_one_go(self, session: Session) -> bool:
+        """Whether all a session does before it waits or ends is one step."""
+        for number, operator in self.operators.items():
+            if operator is session:
+                return self.faults[number].at_once
+        return session.background and any(
+            f"/{queue}/" in session.stream for queue in self.scenario.in_one_go
+        )
+
+    def client_progress(self, cancelled: int | None = None) -> None:
+        """Note the outcome of every batch that is over and start its client's next one.
+
+        cancelled: a client that has something to tidy up before it goes on.
+        """
+        progress = self.progress
+        for number, sink in enumerate(self.sinks):
+            if not sink.finished:
+                continue
+            self.journal.save(progress)
+            tidied = number in progress.tidying
+            if tidied:
+                progress.tidying -= {number}
+            else:
+                progress.results[number] = (
+                    *progress.results[number],
+                    tuple(e.number for e in sink.errors),
+                )
+            on_error = self.scenario.clients[number].on_error
+            if number == cancelled:
+                self.journal.save(sink)
+                sink.errors, sink.finished = (), False
+            elif sink.errors and on_error and not tidied and number not in progress.killed:
+                self.journal.save(sink)
+                sink.errors, sink.finished = (), False
+                progress.tidying |= {number}
+                self.journal.save(self.clients[number])
+                self.clients[number].submit(Batch(on_error))
+            else:
+                self._next_batch(number)
+
+    def progress_of(self, session: Session) -> tuple | None:
+        """What decides how a client's session goes on besides its own state."""
+        number, progress = self.numbers.get(session.id), self.progress
+        if number is None:
+            return None
+        sink = self.sinks[number]
+        return (
+            progress.position[number],
+            number in progress.killed,
+            number in progress.tidying,
+            sink.digest or sink.hash(),
+        )
+
+    def _next_batch(self, number: int) -> None:
+        sink, client = self.sinks[number], self.scenario.clients[number]
+        position = self.progress.position[number]
+        self.journal.save(sink)
+        sink.errors, sink.finished = (), False
+        gone = self.clients[number].id not in self.instance.sessions
+        if position < len(client.batches) and number not in self.progress.killed and not gone:
+            self.journal.save(self.progress)
+            self.progress.position[number] = position + 1
+            self.journal.save(self.clients[number])
+            self.clients[number].submit(Batch(client.batches[position]))
+
+    # ------------------------------------------------------------------ looking at it
+    def defects(self) -> list[str]:
+        """Exceptions the broker did not foresee, each of which has ended a session here."""
+        return [f"defect of the embedded broker: {text}" for _, text in self.instance.defects.found]
+
+    def hash(self, *, time: bool = True) -> bytes:
+        """The state hash: every part's own, in a fixed order, and the time where somebody asks.
+
+        time: False leaves it out, for the word of a path, which needs no more.
+        """
+        found = [part.digest or part.hash() for part in self.parts()]
+        if time and self.timed:
+            found.append(pack("<d", self.instance.clock.seconds))
+        return blake2b(b"".join(found), digest_size=16).digest()
+
+    def parts(self) -> list[Part]:
+        """Everything that counts for the state but the time, in a fixed order."""
+        found = self.instance.parts()
+        found += self.sinks
+        found += [session.sink for session in self.operators.values()]
+        found += (self.progress, self.incidents)
+        return found
+
+    def describe(self, step: Step) -> str:
+        """A step as a numbered trace shows it: who, and which statement is about to run."""
+        if step.kind == "timer":
+            return f"a timer fires ({step.who[0]})"
+        session = self.instance.sessions[step.who]
+        name = self.name_of(session)
+        if step.kind != "run":
+            said = {
+                "kill": "is killed",
+                "cancel": ": the client cancels",
+                "expire": ": its wait times out",
+                "resume": "goes on",
+                "pause": "stands still",
+                "lock_timeout": ": its wait for a lock times out",
+                "rollback": ": the client cancels and rolls back",
+                "reader_restart": "dies",
+            }.get(step.kind, "begins")
+            return f"{name}{said}" if said[0] == ":" else f"{name} {said}"
+        return f"{name}: {self._statement(session)}"
+
+    def name_of(self, session: Session) -> str:
+        """A session by its client's name, as an operator's, or as the queue's reader."""
+        if session in self.clients:
+            return self.scenario.clients[self.clients.index(session)].name
+        for number, operator in self.operators.items():
+            if operator is session:
+                return f"operator ({self.faults[number].kind})"
+        return f"reader {session.id} ({session.stream.split('/')[-2]})"
+
+    @staticmethod
+    def _statement(session: Session) -> str:
+        for procedure, line, _, _, text in session.stack():
+            short = " ".join(text.split())
+            return f"{procedure.split('.')[-1]} line {line}: {short[:90]}"
+        return "starts"
+
+    def locks_of(self, session: Session) -> str:
+        """What a session holds and waits for, in one line."""
+        held = []
+        if session.transaction is not None:
+            held = [
+                f"{mode} {describe_resource(key)}"
+                for key, mode in session.transaction.locks.items()
+                if key[0] != "OBJECT"
+            ]
+        waits = ""
+        if session.wait is not None and session.wait.kind == "lock":
+            wait = session.wait
+            waits = f"; waits for {wait.request.mode} {describe_resource(wait.resource.key)}"
+        return (", ".join(held) or "nothing") + waits
+
+
+def describe_resource(key: tuple) -> str:
+    """A lock resource for a reader: KEY 720...(value), CONVERSATION_GROUP 8A21..."""
+    if key[0] == "KEY":
+        return f"KEY {key[1] & 0xFFFFFFFF:x}{key[2]}"
+    return f"{key[0]} {str(key[-1])[:8]}"

@@ -1,0 +1,1 @@
+"""What generated pages say."""

@@ -1,0 +1,152 @@
+"""`invoke explore`: the shipped procedures and what they are compared with, searched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from shlex import quote
+
+from rich.console import Console
+
+from redial_lab.explore.evidence import Evidence, evidence
+from redial_lab.explore.own import load
+from redial_lab.explore.persistent import persistent
+from redial_lab.explore.reduce import reduced
+from redial_lab.explore.report import report
+from redial_lab.explore.search import Limits, Result, search
+from redial_lab.explore.seed import decode
+from redial_lab.explore.vary import vary
+from redial_lab.explore.walk import Walks, walk
+from redial_lab.explore.world import Scenario
+from redial_lab.proof.audit import article, two_phase
+from redial_lab.proof.comparators import forum_aged, forum_pair, shared_dialog
+from redial_lab.proof.setups import Setup
+from redial_lab.proof.strategies import lookup, strategy
+
+SCENARIOS: dict[str, Callable[[], Scenario]] = {
+    "two_phase": lambda: two_phase(kills=1),
+    "two_phase-rcsi": lambda: two_phase(rcsi=True, kills=1),
+    "two_phase-transaction": lambda: two_phase(in_transaction=True, kills=1),
+    "two_phase-cancel": lambda: two_phase(in_transaction=True, cancels=1),
+    "article": lambda: article(in_transaction=False),
+    "article-transaction": lambda: article(in_transaction=True),
+    "forum_pair": lambda: forum_pair(in_transaction=False),
+    "forum_pair-transaction": lambda: forum_pair(in_transaction=True),
+    "forum_aged": lambda: forum_aged(in_transaction=False, job=True),
+    "forum_aged-transaction": lambda: forum_aged(in_transaction=True, job=True),
+    "shared_dialog": shared_dialog,
+    "lock_timeout": lambda: strategy("lock_timeout"),
+    "lock_timeout_rearm": lambda: strategy("lock_timeout_rearm"),
+    "low_priority": lambda: strategy("low_priority"),
+    "holdlock": lambda: lookup("holdlock", dead=True, firings=0),
+    "no_hint": lambda: lookup("none"),
+}
+"""What can be searched by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks for. name: of ``SCENARIOS``; setup: as ``Setup.parse`` reads it;
+    file: a user's own TOML. transitions: bound of a search. walks: so many walks instead of a
+    search, from seed, PCT with changes unless that is below 0. vary: every value of every switch.
+    orders: every order of dependent steps, without hashing. fewer: no order of independent steps
+    that makes no difference. replay: a word of an earlier violation,
+    played instead. out: folder for what is kept of each violation.
+    """
+
+    name: str = "two_phase"
+    setup: str = ""
+    file: str = ""
+    transitions: int | None = 2_000_000
+    walks: int = 0
+    seed: int = 1
+    changes: int = -1
+    vary: bool = False
+    orders: bool = False
+    fewer: bool = False
+    replay: str = ""
+    out: str = ""
+
+    @property
+    def command(self) -> str:
+        """What asks for this scenario again."""
+        if self.file:
+            return f"invoke explore --file {quote(self.file)}"
+        return (
+            f"invoke explore --setup {quote(self.setup)}"
+            if self.setup
+            else f"invoke explore --scenario {self.name}"
+        )
+
+    def scenario(self) -> Scenario:
+        """The scenario asked for. Raises ValueError (a setup) and OwnError (a file)."""
+        if self.file:
+            return load(self.file)[0]
+        return Setup.parse(self.setup).scenario() if self.setup else SCENARIOS[self.name]()
+
+
+def main(wanted: Wanted | None = None) -> int:
+    """Search or walk and print what was found; 1 when a check is violated."""
+    wanted = wanted or Wanted()
+    console = Console()
+    scenario = wanted.scenario()
+    if wanted.replay:
+        return _replay(console, scenario, wanted)
+    console.print(
+        f"Searching {scenario.name} on the embedded broker (not SQL Server) ...", markup=False
+    )
+    worst = 0
+    for number, (searched, result, read) in enumerate(_results(scenario, wanted)):
+        lines = report(searched, result, read) if not number else [str(result)]
+        console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+        worst = max(worst, _show(console, searched, result, wanted))
+    return worst
+
+
+def _results(
+    scenario: Scenario, wanted: Wanted
+) -> Iterator[tuple[Scenario, Result, set[str] | None]]:
+    read: set[str] = set()
+    if wanted.walks:
+        changes = None if wanted.changes < 0 else wanted.changes
+        plan = Walks(wanted.walks, wanted.seed, changes=changes)
+        yield scenario, walk(scenario, plan, read), read
+        return
+    limits = Limits(transitions=wanted.transitions)
+    if wanted.orders:
+        yield scenario, reduced(scenario, limits), None
+        return
+    if wanted.fewer:
+        yield scenario, persistent(scenario, limits, read), read
+        return
+    if not wanted.vary:
+        yield scenario, search(scenario, limits, read), read
+        return
+    for variant in vary(scenario, limits):
+        yield variant.scenario, variant.result, None
+
+
+def _show(console: Console, scenario: Scenario, result: Result, wanted: Wanted) -> int:
+    """Print the shortest trace of every violation; 1 when there is one."""
+    command = "" if wanted.vary else wanted.command  # a variant's switches are no option
+    for violation in result.violations.values():
+        console.print(f"\n{violation.name}, every step needed:", markup=False, style="bold red")
+        _keep(console, evidence(scenario, violation, command), wanted)
+    return 1 if result.violations else 0
+
+
+def _replay(console: Console, scenario: Scenario, wanted: Wanted) -> int:
+    """Take exactly the steps of a word; 1 when they meet a violation. Raises SeedError."""
+    violation = decode(scenario, wanted.replay)
+    console.print(f"Replaying {len(violation.path)} steps of {scenario.name}:", markup=False)
+    _keep(console, evidence(scenario, violation, wanted.command, exact=True), wanted)
+    return 1 if violation.name else 0
+
+
+def _keep(console: Console, found: Evidence, wanted: Wanted) -> None:
+    """Print a violation's steps; with ``--out`` write all its forms."""
+    console.print(found.text, markup=False, highlight=False, soft_wrap=True, end="")
+    if wanted.out:
+        for path in found.save(Path(wanted.out), found.trace.scenario.name):
+            console.print(f"  {path}", markup=False, highlight=False, soft_wrap=True)

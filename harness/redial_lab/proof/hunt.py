@@ -1,0 +1,389 @@
+"""Finding mutants: small setups of the shipped scripts, each searched with a mutant in its place.
+
+A mutant is found when a claim is violated, when somewhere in a setup everything comes to rest in an
+outcome the shipped text comes to in no order (``outcome``), or when somebody waits for something
+nobody waits for with the shipped text (``waits``). The shipped text is
+installed once; a process is forked for each search, alters the one procedure and searches. A case
+in which the shipped text never comes to the changed statement is not searched.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import re
+import resource
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from redial.config import Config
+from redial.render import render
+from redial.tsql import split_batches
+from redial_broker.engine.switches import given
+from redial_broker.instance.instance import Instance
+from redial_lab.explore.scenario import Scenario
+from redial_lab.explore.search import Limits, Result, search
+from redial_lab.explore.world import World
+from redial_lab.proof.audit import DATABASE, deployed
+from redial_lab.proof.battery import PROCEDURES, WANTED, Wanted, cases_of, scenario
+from redial_lab.proof.mutate import Mutation, mutations
+from redial_lab.proof.outcomes import outcome, waits
+from redial_lab.proof.reached import Reached, Watch
+from redial_lab.proof.remembered import Remembered, Search, digest, sources
+from redial_lab.proof.setups import Setup
+
+OTHERWISE = "an outcome the shipped text never comes to"
+TRANSITIONS = 6_000
+"""Bound of the search of one setup with a mutant in it."""
+
+SHIPPED = 60_000
+"""The same of the shipped text."""
+
+PROCESSOR = 60
+"""Seconds of a processor after which a search has no end: a loop inside one step."""
+
+TARGET_OFF = "ALTER QUEUE audit.TargetQueue WITH STATUS = OFF;"
+MODULE = re.compile(r"\d\d_(?:\d\d_)?(\w+)\.procedure\.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """An installation, never changed in this process. made: every mutant of its procedures;
+    installed: a digest of all of it.
+    """
+
+    instance: Instance
+    made: Mapping[str, Mutation]
+    installed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """The search of a case without a mutant. outcomes: all of them where it was exhausted; waits:
+    who waited for what in any state.
+    """
+
+    result: Result
+    outcomes: frozenset[str]
+    waits: frozenset[str]
+    reached: Mapping[str, Reached]
+
+
+@dataclass(slots=True)
+class Case:
+    """A setup to hunt in. key: of ``battery.WANTED``; scenario: without a mutant; base: what is
+    installed; first: T-SQL after that; digest: of what decides what is found in it.
+    """
+
+    key: str
+    scenario: Scenario
+    base: Base
+    first: tuple[str, ...] = ()
+    digest: str = ""
+    searched: Shipped | None = None
+    lock: Lock = field(default_factory=Lock)
+
+    def shipped(self) -> Shipped:
+        """Search it as shipped, once. Raises ValueError when a claim is violated."""
+        with self.lock:
+            if self.searched is None:
+                answer = forked(lambda: _as_shipped(self), PROCESSOR)
+                if isinstance(answer, str):
+                    raise ValueError(f"setup {self.key}: {answer}")
+                violated = ", ".join(answer.result.violations)
+                if violated:
+                    raise ValueError(f"setup {self.key} as shipped: {violated}")
+                self._itself(answer)
+                self.searched = answer
+            return self.searched
+
+    def _itself(self, shipped: Shipped) -> None:
+        """The shipped text put into its own place is not found. Raises ValueError when it is: then
+        the case tells orders apart, of handles say, that mean nothing.
+        """
+        procedure = next(name for name in sorted(shipped.reached) if name in PROCEDURES)
+        again = forked(
+            lambda: _mutated(self, shipped.reached[procedure].source, shipped), PROCESSOR
+        )
+        found = again if isinstance(again, str) else ", ".join(again.violations)
+        if found:
+            raise ValueError(f"setup {self.key} is not the same twice: {found}")
+
+    def reaches(self, mutation: Mutation) -> bool:
+        """Whether some order of steps comes to the changed statement."""
+        reached = self.shipped().reached.get(mutation.procedure)
+        return reached is not None and reached.ran(reached.source, mutation.start, mutation.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What became of a mutant. case, claim: '' when no case finds it. steps: of its trace as it was
+    met. states, transitions, seconds (of a processor): of the search that found it, or of all
+    searches for it. searched: in the cases some order of steps of which comes to its statement.
+    """
+
+    name: str
+    line: int = 0
+    case: str = ""
+    claim: str = ""
+    states: int = 0
+    transitions: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+    searched: tuple[str, ...] = ()
+
+
+# ---------------------------------------------------------------------- preparing
+def prepare(only: tuple[str, ...] = ()) -> dict[str, Case]:
+    """The cases; each is searched as it is when it is first needed. only: these."""
+    bases: dict[str, Base] = {}
+    cases = {}
+    for key, wanted in WANTED.items():
+        if only and key not in only:
+            continue
+        plain, config = scenario(wanted)
+        rcsi = "isolation=rcsi" in wanted.setup
+        shared = f"{config.model_dump_json()} {rcsi} {dict(plain.switches)}"
+        if shared not in bases:
+            with given(plain.switches):
+                bases[shared] = Base(
+                    deployed(config, rcsi=rcsi),
+                    generated(config),
+                    digest(shared, *render(config).values()),
+                )
+        cases[key] = _case(key, wanted, plain, bases[shared])
+    gc.collect()
+    gc.freeze()
+    return cases
+
+
+def _case(key: str, wanted: Wanted, plain: Scenario, base: Base) -> Case:
+    first = wanted.first + ((TARGET_OFF,) if "lifetimes=1" in wanted.setup else ())
+    return Case(key, plain, base, first, digest(sources(), base.installed, repr(wanted)))
+
+
+def generated(config: Config) -> dict[str, Mutation]:
+    """Every mutant of ``PROCEDURES`` as this configuration has them, by name.
+
+    A name that the small audit configuration has no mutant of says what is different here:
+    usp_AcquireConversation@pool.where.it.
+    """
+    made, plain = _mutants(config.model_dump_json()), Setup().config
+    usual = _mutants(plain.model_dump_json())
+    tag = _difference(config, plain)
+    found: dict[str, Mutation] = {}
+    for procedure, mutants in made.items():
+        there = usual.get(procedure, ())
+        known = {each.name for each in there}
+        alike = [each.kind for each in mutants] == [each.kind for each in there]
+        for number, each in enumerate(mutants):  # a number or a name in it may be another
+            name = there[number].name if alike else each.name
+            found[name if name in known else name.replace(".", f"@{tag}.", 1)] = each
+    return found
+
+
+def _difference(config: Config, plain: Config) -> str:
+    """The choices of a configuration that are not the small audit one's, in a word."""
+    names = ("key", "recycle", "order", "delivery", "timer_strategy")
+    chosen = [
+        getattr(config.conversation, name)
+        for name in names
+        if getattr(config.conversation, name) != getattr(plain.conversation, name)
+    ]
+    if "single" in chosen or "message" in chosen:
+        chosen.remove("never")  # they allow nothing else
+    return "+".join(chosen)
+
+
+@cache
+def _mutants(config: str) -> Mapping[str, tuple[Mutation, ...]]:
+    """Of each procedure."""
+    found = {}
+    for name, text in render(Config.model_validate_json(config)).items():
+        module = MODULE.fullmatch(name)
+        if module is not None and module[1] in PROCEDURES:
+            sql = next(sql for sql, _, _ in split_batches(text) if "CREATE OR ALTER" in sql)
+            found[module[1]] = tuple(mutations(sql))
+    return found
+
+
+# ---------------------------------------------------------------------- searching
+def _as_shipped(case: Case) -> Shipped:
+    watch, plain = Watch(case.base.instance), _with(case, "")
+    outcomes: set[str] = set()
+    waited: set[str] = set()
+
+    def at_the_end(world: World) -> list[str]:
+        outcomes.add(outcome(world))
+        return plain.at_the_end(world)
+
+    def on_every_state(world: World) -> list[str]:
+        waited.update(waits(world))
+        return plain.on_every_state(world)
+
+    noting = replace(plain, at_the_end=at_the_end, on_every_state=on_every_state)
+    result = search(noting, Limits(transitions=SHIPPED, first=True))
+    return Shipped(result, frozenset(outcomes), frozenset(waited), watch.reached())
+
+
+def _mutated(case: Case, text: str, shipped: Shipped) -> Result:
+    plain = _with(case, text)
+    if not shipped.result.exhausted:  # there may be more outcomes and waits than are known
+        return search(plain, Limits(transitions=TRANSITIONS, first=True))
+
+    def at_the_end(world: World) -> list[str]:
+        names = plain.at_the_end(world)
+        return names if outcome(world) in shipped.outcomes else [*names, OTHERWISE]
+
+    def on_every_state(world: World) -> list[str]:
+        names = plain.on_every_state(world)
+        return names + [
+            f"{each}: nobody does with the shipped text"
+            for each in waits(world)
+            if each not in shipped.waits
+        ]
+
+    comparing = replace(plain, at_the_end=at_the_end, on_every_state=on_every_state)
+    return search(comparing, Limits(transitions=TRANSITIONS, first=True))
+
+
+def _with(case: Case, text: str) -> Scenario:
+    """The scenario of a case, on an instance with that text of a procedure; '': as it is."""
+    instance = case.base.instance
+    for batch in (*([text] if text else []), *case.first):
+        session = instance.connect(DATABASE)
+        session.execute(batch).ok()
+        session.close()
+        instance.run()
+    return replace(case.scenario, prepare=lambda: instance)
+
+
+# ---------------------------------------------------------------------- hunting
+def hunt(name: str, cases: Mapping[str, Case], remembered: Remembered | None = None) -> Found:
+    """Look for one mutant in the cases of its procedure until one finds it.
+
+    remembered: searches whose results still count are not done again; what this hunt gave is kept
+    there. The case that found the mutant last time comes first.
+    """
+    known = remembered or Remembered(None)
+    searches: dict[str, Search] = {}
+    line = 0
+    for key in sorted(cases_of(name), key=lambda key: key != known.finder(name)):
+        case = cases.get(key)
+        mutation = case and case.base.made.get(name)
+        if case is None or mutation is None:
+            continue
+        line = mutation.line
+        mark = _mark(case, mutation)
+        found = known.search(name, key, mark) or _searched(case, mutation, mark)
+        searches[key] = found
+        if found.claim:
+            searches = {key: found}
+            break
+    known.keep(name, searches)
+    return summed(name, searches, line)
+
+
+def counts(name: str, cases: Mapping[str, Case], remembered: Remembered) -> bool:
+    """Whether all that is remembered of a mutant still counts, and nothing is missing."""
+    searches = remembered.found.get(name)
+    if searches is None:
+        return False
+    wanted = (
+        list(searches)
+        if any(each.claim for each in searches.values())
+        else [key for key in cases_of(name) if key in cases and name in cases[key].base.made]
+    )
+    return all(
+        remembered.search(name, key, _mark(cases[key], cases[key].base.made[name]))
+        for key in wanted
+        if key in cases
+    )
+
+
+def _mark(case: Case, mutation: Mutation) -> str:
+    return digest(case.digest, mutation.text)
+
+
+def summed(name: str, searches: Mapping[str, Search], line: int = 0) -> Found:
+    """What the searches for a mutant come to."""
+    ran = {key: each for key, each in searches.items() if each.ran}
+    caught = next(((key, each) for key, each in ran.items() if each.claim), ("", Search("")))
+    return Found(
+        name,
+        line,
+        caught[0],
+        caught[1].claim,
+        sum(s.states for s in ran.values()),
+        sum(s.transitions for s in ran.values()),
+        caught[1].steps,
+        sum(s.seconds for s in ran.values()),
+        tuple(ran),
+    )
+
+
+def _searched(case: Case, mutation: Mutation, mark: str) -> Search:
+    """Search a case for a mutant."""
+    if not case.reaches(mutation):
+        return Search(mark, False)
+    shipped = case.shipped()
+    answer, seconds = measured(lambda: _mutated(case, mutation.text, shipped), PROCESSOR)
+    if isinstance(answer, str):  # what was to be there before the search did not come
+        return Search(mark, claim=_said(answer), seconds=round(seconds, 2))
+    found = Search(mark, True, "", answer.states, answer.transitions, 0, round(seconds, 2))
+    if answer.violations:
+        claim, violation = next(iter(answer.violations.items()))
+        return replace(found, claim=claim, steps=len(violation.path))
+    if answer.bounded_by.startswith("depth"):
+        return replace(
+            found, claim=f"L3 no end within {Limits().depth} steps", steps=answer.deepest
+        )
+    return found
+
+
+def _said(failure: str) -> str:
+    """A search that failed, as the page names it."""
+    kind, _, said = failure.partition(": ")
+    if kind == "AssertionError":
+        return f"before the search: {said[:50]}"
+    return f"L3 {failure}" if failure.startswith("no end") else failure
+
+
+def forked(work: Callable[[], object], limit: int) -> Any:
+    """What work returns, from a process of its own; a text when it fails or takes too long.
+
+    limit: seconds of a processor.
+    """
+    return measured(work, limit)[0]
+
+
+def measured(work: Callable[[], object], limit: int) -> tuple[Any, float]:
+    """As ``forked``, and the seconds of a processor that took."""
+    receiving, sending = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(receiving)
+            gc.unfreeze()  # a search counts what is frozen, which is the whole of the parent
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit)))
+            try:
+                answer = work()
+            except BaseException as error:
+                answer = f"{type(error).__name__}: {error}"
+            with os.fdopen(sending, "wb") as pipe:
+                pickle.dump(answer, pipe)
+        finally:
+            os._exit(0)
+    os.close(sending)
+    answer, used = f"no end within {limit:.0f} s of a processor", 0.0
+    with os.fdopen(receiving, "rb") as pipe, suppress(EOFError):
+        answer = pickle.load(pipe)
+    with suppress(ChildProcessError):
+        usage = os.wait4(child, 0)[2]
+        used = usage.ru_utime + usage.ru_stime
+    return answer, used

@@ -1,0 +1,68 @@
+"""What a search installs, as a digest: the text it can reach, comments apart."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+
+from redial.config import Config
+from redial.render import render
+from redial.tsql import split_batches
+from redial.tsql.ast.base import Source
+from redial.tsql.lexer import tokenize
+
+FILE = re.compile(r"(\d\d)_(?:\d\d_)?(\w+)\.(\w+)\.sql")
+ENTRIES = frozenset(
+    {
+        "usp_Send",
+        "usp_SenderActivation",
+        "usp_TargetActivation",
+        "usp_RetireIdle",
+        "usp_SendMessage",
+        "usp_SendShared",
+        "usp_InitiatorQueueHandler",
+        "usp_PurgeConversations",
+        "usp_EndLeaked",
+    }
+)
+"""What callers, queues and operators of a search begin with."""
+
+ALWAYS = frozenset({"10", "40", "50", "60", "62", "75", "80"})
+"""Areas every search stands on: contract, queues, services, activation, the rows of a pool."""
+
+
+def essence(config: Config, mutant: str | None = None) -> str:
+    """Digest of the T-SQL that can be reached from ``ENTRIES``: equal for configurations that run
+    the same. A comment, a stamp or an object nobody calls does not count.
+    """
+    texts = render(config, mutant=mutant)
+    named: dict[str, list[str]] = {}
+    waiting = []
+    for file in texts:
+        parts = FILE.fullmatch(file)
+        if parts is not None:
+            named.setdefault(parts[2].lower(), []).append(file)
+            if parts[1] in ALWAYS or parts[2] in ENTRIES:
+                waiting.append(file)
+    reached: dict[str, list[str]] = {}
+    while waiting:
+        file = waiting.pop()
+        if file not in reached:
+            reached[file] = _words(texts[file])
+            mentioned = {word.strip("[]").lower() for word in reached[file]}
+            waiting += [other for name in mentioned & named.keys() for other in named[name]]
+    found = hashlib.blake2b(digest_size=9)
+    for file in sorted(reached):
+        found.update("\0".join([file, *reached[file]]).encode())
+    return found.hexdigest()
+
+
+@cache
+def _words(text: str) -> list[str]:
+    """The tokens of a script. Most scripts of most configurations are the same."""
+    found = []
+    for sql, _, _ in split_batches(text):
+        tokens = tokenize(Source(sql))
+        found += [sql[start:end] for start, end in zip(tokens.starts, tokens.ends)]
+    return found

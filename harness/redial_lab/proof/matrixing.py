@@ -1,0 +1,75 @@
+"""What ``invoke matrix`` does: search, write traces and the page, or only check it."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from rich.console import Console
+
+from redial_lab.proof.matrix import Cell, every_cell
+from redial_lab.proof.matrix_kept import KEPT, kept, same_text
+from redial_lab.proof.matrix_page import PAGE, linked, problems, text
+from redial_lab.proof.matrix_run import run
+from redial_lab.proof.matrix_traces import write_all
+from redial_lab.proof.matrix_verdict import verdict
+from redial_lab.proof.questions import SEARCHES
+
+
+def chosen(only: str) -> tuple[list[Cell], list[str]]:
+    """Cells and questions' searches whose names fit; equal texts once."""
+    searched = dict.fromkeys(same_text(every_cell()).values())
+    return (
+        [cell for cell in searched if fnmatchcase(str(cell), only)],
+        [name for name in SEARCHES if fnmatchcase(name, only)],
+    )
+
+
+def check() -> int:
+    """Say what is wrong with the page; 1 when something is."""
+    found = problems(kept())
+    print("\n".join(found) or f"{PAGE.name}: up to date")
+    return 1 if found else 0
+
+
+def main(
+    only: str = "*",
+    limit: int = -1,
+    write: bool = False,
+    traces: bool = False,
+    workers: int = 2,
+    again: bool = False,
+    defaults: bool = False,
+) -> int:
+    """Search what is missing, in the page's order; 1 when a trace could not be written.
+
+    limit: at most so many cells and as many searches of questions; below 0: all.
+    """
+    console = Console()
+
+    def say(line: str) -> None:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    results = kept()
+    cells, questions = chosen(only)
+    if limit >= 0:
+        cells, questions = cells[:limit], questions[:limit]
+    if cells or questions:
+        run(
+            cells,
+            results,
+            say,
+            questions=questions,
+            workers=workers,
+            again=again,
+            values=not defaults,
+        )
+        for cell in cells:
+            say(f"{cell}: {verdict(cell, results.get(str(cell)))}")
+    failed = write_all(linked(results), results, say, workers) if traces else 0
+    if write:
+        PAGE.write_text(text(results), "utf-8")
+        say(
+            f"{PAGE.name}: {len(results)} of {len(SEARCHES) + len(every_cell())} cells and "
+            f"searches in {KEPT.name}"
+        )
+    return 1 if failed else 0

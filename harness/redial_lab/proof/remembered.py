@@ -1,0 +1,251 @@
+"""What each search for a mutant gave, kept beside the register, so that hunting goes on where it
+stopped and only what changed is searched again.
+
+A result counts for the mutant's text, its case and what is installed there, and for the source of
+the broker, the explorer and the claims: their comments, docstrings and layout apart, and wherever
+their code stands (``code``).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from redial.paths import SOURCES, SQL
+
+KEPT = SQL / "mutants" / "found.json"
+CODE = (
+    "redial_broker/engine",
+    "redial_broker/exec",
+    "redial_broker/ssb",
+    "redial_broker/instance",
+    "redial_broker/catalog",
+    "redial_lab/explore",
+    "redial/tsql",
+)
+"""Folders of what runs in a search."""
+PROOF = SOURCES / "redial_lab" / "proof"
+CHECKS = ("accounting", "audit", "claims", "hunt", "outcomes", "setups", "reached")
+"""Modules of harness/redial_lab/proof that decide what a search finds."""
+
+
+def digest(*parts: str) -> str:
+    """A short one of some texts."""
+    return blake2b("\0".join(parts).encode(), digest_size=4).hexdigest()
+
+
+@cache
+def sources(checks: tuple[str, ...] = CHECKS) -> str:
+    """One of all code a search runs. checks: the modules of harness/redial_lab/proof that decide what it
+    finds.
+    """
+    files = [path for folder in CODE for path in (SOURCES / folder).rglob("*.py")]
+    files += [path for name in checks if (path := PROOF / f"{name}.py").exists()]
+    return code(files, SOURCES)
+
+
+def code(files: Iterable[Path], root: Path) -> str:
+    """One of what these files do, wherever it stands: files and modules can be renamed and merged,
+    and definitions moved between them. root: of the packages that import each other.
+    """
+    imported: list[tuple[Path, str, str]] = []
+    defined: dict[str, dict[Path, str]] = {}
+    parts = []
+    for path in files:
+        tree = ast.parse(path.read_text("utf-8"))
+        imported += _imported(tree, root)
+        for node in _Bare(root).visit(tree).body:
+            parts.append(ast.dump(node))
+            for name in _defines(node):
+                defined.setdefault(name, {})[path] = digest(parts[-1])
+    for path, name, alias in imported:
+        # Which of several of one name is meant: by what it is, not by where.
+        meant = defined.get(name, {})
+        if len(meant) > 1 or alias != name:
+            parts.append(f"{alias} is {name} {meant.get(path, '') if len(meant) > 1 else ''}")
+    return digest(*sorted(parts))
+
+
+def bare(source: str) -> str:
+    """Python without comments, docstrings, imports, layout and the names of our modules."""
+    return ast.dump(_Bare(SOURCES).visit(ast.parse(source)))
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes away what says nothing of what code does. root: of the packages."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.modules: set[str] = set()
+
+    def visit_Module(self, node: ast.Module) -> ast.Module:
+        """The modules it imports are known first: code may use them in any order."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.Import):
+                self.modules |= {
+                    name.asname or name.name
+                    for name in each.names
+                    if self.root.joinpath(*name.name.split(".")).with_suffix(".py").exists()
+                    or self.root.joinpath(*name.name.split(".")).is_dir()
+                }
+            if isinstance(each, ast.ImportFrom) and each.module and not each.level:
+                folder = self.root.joinpath(*each.module.split("."))
+                self.modules |= {
+                    name.asname or name.name
+                    for name in each.names
+                    if (folder / f"{name.name}.py").exists() or (folder / name.name).is_dir()
+                }
+        return self._undocumented(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._undocumented(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._undocumented(node)
+
+    def _undocumented(self, node: Any) -> Any:
+        first = node.body[0] if node.body else None
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+            first.value = ast.Constant(None)
+        return self.generic_visit(node)
+
+    def visit_Import(self, node: ast.Import) -> None:
+        return None
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        return None
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """``module.name`` is ``name``."""
+        if _dotted(node.value) in self.modules:
+            return ast.Name(node.attr, node.ctx)
+        return self.generic_visit(node)
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        """A text that names a module, of a logger say."""
+        if isinstance(node.value, str) and _MODULE.fullmatch(node.value):
+            return ast.Constant("module")
+        return node
+
+
+_MODULE = re.compile(r"(?:redial|redial_broker|redial_lab)(?:\.\w+)+")
+
+
+def _dotted(node: ast.expr) -> str:
+    """``a.b.c`` as text; empty for what is no chain of names."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return f"{_dotted(node.value)}.{node.attr}"
+    return ""
+
+
+def _defines(node: ast.stmt) -> list[str]:
+    """Names a statement of a module gives."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = (
+        node.targets
+        if isinstance(node, ast.Assign)
+        else [node.target]
+        if isinstance(node, ast.AnnAssign)
+        else []
+    )
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _imported(tree: ast.Module, root: Path) -> list[tuple[Path, str, str]]:
+    """(file, name, the name it is given here) of what a module imports of ours."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not node.module:
+            continue
+        base = root.joinpath(*node.module.split("."))
+        file = base.with_suffix(".py") if base.with_suffix(".py").exists() else base / "__init__.py"
+        found += [
+            (file, name.name, name.asname or name.name)
+            for name in node.names
+            if file.exists()
+            and not (base / f"{name.name}.py").exists()
+            and not (base / name.name).is_dir()
+        ]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One search for one mutant. key: what it counts for; ran: False when the case never comes to
+    the changed statement; claim: '' when it was not found; steps: of its trace as it was met;
+    seconds: of a processor, its installation included.
+    """
+
+    key: str
+    ran: bool = True
+    claim: str = ""
+    states: int = 0
+    transitions: int = 0
+    steps: int = 0
+    seconds: float = 0.0
+
+
+class Remembered:
+    """Results by mutant and case. path: None remembers nothing beyond this process. Raises
+    ValueError for a file that is none of ours.
+    """
+
+    def __init__(self, path: Path | None = KEPT) -> None:
+        self.path = path
+        self.found: dict[str, dict[str, Search]] = {}
+        if path is not None and path.exists():
+            try:
+                for name, searches in json.loads(path.read_text("utf-8")).items():
+                    self.found[name] = {case: _read(row) for case, row in searches.items()}
+            except (AttributeError, TypeError, json.JSONDecodeError) as error:
+                raise ValueError(
+                    f"{path}: not what `invoke mutants` writes ({error}). Next: "
+                    "remove it, all is searched anew"
+                ) from None
+
+    def search(self, name: str, case: str, key: str) -> Search | None:
+        """What a search gave, where it still counts."""
+        known = self.found.get(name, {}).get(case)
+        return known if known is not None and known.key == key else None
+
+    def finder(self, name: str) -> str:
+        """The case that found a mutant when it was last hunted; ''."""
+        return next((case for case, each in self.found.get(name, {}).items() if each.claim), "")
+
+    def keep(self, name: str, searches: dict[str, Search]) -> None:
+        """What a hunt gave."""
+        self.found[name] = searches
+
+    def write(self, names: Iterable[str]) -> None:
+        """The file: one line to a mutant, in this order; others are left out."""
+        lines = []
+        for name in names:
+            if name in self.found:
+                searches = {case: _row(each) for case, each in self.found[name].items()}
+                lines.append(f"{json.dumps(name)}: {json.dumps(searches, separators=(',', ':'))}")
+        part = self.path.with_suffix(".part")
+        part.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+        part.replace(self.path)
+
+
+def _row(search: Search) -> list | str:
+    """As short as can be: most are cases that never come to the statement."""
+    return (
+        list(asdict(search).values())[:1] + list(asdict(search).values())[2:]
+        if search.ran
+        else search.key
+    )
+
+
+def _read(row: list | str) -> Search:
+    return Search(row, False) if isinstance(row, str) else Search(row[0], True, *row[1:])

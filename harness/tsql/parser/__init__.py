@@ -1,5 +1,0 @@
-"""The T-SQL parser: one class, assembled from a mixin per area of the language."""
-
-from harness.tsql.parser.parser import parse_batch
-
-__all__ = ["parse_batch"]
