@@ -106,6 +106,17 @@ def test_comments_and_layout_do_not_make_the_sources_others():
     assert bare("x = 1") != bare("x = 2")
 
 
+def test_types_and_assertions_do_not_make_the_sources_others():
+    assert bare("def f(x, y=1):\n    z = x.y\n    return z") == bare(
+        "if TYPE_CHECKING:\n    from a import B\n"
+        "def f(x: int, y: str = 1) -> int:\n"
+        "    assert x\n    z = cast('B', x.y)\n    return z"
+    )
+    assert bare("class A:\n    x: int = 1") == bare("class A:\n    x: str = 1")
+    assert bare("class A:\n    x: int = 1") != bare("class A:\n    x: ClassVar[int] = 1")
+    assert bare("class A:\n    x: int = 1") != bare("class A:\n    x = 1")
+
+
 MODULES = {
     "redial_broker/ssb/delivery.py": "from redial_broker.ssb import closing\n\nWAIT = 4\n\n"
     "def deliver(x):\n    return closing.close(x) + WAIT\n",

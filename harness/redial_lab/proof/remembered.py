@@ -79,7 +79,9 @@ def bare(source: str) -> str:
 
 
 class _Bare(ast.NodeTransformer):
-    """Takes away what says nothing of what code does. root: of the packages."""
+    """Takes away what says nothing of what code does: names of modules, texts, types, and what
+    only makes sure (``assert``). root: of the packages.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -105,7 +107,31 @@ class _Bare(ast.NodeTransformer):
         return self._undocumented(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
         return self._undocumented(node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.annotation = None
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        """A field of a class is one by its annotation, whatever it says; only ClassVar is none."""
+        if not ast.unparse(node.annotation).startswith("ClassVar"):
+            node.annotation = ast.Constant(None)
+        return self.generic_visit(node)
+
+    def visit_Assert(self, node: ast.Assert) -> None:
+        return None
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        """``if TYPE_CHECKING`` never runs."""
+        return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """``cast(type, value)`` is the value."""
+        if ast.unparse(node.func) == "cast" and len(node.args) == 2:
+            return self.generic_visit(node.args[1])
+        return self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return self._undocumented(node)
