@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from redial.paths import ROOT
 from tests import installed
 from tests.sampling import FULL, SMALL, full
 
-ROOT = Path(__file__).resolve().parents[1]
 STATM = Path("/proc/self/statm")
 PAGE = resource.getpagesize()
 

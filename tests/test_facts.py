@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from redial.paths import ROOT
+
 CITED = re.compile(r"\bF-\d{3}\b")
 
 

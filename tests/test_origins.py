@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import subprocess
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from redial.paths import ROOT
+
 ORIGINS = (ROOT / "docs" / "origins.md").read_text("utf-8")
 TOLD = subprocess.run(
     ["git", "ls-files", "-co", "--exclude-standard"],

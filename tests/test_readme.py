@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from invoke import Task
 
 import tasks
+from redial.paths import ROOT
 from redial.version import VERSION
 
-ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 OURS = {
     name.replace("_", "-"): task for name, task in vars(tasks).items() if isinstance(task, Task)

@@ -62,7 +62,7 @@ def missing() -> str:
 def seeds(target: str) -> list[bytes]:
     """Inputs to start from: our own statements, or what a well-behaved client says."""
     if target == "packets":
-        from tests.tds import client
+        from tests.broker.tds import client
 
         said = [
             client.batch("SELECT 1;"),
@@ -76,7 +76,7 @@ def seeds(target: str) -> list[bytes]:
         from redial_lab.pages.coverage.examples import script, surface
 
         return [text.encode()[:MAX_BYTES] for example in surface() for text in script(example)]
-    from tests.tsql import zoo
+    from tests.product.tsql import zoo
 
     return [sql.encode()[:MAX_BYTES] for sql, _ in zoo.accepted()]
 

@@ -6,7 +6,7 @@
     oracle_agreement.py --list TEXT       the findings whose class holds TEXT (reject, accept ..)
     oracle_agreement.py --page            write docs/parser-agreement.md as well
 
-A difference is explained by a rule of tests/tsql/agreement.toml or is a defect: exit status 1.
+A difference is explained by a rule of tests/product/tsql/agreement.toml or is a defect: exit status 1.
 The test scripts are fetched from GitHub into $REDIAL_SCRIPTDOM (~/.cache/redial/scriptdom).
 """
 

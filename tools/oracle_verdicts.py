@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judge every rendered script with the oracle and store the verdicts.
 
-    oracle_verdicts.py           judge what has changed, then write tests/sql/oracle_verdicts.txt
+    oracle_verdicts.py           judge what has changed, then write tests/product/sql/oracle_verdicts.txt
     oracle_verdicts.py --all     judge everything anew
     oracle_verdicts.py --check   say which scripts have no stored verdict; needs no oracle
 
@@ -28,7 +28,7 @@ from redial.lint.oracle import OracleAbsent, ask  # noqa: E402
 from redial.render import comparator_names, render  # noqa: E402
 from redial.render.renderer import SQL  # noqa: E402
 
-VERDICTS = ROOT / "tests" / "sql" / "oracle_verdicts.txt"
+VERDICTS = ROOT / "tests" / "product" / "sql" / "oracle_verdicts.txt"
 ORACLE = ROOT / "tools" / "tsql_oracle.py"
 GRAMMARS = ("130", "150")
 STAMP = re.compile(r"/\* Redial [^*]*\*/")

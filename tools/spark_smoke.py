@@ -2,7 +2,7 @@
 
 ``.venv/bin/python tools/spark_smoke.py [VERSION] [pytest arguments]`` makes ``var/spark-VERSION``
 (4.1.4 by default; PySpark is a download of 455 MB), installs what the tests need and runs
-``tests/spark``. Exit status: pytest's.
+``tests/spark/data_source``. Exit status: pytest's.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
         )
         done.write_text(wanted)
     return subprocess.run(
-        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark", *rest],
+        [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/spark/data_source", *rest],
         cwd=ROOT,
         check=False,
     ).returncode

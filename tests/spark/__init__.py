@@ -1,0 +1,1 @@
+"""Spark: the data source, landing, the audit."""

@@ -1,4 +1,4 @@
-"""Why the two parsers differ where they do: tests/tsql/agreement.toml."""
+"""Why the two parsers differ where they do: tests/product/tsql/agreement.toml."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tools.agreement.compare import BUG_ACCEPT, BUG_REJECT, Finding
 
-REASONS = Path(__file__).resolve().parents[2] / "tests" / "tsql" / "agreement.toml"
+REASONS = Path(__file__).resolve().parents[2] / "tests" / "product" / "tsql" / "agreement.toml"
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def zoo() -> list[dict[str, Any]]:
     """The oracle on every line of the zoo; a report's file is ``list/line``."""
     with tempfile.TemporaryDirectory() as place:
         base = Path(place)
-        for path in sorted((ROOT / "tests" / "tsql" / "zoo").glob("*.sql")):
+        for path in sorted((ROOT / "tests" / "product" / "tsql" / "zoo").glob("*.sql")):
             for number, sql in _zoo_lines(path):
                 (base / f"{path.stem}-{number:04}.sql").write_text(sql, encoding="utf-8")
         return directory(base, "--no-split")

@@ -64,7 +64,7 @@ def packets() -> Callable[[bytes], None]:
     behind a login. An answer with the number of our own defects is a crash.
     """
     instance = NullInstance()
-    from tests.tds.client import login, prelogin
+    from tests.broker.tds.client import login, prelogin
 
     opening = prelogin() + login()
 

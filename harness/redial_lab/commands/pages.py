@@ -70,10 +70,10 @@ PAGES = (
 )
 
 ELSEWHERE = {
-    "docs/drivers.md": "python -m tests.drivers.page, with every driver installed",
+    "docs/drivers.md": "python -m tests.broker.drivers.page, with every driver installed",
     "docs/parser-agreement.md": "tools/oracle_agreement.py, with Microsoft's parser and a corpus",
     "docs/public-scripts.md": "tools/run_public_scripts.py, with other people's repositories",
-    "tests/sql/oracle_verdicts.txt": "tools/oracle_verdicts.py, with Microsoft's parser",
+    "tests/product/sql/oracle_verdicts.txt": "tools/oracle_verdicts.py, with Microsoft's parser",
 }
 """Generated files this command can't make or judge, and what makes them."""
 

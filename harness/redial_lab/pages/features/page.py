@@ -125,9 +125,9 @@ def _anchor(heading: str) -> str:
 
 
 def variants_line() -> str:
-    """How many variants tests/combos tries; the list is a test's, not ours."""
+    """How many variants tests/product/combos tries; the list is a test's, not ours."""
     if str(ROOT) not in sys.path:
         sys.path.insert(0, str(ROOT))
     from redial.config.variants import listing
 
-    return f"{listing()}. Each is deployed, worked, broken and removed by `tests/combos`."
+    return f"{listing()}. Each is deployed, worked, broken and removed by `tests/product/combos`."

@@ -1,0 +1,1 @@
+"""What proves both: searches, scenarios, torture, pages."""

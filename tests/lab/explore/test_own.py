@@ -1,0 +1,137 @@
+"""A user's own T-SQL and invariants: the two examples of docs/explorer.md, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from redial.paths import ROOT
+from redial.render import render
+from redial_lab.explore import Limits, search, shortest
+from redial_lab.explore.own import OwnError, load
+from redial_lab.explore.queries import ask
+from redial_lab.explore.world import World
+from redial_lab.proof.audit import small_config
+
+EXAMPLES = ROOT / "sql" / "examples"
+
+
+@pytest.mark.parametrize(
+    ("file", "violations"),
+    [
+        ("forum/transaction", {"deadlock"}),
+        ("forum/autocommit", {"acknowledged message lost"}),
+        ("tickets/first_try", {"tickets from nowhere"}),
+        ("tickets/mended", set()),
+    ],
+)
+def test_an_example_is_searched_to_its_end_and_found_as_documented(file, violations):
+    scenario, bounds = load(EXAMPLES / f"{file}.toml")
+    result = search(scenario, Limits(transitions=bounds.transitions))
+    print(result)
+    assert (set(result.violations), result.exhausted) == (violations, True)
+    page = (EXAMPLES.parents[1] / "docs" / "explorer.md").read_text(encoding="utf-8")
+    assert f"{result.states:,} states" in page, result.states
+    for violation in result.violations.values():
+        assert 0 < len(shortest(scenario, violation).path) <= 25
+
+
+def statements(text: str) -> list[str]:
+    """Without comments and blanks; the schema is dbo."""
+    plain = re.sub(r"/\*.*?\*/", " ", text, flags=re.S).replace("[audit].", "[dbo].")
+    return plain.split()
+
+
+def test_seed_002_s_procedures_are_the_same_text_as_in_the_comparison():
+    shown = render(small_config(), mutant="forum_pair")
+    names = (
+        "72_usp_SendMessage.procedure.sql",
+        "74_03_usp_BrokerHandleInitiator.procedure.sql",
+        "74_04_usp_InitiatorQueueHandler.procedure.sql",
+    )
+    theirs = [word for name in names for word in statements(shown[name])]
+    ours = statements((EXAMPLES / "forum/procedures.sql").read_text(encoding="utf-8"))
+    header = ["SET", "ANSI_NULLS", "ON;", "SET", "QUOTED_IDENTIFIER", "ON;", "GO"]
+    text = " ".join(theirs).replace(" ".join(header) + " ", "")
+    assert ours == header + text.split()
+
+
+# ---------------------------------------------------------------------- what is refused
+SCRIPT = "CREATE DATABASE d;\nGO\nUSE d;\nGO\nCREATE TABLE dbo.t (n int NOT NULL);\n"
+FILE = """
+name = "mine"
+database = "d"
+scripts = ["setup.sql"]
+[[session]]
+name = "a"
+batches = ["INSERT dbo.t VALUES (1);"]
+"""
+
+
+def written(folder: Path, more: str = "", script: str = SCRIPT, file: str = FILE) -> Path:
+    (folder / "setup.sql").write_text(script, encoding="utf-8")
+    (folder / "mine.toml").write_text(file + more, encoding="utf-8")
+    return folder / "mine.toml"
+
+
+def test_every_wrong_key_is_told_at_once(tmp_path):
+    wrong = FILE.replace('name = "mine"\n', "").replace("batches", "batch")
+    file = written(tmp_path, file=wrong)
+    with pytest.raises(OwnError) as refused:
+        load(file)
+    named = {line.split(":")[0] for line in refused.value.problems}
+    assert {"name", "session.0.batches", "session.0.batch"} <= named
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ('[[fault]]\nkind = "meteor"\n', "fault meteor: allowed: kill, cancel"),
+        ('[[fault]]\nkind = "kill"\nwho = "b"\n', "who: 'b' is no session; allowed: reader, a"),
+        ('[[fault]]\nkind = "kill"\n[[fault]]\nkind = "kill"\n', "each kind once"),
+        ('[switches]\nrelaunch = "never"\n', "switch relaunch: 'never' is none of its values"),
+        ('[[invariant]]\nname = "i"\nsql = "SELECT x FROM dbo.t;"\n', "invariant 'i': Msg 207"),
+        ('[accounting]\nlanded = "SELECT x FROM dbo.t;"\n', "accounting landed: Msg 207"),
+    ],
+    ids=["fault", "who", "twice", "switch", "invariant", "accounting"],
+)
+def test_what_cannot_be_searched_is_refused_with_what_is_allowed(tmp_path, more, said):
+    with pytest.raises(OwnError, match=re.escape(said)):
+        load(written(tmp_path, more))
+
+
+def test_an_error_of_a_script_names_its_line(tmp_path):
+    with pytest.raises(OwnError, match=r"setup\.sql, line 6: Msg 208"):
+        load(written(tmp_path, script=SCRIPT + "SELECT * FROM dbo.nobody;\n"))
+
+
+def test_a_missing_script_is_named(tmp_path):
+    with pytest.raises(OwnError, match=r"scripts: other\.sql"):
+        load(written(tmp_path, file=FILE.replace("setup.sql", "other.sql")))
+
+
+# ---------------------------------------------------------------------- questions
+def test_a_question_leaves_no_trace_and_one_that_would_wait_has_no_answer(tmp_path):
+    held = FILE.replace(
+        "INSERT dbo.t VALUES (1);",
+        "BEGIN TRANSACTION; INSERT dbo.t VALUES (1); COMMIT TRANSACTION;",
+    )
+    world = World(load(written(tmp_path, file=held))[0])
+    answers = []
+    while steps := world.steps():
+        before = world.hash()
+        answers.append(
+            ask(
+                world,
+                "DECLARE @n int = (SELECT COUNT(*) FROM dbo.t); "
+                "INSERT dbo.t VALUES (7); SELECT @n;",
+            )
+        )
+        assert world.hash() == before
+        world.take(steps[0])
+    answers.append(ask(world, "SELECT COUNT(*) FROM dbo.t;"))
+    assert answers[0] == [(0,)]
+    assert None in answers
+    assert answers[-1] == [(1,)]

@@ -1,0 +1,266 @@
+"""The search that leaves out orders of independent steps misses nothing; its parts, one by one."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import combinations
+
+import pytest
+
+from redial.paths import ROOT
+from redial_broker.engine.storage import Index
+from redial_lab.explore import Client, Limits, Scenario, World, search
+from redial_lab.explore.effects import digests
+from redial_lab.explore.footprints import Footprint, Lookout
+from redial_lab.explore.own import load
+from redial_lab.explore.persistent import Entry, Persistent, persistent
+from redial_lab.proof.mutants import HISTORY
+from redial_lab.proof.setups import Setup
+from tests.lab.explore.tables import add, tables
+from tests.sampling import full
+
+EXAMPLES = ROOT / "sql" / "examples"
+
+
+def scenario(*texts: str, watched=lambda world: None) -> Scenario:
+    return Scenario(
+        "tables",
+        lambda: tables("ab", 3),
+        tuple(Client(f"T{n}", (text,), "d") for n, text in enumerate(texts, 1)),
+        watched=watched,
+    )
+
+
+GUID = re.compile(r"[0-9A-F]{8}(-?[0-9A-F]{4}){3}-?[0-9A-F]{12}")
+"""In a value, and in an index's key, where the groups stand in the order that decides."""
+
+
+def outcome(world: World) -> tuple[str, ...]:
+    """A state at rest but for the names of conversations: an activated task draws them from a
+    stream with its number, and how many tasks came before it counts for no state. So rows that
+    stand in the order of such names are sorted without them.
+    """
+    found = []
+    for part in (*world.instance.parts(), world.progress, world.incidents):
+        content = part.content()
+        if isinstance(part, Index):
+            name, rows, *rest = content
+            content = name, sorted(GUID.sub("?", repr(row)) for row in rows), rest
+        if content is not None:
+            found.append(GUID.sub("?", repr(content)))
+    return tuple(sorted(found))
+
+
+def outcomes(how, made: Scenario) -> tuple[set[tuple], set[str], int, bool]:
+    """States at rest, violations, states in all, whether all was seen."""
+    seen: set[tuple] = set()
+    check = made.at_the_end
+
+    def noted(world: World) -> list[str]:
+        seen.add(outcome(world))
+        return check(world)
+
+    made.at_the_end = noted
+    result = how(made, Limits(transitions=None, depth=None))
+    return seen, set(result.violations), result.states, result.exhausted
+
+
+def test_rows_of_one_table_are_apart_and_one_order_is_enough():
+    found = persistent(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3)))
+    assert found.exhausted
+    assert (found.states, found.transitions) == (6, 5), "five steps, in one order"
+    assert (
+        search(scenario(add("a", 1) + add("b", 1), add("a", 2) + add("b", 2), add("a", 3))).states
+        == 3 * 3 * 2
+    )
+
+
+def test_steps_on_one_row_are_searched_in_every_order():
+    both = scenario(add("a", 1), "UPDATE dbo.a SET n = n * 2 + 7 WHERE id = 1;")
+    assert len(outcomes(persistent, both)[0]) == 2
+
+
+def test_a_scan_depends_on_a_row_that_is_not_there_yet():
+    made = scenario(
+        "DECLARE @n int = (SELECT COUNT(*) FROM dbo.a); UPDATE dbo.b SET n = @n WHERE id = 1;",
+        "INSERT dbo.a VALUES (9, 9);",
+    )
+    assert len(outcomes(persistent, made)[0]) == 2
+
+
+def test_where_nobody_knows_what_the_checks_look_at_nothing_is_left_out():
+    texts = add("a", 1), add("b", 1)
+    assert persistent(scenario(*texts, watched=None)).states == search(scenario(*texts)).states == 4
+
+
+def test_what_the_checks_look_at_is_seen_in_every_combination():
+    """Two rows that differ between two independent steps, whichever comes first."""
+
+    def values(world: World) -> tuple:
+        found = world.instance.server.database("d").resolve("dbo", "a").rows.entries.values()
+        return tuple(row[1] for row in found)
+
+    seen: set[tuple] = set()
+    made = scenario(add("a", 1), add("a", 2), watched=values)
+    made.on_every_state = lambda world: seen.add(values(world)) or []
+    persistent(made)
+    assert seen == {(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)}
+
+
+SETUPS = [
+    "senders=1 warm=0 readers=2 firings=0",
+    "senders=1 warm=0 firings=0 faults=kill",
+    "senders=2 warm=0 firings=0 target_readers=1",
+    "senders=1 firings=1 lifetimes=1",
+    "senders=1 firings=0 faults=error_message",
+    "senders=1 firings=0 faults=pause+cancel",
+    "senders=2 key=application firings=0",
+    "senders=2 isolation=rcsi firings=0 hint=none",
+]
+"""Small ones, with every kind of step."""
+
+
+@pytest.mark.parametrize("text", SETUPS)
+def test_it_finds_what_the_whole_search_finds(text):
+    whole, violations, states, exhausted = outcomes(search, Setup.parse(text).scenario())
+    fewer, same, less, too = outcomes(persistent, Setup.parse(text).scenario())
+    assert exhausted and too
+    assert (fewer, same) == (whole, violations)
+    assert less <= states
+
+
+@pytest.mark.parametrize("number", sorted(HISTORY) if full() else [1, 4, 11])
+def test_it_finds_the_mistakes_of_history(number):
+    listed = HISTORY[number]
+    found = persistent(listed.scenario(), Limits(transitions=5_000, until=listed.violation))
+    assert listed.violation in found.violations
+
+
+@pytest.mark.parametrize("name", ["forum/transaction", "forum/autocommit", "tickets/mended"])
+def test_it_finds_what_the_whole_search_finds_in_a_users_file(name):
+    ends = [outcomes(how, load(EXAMPLES / f"{name}.toml")[0])[:2] for how in (search, persistent)]
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "senders=2 readers=2 firings=1 lifetimes=1 faults=kill",
+        "senders=2 isolation=rcsi key=application",
+        "senders=2 faults=cancel+lock_timeout+reader_restart",
+    ],
+)
+def test_steps_it_calls_independent_commute(text):
+    """On random ways: both orders lead to the same state, and each does there what it did here."""
+    world = World(Setup.parse(text).scenario())
+    look, dice, origin, compared = Lookout(world), random.Random(text), world.journal.mark(), 0
+    for _ in range(12 if full() else 4):
+        for _ in range(60):
+            steps = world.steps()
+            if not steps:
+                break
+            prints = {step: _print(world, look, step) for step in steps}
+            for one, two in combinations(steps, 2):
+                if one.who == two.who or prints[one].touches(prints[two]):
+                    continue
+                ends = {_both(world, *order) for order in ((one, two), (two, one))}
+                assert len(ends) == 1 and None not in ends, f"{one} and {two}"
+                compared += 1
+            world.journal.mark()
+            _take(look, dice.choice(steps))
+        world.journal.rewind(origin)
+    assert compared > 50
+
+
+def _print(world: World, look: Lookout, step) -> Footprint:
+    mark = world.journal.mark()
+    found = _take(look, step)
+    world.journal.rewind(mark)
+    return found
+
+
+def _take(look: Lookout, step) -> Footprint:
+    return look.take(step, look.foresee(step) or look.watch(step))
+
+
+def _both(world: World, one, two) -> bytes | None:
+    mark = world.journal.mark()
+    world.take(one)
+    world.journal.mark()
+    found = None
+    if two in world.steps():
+        world.take(two)
+        found = world.hash()
+    world.journal.rewind(mark)
+    return found
+
+
+def test_reads_that_are_known_are_those_that_are_seen():
+    """What the tree of known reads says is what a look-out sees, step by step."""
+    world = World(Setup.parse("senders=2 readers=2 lifetimes=1").scenario())
+    look, dice, origin, known = Lookout(world), random.Random(5), world.journal.mark(), 0
+    for _ in range(30):
+        while steps := world.steps():
+            step = dice.choice(steps)
+            found = look.foresee(step)
+            if found is not None:
+                assert look.watch(step) == found
+                known += 1
+            world.journal.mark()
+            _take(look, step)
+        world.journal.rewind(origin)
+    assert known > 100
+
+
+class Doubting(Persistent):
+    """Takes every step of which it is known what it will do, to see that it does it."""
+
+    foreseen = 0
+
+    def _take(self, entry: Entry, bit: int) -> None:
+        world, step = self.world, entry.steps[bit]
+        reads = self.look.foresee(step)
+        effect = reads.effect if reads is not None else None
+        will = effect.leads_to(entry.digests) if effect is not None else None
+        if will is not None:
+            mark = world.journal.mark()
+            footprint = self.look.take(step, reads)
+            visible = self.watched(world) != entry.watched
+            if visible:
+                footprint |= Footprint(self.visible, self.visible, 0)
+            assert (digests(world), visible) == (will, effect.visible)
+            assert self.futures.print_list[effect.step][1] == footprint
+            disabled = self._disabled(entry, bit)
+            assert effect.places[entry.digests.layout].disabled & entry.everybody == disabled
+            world.journal.rewind(mark)
+            self.foreseen += 1
+        super()._take(entry, bit)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "senders=2 readers=2 lifetimes=1 isolation=rcsi",
+        "senders=2 readers=2 firings=1 faults=kill+cancel",
+    ],
+)
+def test_a_step_does_what_it_is_known_to_do(text):
+    found = Doubting(
+        World(Setup.parse(text).scenario()), Limits(transitions=40_000 if full() else 2_500)
+    )
+    found.run()
+    assert found.foreseen > 500
+
+
+def test_two_states_are_one_by_their_digests_where_they_are_by_their_hash():
+    world = World(Setup.parse("senders=2 readers=2 lifetimes=1").scenario())
+    dice, origin, words = random.Random(7), world.journal.mark(), {}
+    for _ in range(20):
+        while steps := world.steps():
+            words.setdefault(world.hash(), set()).add(digests(world).key())
+            world.journal.mark()
+            world.take(dice.choice(steps))
+        world.journal.rewind(origin)
+    assert {len(keys) for keys in words.values()} == {1}
+    assert len(set().union(*words.values())) == len(words) > 500

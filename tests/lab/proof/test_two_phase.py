@@ -1,0 +1,49 @@
+"""The shipped procedures under the same search, with faults: exhausted, and nothing to report.
+
+States and transitions are printed: `pytest -s tests/lab/explore` shows them.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from redial_lab.explore import Scenario, search
+from redial_lab.proof.audit import two_phase
+
+
+def exhausted_and_clean(scenario: Scenario) -> None:
+    result = search(scenario)
+    print(result)
+    assert result.exhausted, result.bounded_by
+    assert result.violations == {}
+    assert result.ends > 0
+
+
+def test_two_callers_a_reader_a_recycle_and_a_kill_anywhere_lose_nothing():
+    exhausted_and_clean(two_phase(kills=1))
+
+
+def test_callers_with_transactions_of_their_own_do_not_deadlock_with_the_reader():
+    """Feature sender-never-victim claim, deadlock or concurrency tests: seed 002, every schedule."""
+    exhausted_and_clean(two_phase(in_transaction=True))
+
+
+@pytest.mark.sampled(every=6)
+@pytest.mark.parametrize("in_transaction", [False, True], ids=["autocommit", "own transaction"])
+@pytest.mark.parametrize("warm", [True, False], ids=["warm", "first use"])
+@pytest.mark.parametrize("rcsi", [False, True], ids=["RC", "RCSI"])
+@pytest.mark.parametrize("fault", ["kills", "cancels"])
+def test_a_sender_that_dies_or_is_cancelled_at_any_statement_leaves_nothing_behind(
+    in_transaction, warm, rcsi, fault
+):
+    """No message half sent, no lock, no open transaction, no orphan dialog; two timer firings."""
+    exhausted_and_clean(
+        two_phase(
+            in_transaction=in_transaction,
+            warm=warm,
+            cold=not warm,
+            rcsi=rcsi,
+            firings=2,
+            **{fault: 1},
+        )
+    )

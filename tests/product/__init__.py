@@ -1,0 +1,1 @@
+"""What a user installs: configurations, templates, the T-SQL itself, deployment."""

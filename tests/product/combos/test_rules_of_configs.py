@@ -1,0 +1,93 @@
+"""Rules of docs/origins.md (locks, accounting) in the text of every shipped configuration.
+
+tests/product/sql/test_rules.py has those that know audit's procedures one by one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from redial.cli.configs import load_named, names
+from redial.render import render
+
+from .test_style import code
+
+CONFIGS = {name: load_named(name) for name in names()}
+TEXTS = {name: render(config) for name, config in CONFIGS.items()}
+MODULES = [(name, file) for name, files in TEXTS.items() for file in files if ".procedure." in file]
+ON_R = re.compile(
+    r"(?:SELECT|DELETE|UPDATE)\b(?:(?!;).)*?\.\[SessionConversations\](?:(?!;).)*;", re.S
+)
+CLEANUP = ("usp_EndLeaked",)
+
+
+@pytest.mark.parametrize(("name", "file"), MODULES)
+def test_a_procedure_runs_as_its_configurations_one_principal(name, file):
+    text = TEXTS[name][file]
+    assert f"WITH EXECUTE AS N'{CONFIGS[name].roles.module}'" in text
+    assert "RAISERROR" not in code(text)
+    assert not re.search(r"RELATED_CONVERSATION\b|MOVE CONVERSATION", code(text))
+
+
+@pytest.mark.parametrize(("name", "file"), MODULES)
+def test_only_the_operators_procedure_uses_cleanup(name, file):
+    if "WITH CLEANUP" in code(TEXTS[name][file]):
+        assert file.split("_", 1)[1].split(".")[0] in CLEANUP
+
+
+@pytest.mark.parametrize(("name", "file"), MODULES)
+def test_a_write_of_a_row_goes_by_its_clustered_key(name, file):
+    for statement in ON_R.findall(code(TEXTS[name][file])):
+        if statement.startswith(("DELETE", "UPDATE")):
+            assert "INDEX ([PK_SessionConversations])" in statement, statement
+            assert "FORCESEEK" in statement, statement
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_module_that_ends_dialogs_accounts_for_their_copies_in_the_same_transaction(name):
+    (text,) = (code(t) for f, t in TEXTS[name].items() if "usp_ResendPending.procedure" in f)
+    places = [
+        text.index(words)
+        for words in (
+            "BEGIN TRANSACTION",
+            "END CONVERSATION @handle",
+            "[usp_MoveCopies]",
+            "WHERE cl.Handle",
+            "COMMIT TRANSACTION;\n\n    RETURN 0",
+        )
+    ]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_what_is_sent_again_is_not_read_from_a_view_of_the_server(name):
+    """Who may see which rows of it, and when, no document settles (F-113, F-180)."""
+    for file, text in TEXTS[name].items():
+        if re.search("usp_(ResendPending|MoveCopies|ResendStranded|SendPrivately)", file):
+            assert "sys.transmission_queue" not in code(text)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_sender_is_granted_nothing_but_execute(name):
+    """And the view Outbox, which holds nothing and whose trigger sends."""
+    role = CONFIGS[name].roles.sender
+    grants = [
+        grant
+        for text in TEXTS[name].values()
+        for grant in re.findall(rf"GRANT [^;]*? TO \[{role}\]", code(text))
+    ]
+    assert grants
+    for grant in grants:
+        assert re.match(
+            r"GRANT (EXECUTE|REFERENCES) ON (OBJECT|TYPE)::|"
+            r"GRANT SELECT, INSERT ON OBJECT::\[\w+\]\.\[Outbox\]",
+            grant,
+        ), grant
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_an_activated_procedure_converts_nothing_inside_receive(name):
+    for text in TEXTS[name].values():
+        for receive in re.findall(r"RECEIVE TOP.*?;", code(text), re.S):
+            assert not re.search(r"\b(CAST|CONVERT)\b", receive)

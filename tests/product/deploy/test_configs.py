@@ -1,0 +1,65 @@
+"""Every shipped configuration through ODBC, as `invoke deploy` and `invoke uninstall` do it."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from redial.cli.configs import load_named, names
+from redial.deploy import apply, connect_odbc, uninstall, verify
+from redial.server import with_database
+from redial_broker import EmbeddedBroker
+from tests.product.combos.catalog import differences, read
+
+pytestmark = pytest.mark.driver
+DATABASE = "shipped"
+
+
+@pytest.fixture(scope="module")
+def broker():
+    with EmbeddedBroker() as running:
+        yield running
+
+
+@pytest.fixture
+def connect(broker):
+    """Connections to a fresh database."""
+    with closing(connect_odbc(broker.odbc)()) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {DATABASE};")
+        connection.execute(f"CREATE DATABASE {DATABASE};")
+    return connect_odbc(with_database(broker.odbc, DATABASE))
+
+
+def catalog(connect) -> dict[str, list[tuple]]:
+    def rows(sql: str) -> list[tuple]:
+        with closing(connect()) as connection:
+            return [tuple(row) for row in connection.execute(sql).fetchall()]
+
+    return read(rows)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_shipped_configuration_is_deployed_verified_and_removed(connect, name):
+    """Feature idempotent deploy, rollback / uninstall: DacFx#338, whose publish turned it off."""
+    config = load_named(name)
+    before = catalog(connect)
+    apply(config, connect)
+    assert verify(config, connect) == []
+    once = catalog(connect)
+    apply(config, connect)
+    assert differences(once, catalog(connect)) == []
+    uninstall(config, connect, purge_data=True)
+    assert differences(before, catalog(connect)) == []
+
+
+def test_all_of_them_live_in_one_database_and_leave_it_one_by_one(connect):
+    """Feature templates / multi-service config: several service pairs beside each other."""
+    before = catalog(connect)
+    for name in names():
+        apply(load_named(name), connect)
+    for name in names():
+        assert verify(load_named(name), connect) == [], name
+    for name in names():
+        uninstall(load_named(name), connect, purge_data=True)
+    assert differences(before, catalog(connect)) == []

@@ -1,0 +1,246 @@
+"""Rules of docs/origins.md (locks, accounting) that can be read off the rendered text."""
+
+import re
+import sys
+
+import pytest
+
+from redial.paths import ROOT
+
+sys.path.insert(0, str(ROOT / "tools"))
+
+import oracle_verdicts
+
+SCRIPTS = oracle_verdicts.installations()["audit"]
+PROCEDURES = {
+    name.split(".")[0].split("_", 1)[1].lstrip("0123456789_"): text
+    for name, text in SCRIPTS.items()
+    if ".procedure." in name
+}
+BY_HANDLE = ("usp_RecycleConversation", "usp_EndLeaked")
+ACTIVATED = ("usp_SenderActivation", "usp_TargetActivation")
+ON_R = re.compile(
+    r"(SELECT|DELETE|UPDATE|INSERT INTO)\b(?:(?!;).)*?"
+    r"\[audit\]\.\[SessionConversations\](?:(?!;).)*;",
+    re.S,
+)
+
+
+def code(text: str) -> str:
+    """T-SQL without comments and literals."""
+    return re.sub(r"/\*.*?\*/|--[^\n]*|N?'(?:[^']|'')*'", " ", text, flags=re.S)
+
+
+def statements_on_r(name: str) -> list[str]:
+    return [m.group() for m in ON_R.finditer(code(PROCEDURES[name]))]
+
+
+def test_every_procedure_runs_as_the_one_module_user():
+    for name, text in PROCEDURES.items():
+        assert "WITH EXECUTE AS N'audit_module'" in text, name
+
+
+@pytest.mark.parametrize(
+    "name", ["usp_AcquireConversation", "usp_RecycleConversation", "usp_BeginConversation"]
+)
+def test_every_access_to_the_row_seeks_an_index_it_names(name):
+    found = statements_on_r(name)
+    assert found
+    for statement in found:
+        if statement.startswith("INSERT"):
+            continue
+        assert re.search(r"INDEX \(\[\w+\]\), FORCESEEK", statement), statement
+
+
+def test_the_handle_index_is_only_read_and_only_by_the_resolving_step():
+    for name, text in PROCEDURES.items():
+        uses = re.findall(r"INDEX \(\[UX_SessionConversations_Handle\]\)", code(text))
+        assert len(uses) == (1 if name in BY_HANDLE else 0), name
+    for name in BY_HANDLE:
+        (reading,) = [s for s in statements_on_r(name) if "UX_SessionConversations" in s]
+        assert reading.startswith("SELECT") and "UPDLOCK" not in reading and "NOWAIT" in reading
+
+
+def test_every_write_of_the_row_goes_by_its_clustered_key_and_checks_the_handle_again():
+    for name in PROCEDURES:
+        for statement in statements_on_r(name):
+            if statement.startswith(("DELETE", "UPDATE")):
+                assert "sc.ConfigId = 1" in statement, name
+                assert "sc.ConversationKey = @" in statement, name
+                assert "sc.Handle = @" in statement, name
+                assert "INDEX ([PK_SessionConversations])" in statement, name
+
+
+def test_the_sender_takes_the_row_with_updlock_and_writes_it_after_the_message():
+    text = code(PROCEDURES["usp_Send"])
+    (count,) = re.findall(r"UPDATE sc\s.*?;", text, re.S)
+    assert "OUTPUT" in count and "INTO [audit].[SentMessage]" in count
+    assert text.index("SEND ON CONVERSATION") < text.index("SET XACT_ABORT ON;\n            UPDATE")
+    assert text.index("usp_AcquireConversation") < text.index(count)
+    (look_up,) = [
+        s
+        for s in statements_on_r("usp_AcquireConversation")
+        if s.startswith("SELECT") and "DELETE" not in s
+    ]
+    assert "UPDLOCK, ROWLOCK" in look_up
+    assert "NOWAIT" not in look_up and "READPAST" not in look_up
+
+
+def test_the_activated_procedure_touches_no_row_itself():
+    assert statements_on_r("usp_SenderActivation") == []
+    assert statements_on_r("usp_ResendPending") == []
+    assert statements_on_r("usp_MoveCopies") == []
+    assert statements_on_r("usp_ResendStranded") == []
+    assert statements_on_r("usp_ArmTimer") == []
+
+
+def test_transaction_one_is_committed_before_transaction_two_is_called():
+    text = code(PROCEDURES["usp_SenderActivation"])
+    calls = [m.start() for m in re.finditer(r"EXECUTE (@result = )?\[audit\]\.\[usp_Recycle", text)]
+    assert len(calls) == 2
+    for call in calls:
+        before = text[:call]
+        committed = before.rindex("COMMIT TRANSACTION")
+        assert committed > before.rindex("BEGIN TRANSACTION")
+        between = before[committed:]
+        assert set(re.findall(r"EXECUTE (?:@\w+ = )?\[audit\]\.\[(\w+)\]", between)) <= {
+            "usp_ResendPending"
+        }  # the second try, in a transaction of its own
+
+
+def test_transaction_two_takes_the_row_before_the_group_and_waits_for_it_only_when_told_to():
+    text = code(PROCEDURES["usp_RecycleConversation"])
+    assert text.index("DELETE sc") < text.index("EXECUTE [audit].[usp_SendEndOfStream]")
+    assert "@waitMs int = 0" in text
+    reading, writing = statements_on_r("usp_RecycleConversation")
+    assert "NOWAIT" in reading
+    at = text.index(writing)
+    assert text[:at].rstrip().endswith("SET LOCK_TIMEOUT @waitMs;")
+    behind = text[at + len(writing) :]
+    assert behind.index("SET LOCK_TIMEOUT @lockTimeout;") < behind.index("EXECUTE")
+    others = {
+        "usp_SenderActivation",
+        "usp_RecycleConversation",
+        "usp_ResendPending",
+        "usp_MoveCopies",
+        "usp_ResendStranded",
+    }  # the target's group
+    for name in PROCEDURES.keys() - others:
+        assert "@waitMs" not in code(PROCEDURES[name]), name
+
+
+def test_end_of_stream_is_sent_by_who_took_the_row_and_on_resend_dialogs_only():
+    senders = {n: code(t).count("MESSAGE TYPE [EndOfStream]") for n, t in PROCEDURES.items()}
+    assert {n: c for n, c in senders.items() if c} == {
+        "usp_SendEndOfStream": 1,
+        "usp_SendPrivately": 1,
+    }
+    callers = {
+        n for n, t in PROCEDURES.items() if "EXECUTE [audit].[usp_SendEndOfStream]" in code(t)
+    }
+    assert callers == {
+        "usp_RecycleConversation",
+        "usp_AcquireConversation",  # of the row it owns, near the end of its lifetime
+        "usp_EndLeaked",  # dialogs no row leads to, checked under G
+    }
+
+
+def test_what_has_not_landed_goes_on_in_the_transaction_that_ends_the_dialog():
+    """The target's side is ended before the copies are read, and they go when they went on."""
+    text = code(PROCEDURES["usp_ResendPending"])
+    assert (
+        text.index("BEGIN TRANSACTION")
+        < text.index("END CONVERSATION @handle")
+        < text.index("[usp_MoveCopies]")
+        < text.rindex("COMMIT TRANSACTION")
+    )
+    text = code(PROCEDURES["usp_MoveCopies"])
+    assert (
+        text.index("END CONVERSATION @target")
+        < text.index("INSERT INTO @rows")
+        < text.index("[usp_SendPrivately]")
+        < text.index("DELETE sm")
+    )
+    assert "ORDER BY sm.MessageSequence;" in text
+    assert "COMMIT" not in text and "@@TRANCOUNT = 0" in text
+    assert "@body varbinary(max)" in code(PROCEDURES["usp_SendPrivately"])
+
+
+def test_nobody_decides_by_what_the_transmission_queue_shows():
+    """It is empty to who is no db_owner (F-113), and a row of it may have landed (F-110)."""
+    readers = {n for n, t in PROCEDURES.items() if "sys.transmission_queue" in code(t)}
+    assert readers == set()
+
+
+def test_nobody_but_the_operators_procedure_uses_cleanup():
+    users = {n for n, t in PROCEDURES.items() if "WITH CLEANUP" in code(t)}
+    assert users == {"usp_EndLeaked"}
+    assert "@WhatIf bit = 1" in PROCEDURES["usp_EndLeaked"]
+
+
+@pytest.mark.parametrize("name", ACTIVATED)
+def test_an_activated_procedure_casts_nothing_while_receiving(name):
+    for receive in re.findall(r"RECEIVE TOP.*?;", code(PROCEDURES[name]), re.S):
+        assert not re.search(r"\b(CAST|CONVERT)\b", receive)
+
+
+def test_nothing_writes_to_the_server_log():
+    for name, text in PROCEDURES.items():
+        assert "RAISERROR" not in code(text), name
+
+
+@pytest.mark.parametrize("name", [*ACTIVATED, "usp_Send", "usp_RecycleConversation"])
+def test_read_committed_is_set_by_the_procedure_itself(name):
+    text = code(PROCEDURES[name])
+    setting = text.index("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    assert setting < text.index("BEGIN TRANSACTION")
+
+
+def test_dialogs_are_related_to_nothing():
+    for name, text in PROCEDURES.items():
+        assert not re.search(r"RELATED_CONVERSATION|MOVE CONVERSATION", code(text)), name
+
+
+def test_of_the_tables_senders_write_the_target_touches_copies_only_and_each_by_its_key():
+    text = code(PROCEDURES["usp_TargetActivation"])
+    tables = set(re.findall(r"\[audit\]\.\[(\w+)\]", text))
+    assert tables.isdisjoint({"SessionConversations", "ConversationLog"})
+    (deletion,) = re.findall(r"DELETE sm\b.*?;", text, re.S)
+    assert text.count("[SentMessage]") == 1 and "LOOP JOIN" in deletion
+    assert (
+        "sm.ConversationId = @conversationId AND sm.MessageSequence = r.MessageSequence" in deletion
+    )
+
+
+def test_nothing_may_be_put_on_the_table_of_copies_that_output_into_refuses():
+    text = code(SCRIPTS["30_SentMessage.table.sql"])
+    assert not re.search(r"FOREIGN KEY|TRIGGER|CHECK", text)
+    assert "SET (LOCK_ESCALATION = DISABLE)" in text
+
+
+def test_the_tables_under_the_proof_have_neither_page_locks_nor_escalation():
+    for table in ("SessionConversations", "ConversationLog"):
+        text = SCRIPTS[f"30_{table}.table.sql"]
+        indexes = len(re.findall(r"PRIMARY KEY|UNIQUE NONCLUSTERED", code(text)))
+        assert text.count("WITH (ALLOW_PAGE_LOCKS = OFF)") == indexes
+        assert "SET (LOCK_ESCALATION = DISABLE)" in text
+        assert not re.search(r"FOREIGN KEY|TRIGGER", code(text))
+
+
+def test_the_application_is_granted_the_ways_to_send_and_nothing_else():
+    grants = re.findall(r"GRANT .*? TO \[audit_sender\]", SCRIPTS["85_roles.grant.sql"])
+    assert grants == [
+        "GRANT EXECUTE ON OBJECT::[audit].[usp_Send] TO [audit_sender]",
+        "GRANT EXECUTE ON OBJECT::[audit].[usp_SendBatch] TO [audit_sender]",
+        "GRANT EXECUTE ON TYPE::[audit].[MessageBatch] TO [audit_sender]",
+        "GRANT SELECT, INSERT ON OBJECT::[audit].[Outbox] TO [audit_sender]",
+    ]
+
+
+def test_creation_is_guarded_so_a_second_install_is_harmless():
+    for name, text in SCRIPTS.items():
+        if not name[:2].isdigit():
+            continue
+        for created in re.finditer(r"CREATE (?!OR ALTER|UNIQUE NONCLUSTERED)\w+", code(text)):
+            before = code(text)[: created.start()]
+            assert re.search(r"\bIF\b(?:(?!\bGO\b).)*$", before, re.S), (name, created.group())

@@ -1,0 +1,201 @@
+"""From a caller's usp_Send to Parquet and an audit, over the wire."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import uuid
+
+import pyodbc
+import pytest
+
+from redial.cli.configs import load_named
+from redial.deploy import apply, connect_odbc
+from redial.paths import ROOT
+from redial.server import with_database
+from redial.spark import audit, land
+from redial.spark.errors import PipelineError, status_of
+from redial.spark.options import WriteOptions, parse
+from redial.spark.sending import Message, Piece, send_partition
+from redial.spark.sources import Sources, ask, files
+
+pytestmark = [pytest.mark.driver, pytest.mark.jvm]
+
+KEYS, EACH = ("red", "green"), 7
+SEND = """
+EXECUTE orders.usp_Send N'//redial/orders/initiator', N'//redial/orders/target',
+    N'//redial/orders/contract', N'//redial/orders/event', @messageBody = ?, @key = ?;"""
+
+
+class Shop:
+    """A database with ``orders`` whose dialogs have all ended: two rounds, so two for each key."""
+
+    def __init__(self, broker) -> None:
+        self.odbc = with_database(broker.odbc, "shop")
+        with pyodbc.connect(broker.odbc, autocommit=True) as connection:
+            connection.execute("CREATE DATABASE shop;")
+        apply(load_named("orders"), connect_odbc(self.odbc))
+        self.sa = pyodbc.connect(self.odbc, autocommit=True)
+        for first in (0, EACH):
+            for number in range(first, first + EACH):
+                for key in KEYS:
+                    self.sa.execute(SEND, json.dumps({"n": number}).encode(), key)
+            self.sa.execute("EXECUTE orders.usp_Drain @reason = N'a round is over', @WhatIf = 0;")
+            self.sa.execute("EXECUTE orders.usp_OpenGate @reason = N'the next one';")
+        for _ in range(600):
+            if not self.value("COUNT(*) FROM orders.ConversationLog WHERE EndedUtc IS NULL"):
+                return
+            self.sa.execute("WAITFOR DELAY '00:00:00.050';")
+        raise AssertionError("the dialogs did not end")
+
+    def value(self, rest: str):
+        return self.sa.execute(f"SELECT {rest};").fetchone()[0]
+
+
+@pytest.fixture(scope="module")
+def shop(lab):
+    return Shop(lab.broker)
+
+
+@pytest.fixture(scope="module")
+def landed(spark, shop, tmp_path_factory):
+    """What the landing job made of it, in batches of at most ten rows."""
+    target = str(tmp_path_factory.mktemp("landed") / "orders")
+    assert (
+        land.main(["--server", shop.odbc, "--config", "orders", "--to", target, "--max-rows", "10"])
+        == 0
+    )
+    return target
+
+
+def audited(tmp_path, *arguments: str) -> tuple[int, dict]:
+    page, figures = tmp_path / "audit.html", tmp_path / "audit.json"
+    status = audit.main(
+        [*arguments, "--config", "orders", "--html", str(page), "--json", str(figures)]
+    )
+    assert "<svg" in page.read_text(encoding="utf-8")
+    return status, json.loads(figures.read_text(encoding="utf-8"))
+
+
+def test_every_message_is_landed_and_acknowledged(spark, shop, landed):
+    rows = files(spark, landed)
+    assert rows.count() == shop.value("COUNT(*) FROM orders.Landing") == 2 * len(KEYS) * (EACH + 1)
+    events = rows.where("type = '//redial/orders/event'").selectExpr("cast(body as string) b")
+    assert sorted(row.b for row in events.collect()) == sorted(
+        json.dumps({"n": n}) for n in range(2 * EACH) for _ in KEYS
+    )
+    assert shop.value("MAX(l.RowVersion) FROM orders.Landing AS l") < shop.value(
+        "la.UpTo FROM orders.LandingAcknowledged AS la WHERE la.Reader = N'redial-landing'"
+    )
+
+
+def test_started_again_it_lands_only_what_is_new(spark, shop, landed, tmp_path):
+    target = str(tmp_path / "copy")
+    shutil.copytree(landed, target)
+    before = files(spark, target).count()
+    shop.sa.execute(
+        "INSERT INTO orders.Landing (ConversationHandle, MessageSequence, MessageType) "
+        "VALUES (NEWID(), 0, N'http://schemas.microsoft.com/SQL/ServiceBroker/Error');"
+    )
+    assert land.main(["--server", shop.odbc, "--config", "orders", "--to", target]) == 0
+    assert files(spark, target).count() == before + 1
+
+
+def test_the_audit_of_the_files_says_that_nothing_is_lost(spark, shop, landed, tmp_path):
+    status, found = audited(
+        tmp_path, "--server", shop.odbc, "--strict", "--landed", landed, "--settled"
+    )
+    assert status == 0, found
+    assert (found["complete"], found["open"], found["keys"]) == (2 * len(KEYS), 0, len(KEYS))
+    assert found["lost"] == found["lost_by_key"] == found["late"] == found["repeated"] == 0
+    assert found["profile"]["quantiles"], "orders' envelope says when a message was sent"
+
+
+def test_a_row_that_is_gone_is_a_loss_to_both_counts_unless_it_is_a_dead_letter(
+    spark, shop, tmp_path
+):
+    gone = "FROM orders.Landing WHERE ConversationKey = N'red' AND KeySequence IN (3, 4)"
+    shop.sa.execute(
+        "INSERT INTO orders.DeadLetter (Side, ConversationId, ConversationHandle, MessageSequence, "
+        "MessageType, Body) SELECT N'target', ConversationId, NEWID(), MessageSequence, "
+        f"MessageType, orders.ufn_WriteEnvelope(NULL, N'red', 3, 0x00) {gone} AND KeySequence = 3;"
+    )
+    (lost,) = shop.sa.execute(f"SELECT MessageSequence {gone} AND KeySequence = 4;").fetchone()
+    shop.sa.execute(f"DELETE {gone};")
+    status, found = audited(tmp_path, "--server", shop.odbc)
+    assert (status, found["lost"], found["lost_by_key"], found["gone"]) == (1, 1, 1, 1)
+    assert found["worst"][0]["ranges"] == [[lost, lost]]
+    assert found["dead_lettered"] == 1
+
+
+@pytest.fixture(scope="module")
+def twice(shop):
+    """``etl`` in the shop's database, exactly once: the message in the middle was sent twice, and
+    the target dropped the second. Connection string of a login in the roles reader and operator."""
+    config = load_named("etl")
+    apply(config, connect_odbc(shop.odbc))
+    options = parse(
+        WriteOptions,
+        {
+            "odbc": shop.odbc,
+            "schema": "etl",
+            "contract": config.contract.name,
+            "fromService": config.services.initiator,
+            "toService": config.services.target,
+        },
+    )
+    first, middle, last = (
+        Message(config.message_types[0].name, b"%d" % n, message_id=str(uuid.UUID(int=n + 1)))
+        for n in range(3)
+    )
+    for job, rows in (("one", [first, middle]), ("two", [middle, last])):
+        send_partition(options, Piece(job, 0, 0), rows)
+    for _ in range(600):
+        if shop.value("COUNT(*) FROM etl.Landing") == 3:
+            break
+        shop.sa.execute("WAITFOR DELAY '00:00:00.050';")
+    shop.sa.execute("CREATE LOGIN auditor WITH PASSWORD = 'Aud1tor!pass'; CREATE USER auditor;")
+    for role in ("reader", "operator"):
+        shop.sa.execute(f"ALTER ROLE etl_{role} ADD MEMBER auditor;")
+    with_login = re.sub(r"UID=[^;]+", "UID=auditor", shop.odbc)
+    return re.sub(r"PWD=\{[^}]+\}", "PWD={Aud1tor!pass}", with_login)
+
+
+def test_a_repeat_the_target_dropped_is_no_loss_to_who_may_read_inbox(spark, shop, twice, tmp_path):
+    """The grant is the one docs/pipeline.md names."""
+    page = (ROOT / "docs" / "pipeline.md").read_text(encoding="utf-8")
+    (grant,) = re.findall(r"`(GRANT SELECT ON OBJECT::etl\.Inbox TO [^`]+)`", page)
+    found = Sources()
+    ask(spark, found, load_named("etl"), twice)
+    assert found.dropped == 0
+    assert re.search(r"Inbox cannot be read.*GRANT SELECT", " ".join(found.notes), re.S)
+    shop.sa.execute(grant)
+    file = tmp_path / "audit.json"
+    status = audit.main(["--server", twice, "--config", "etl", "--json", str(file)])
+    figures = json.loads(file.read_text(encoding="utf-8"))
+    assert (status, figures["lost"], figures["dropped"]) == (0, 1, 1)
+
+
+def test_what_is_missing_for_it_is_said(spark, monkeypatch, capsys):
+    monkeypatch.delenv("REDIAL_SERVER", raising=False)
+    with pytest.raises(PipelineError, match="there is nothing to look at"):
+        audit.main([])
+    with pytest.raises(PipelineError, match="no database is named"):
+        land.main(["--to", "x"])
+    assert status_of(lambda: audit.main(["--landed", "/nowhere/at/all"])) == 2
+    assert "Next: python -m redial.spark.land" in capsys.readouterr().err
+
+
+def test_the_servers_errors_are_shown_without_the_password(spark, shop, capsys):
+    wrong = shop.odbc.replace("PWD={", "PWD={not-")
+    assert status_of(lambda: audit.main(["--server", wrong, "--config", "orders"])) == 2
+    said = capsys.readouterr().err
+    assert "Login failed" in said and "Next: " in said and "not-" not in said
+    assert (
+        status_of(
+            lambda: land.main(["--server", shop.odbc, "--to", "x", "--starting-mark", "yesterday"])
+        )
+        == 2
+    )
+    assert "startingMark" in capsys.readouterr().err
